@@ -1,24 +1,26 @@
-//! What a host answers to those that it knows nothing of, and how often.
+//! Rate limits of answers to packets that belong to no session, and the list of sessions that have
+//! ended.
 
 use std::collections::{HashSet, VecDeque};
 use tailcut_units::{Duration, Time};
 
-/// Answers a second at most, to packets of no session.
+/// Answers per second, at most, to packets that belong to no session.
 const ANSWERS: u64 = 10_000;
-/// Answers a second at most to checks that came by a group: all its members answer, so that somebody
-/// who forges an address gets many answers sent there for one check.
+/// Answers per second, at most, to checks that came by a multicast group. The limit is low, because
+/// all members of the group answer: a check with a forged source address sends many answers to the
+/// victim.
 const GROUP_ANSWERS: u64 = 100;
-/// Answers at once, after a pause.
+/// Answers that may be sent at once after a pause.
 const BURST: u64 = 100;
-/// Sessions that have ended and are remembered by their identifiers.
+/// Ended sessions whose identifiers are kept.
 const REMEMBERED: usize = 4_096;
 
-/// Lets some answers a second through.
+/// Token bucket for answers.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    /// The time that each answer takes.
+    /// Time between two answers at the full rate.
     each: Duration,
-    /// When the answers that were given would have been due.
+    /// Time at which all answers so far would have been sent at the full rate.
     until: Time,
 }
 
@@ -30,17 +32,18 @@ impl Bucket {
         }
     }
 
-    /// For packets of no session.
+    /// Returns a bucket for answers to packets that belong to no session.
     pub(super) fn for_strangers() -> Self {
         Self::new(ANSWERS)
     }
 
-    /// For checks that came by a group.
+    /// Returns a bucket for answers to checks that came by a multicast group.
     pub(super) fn for_groups() -> Self {
         Self::new(GROUP_ANSWERS)
     }
 
-    /// Whether one more may be given now.
+    /// Takes one answer from the bucket. Returns `false` if the rate does not allow an answer at
+    /// `now`.
     pub(super) fn take(&mut self, now: Time) -> bool {
         let from = self.until.max(now);
         if from.since(now) >= self.each * BURST {
@@ -51,7 +54,7 @@ impl Bucket {
     }
 }
 
-/// The last sessions that have ended with the whole object here.
+/// Identifiers of the last sessions that ended after the whole object arrived at this host.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     known: HashSet<u64>,

@@ -1,49 +1,51 @@
-//! How far the receivers of an object are.
+//! Progress of an object at each of its receivers.
 
 use super::outcome::Failure;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What has become of a receiver of an object.
+/// State of one receiver of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// It has not answered yet.
+    /// The receiver has not answered yet.
     Asked,
-    /// It receives.
+    /// The receiver is getting the object.
     Receiving,
-    /// It receives, and the others wait for it.
+    /// The receiver is getting the object so slowly that the other receivers wait for it.
     Straggling,
-    /// It has the whole object.
+    /// The receiver has the whole object.
     Done,
-    /// It gets nothing more: the others had waited for it too long.
+    /// The sender has given up the receiver, because the other receivers had waited for it too
+    /// long.
     Dropped,
-    /// It has not got the object, and why.
+    /// The object did not arrive at the receiver, for this reason.
     Failed(Failure),
 }
 
 impl Stage {
-    /// Whether nothing more comes of it.
+    /// Returns whether the state is final.
     pub const fn is_over(&self) -> bool {
         matches!(self, Self::Done | Self::Dropped | Self::Failed(_))
     }
 }
 
-/// How far one receiver is.
+/// Progress of one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// The receiver.
+    /// Address of the receiver.
     pub to: SocketAddr,
-    /// Bytes that it has whole, from the first on, as far as the sender knows.
+    /// Bytes that the receiver has without a gap, counted from the start of the object, as far as
+    /// the sender knows.
     pub bytes: u64,
-    /// What has become of it.
+    /// State of the receiver.
     pub stage: Stage,
-    /// Symbols on their way to it that have arrived or that it takes for lost, as far as it has said.
+    /// Symbols that the receiver has reported as arrived or lost.
     pub settled: u32,
-    /// Of them, those that it takes for lost.
+    /// Symbols that the receiver has reported as lost. They are included in `settled`.
     pub lost: u32,
 }
 
-/// How far all of them are; the same for every clone.
+/// Progress of all receivers of an object. Clones share the data.
 #[derive(Clone, Debug)]
 pub(super) struct Board(Arc<Mutex<Vec<Progress>>>);
 
@@ -63,13 +65,13 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A copy.
+    /// Returns a copy of the progress of all receivers.
     pub(super) fn read(&self) -> Vec<Progress> {
         self.lock().clone()
     }
 
-    /// Receiver number `at` has `bytes` bytes, or as many as before. What is over stays so, and one that
-    /// straggles does so until it has more.
+    /// Sets the state of receiver number `at` and, if given, its number of bytes. A final state
+    /// never changes. A straggler remains a straggler until its number of bytes grows.
     pub(super) fn set(&self, at: usize, bytes: Option<u64>, stage: Stage) {
         let mut all = self.lock();
         let Some(one) = all.get_mut(at).filter(|one| !one.stage.is_over()) else {
@@ -82,8 +84,9 @@ impl Board {
         one.bytes = bytes.unwrap_or(one.bytes);
     }
 
-    /// Receiver number `at` says of so many symbols that they have arrived or are lost, and of how many of
-    /// these that they are lost.
+    /// Records the symbols that receiver number `at` has reported as arrived or lost (`settled`),
+    /// and those that it has reported as lost. The values never fall, because reports may arrive
+    /// out of order.
     pub(super) fn count(&self, at: usize, settled: u32, lost: u32) {
         if let Some(one) = self.lock().get_mut(at) {
             one.settled = settled.max(one.settled);
@@ -91,7 +94,8 @@ impl Board {
         }
     }
 
-    /// Receivers that have not got the object, and why the first of them has not.
+    /// Returns the number of receivers without the whole object, and the reason of the first that
+    /// failed.
     pub(super) fn missed(&self) -> (usize, Option<Failure>) {
         let all = self.lock();
         let missed = all.iter().filter(|one| one.stage != Stage::Done);
@@ -102,12 +106,12 @@ impl Board {
         (missed.clone().count(), { reasons }.next())
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Those of whom nothing is known yet have failed.
+    /// Marks all receivers without a final state as failed.
     pub(super) fn fail(&self, failure: Failure) {
         let mut all = self.lock();
         for one in all.iter_mut().filter(|one| !one.stage.is_over()) {

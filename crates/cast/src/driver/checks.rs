@@ -1,5 +1,6 @@
-//! Checks (docs/wire/scdp.md): an endpoint answers those who ask whether it is there, and keeps nothing of
-//! them; and it asks multicast groups who hears them.
+//! Checks (docs/wire/scdp.md). An endpoint answers checks of other hosts and keeps no state for
+//! them. It also sends checks to multicast groups to find out which endpoints receive from the
+//! group.
 
 use super::engine::Engine;
 use super::sealing::Seal;
@@ -11,12 +12,12 @@ use std::net::SocketAddr;
 use tailcut_units::Time;
 use tailcut_wire::cast::{self, Check, Echo, Envelope, Message};
 
-/// Bytes that fit the head of an echo.
+/// Buffer size for the header of an echo, in bytes.
 const HEAD: usize = 64;
 
 impl Engine {
-    /// Somebody asks whether an endpoint is there. Nothing is kept of it, so that no answer is longer
-    /// than the check, and none is given to a check under another key.
+    /// Answers a check with an echo. The endpoint keeps no state for the sender of a check. So an
+    /// answer is never longer than the check, and a check under another key gets no answer.
     pub(super) fn on_check(
         &mut self,
         now: Time,
@@ -70,7 +71,7 @@ impl Engine {
         self.staging.answer(staged);
     }
 
-    /// Asks a group who hears it.
+    /// Sends a check to a multicast group. Answers are added to `hearers`.
     pub(super) fn ask(&mut self, group: SocketAddr, hearers: Hearers) {
         if self.is_paper() {
             return;
@@ -93,7 +94,7 @@ impl Engine {
         self.staging.answer(staged);
     }
 
-    /// An endpoint answers a check of this one.
+    /// Handles an echo, which is another endpoint's answer to a check.
     pub(super) fn on_echo(&mut self, from: SocketAddr, envelope: &Envelope, echo: &Echo) {
         match &self.lines.asker {
             Some(asker) if asker.words.is_of(envelope.session) && echo.is_group => {

@@ -1,32 +1,33 @@
-//! The clock that a driver reads.
+//! Clock of a driver.
 
 use std::time::{Instant, SystemTime};
 use tailcut_units::Time;
 
-/// A clock that never goes back.
+/// Monotonic clock.
 pub trait Clock {
-    /// The time since some moment that stays the same.
+    /// Returns the time since a fixed moment.
     fn now(&mut self) -> Time;
 
-    /// When what the kernel has stamped arrived, in nanoseconds since 1970; now, where a clock cannot
-    /// tell.
+    /// Converts the kernel's time stamp of a datagram, in nanoseconds since 1970, to this clock.
+    /// Returns the current time if the clock cannot convert time stamps.
     fn arrival(&mut self, stamp: u64) -> Time {
         let _ = stamp;
         self.now()
     }
 }
 
-/// A stamp that is older says that one of the system's clocks was set.
+/// Oldest time stamp that is believed. An older time stamp means that the system's clock was set
+/// since.
 const OLDEST: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// The clock on the wall, from zero on.
+/// Clock of the operating system, from zero at its creation.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     began: Instant,
 }
 
 impl WallClock {
-    /// One that begins now.
+    /// Creates a clock that starts at zero.
     pub fn begin() -> Self {
         Self {
             began: Instant::now(),

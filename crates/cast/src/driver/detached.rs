@@ -1,4 +1,4 @@
-//! A driver without a socket and a clock: for fuzzers, measurements and drivers of others.
+//! Driver without a socket and a clock, for fuzzers, measurements and other event loops.
 
 use super::endpoint::Options;
 use super::engine::{Counts, Engine, News};
@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_units::Time;
 
-/// What an [`Endpoint`](super::Endpoint) does, by calls that take the time and datagrams. It decodes
-/// within them.
+/// Same as [`Endpoint`](super::Endpoint), but the caller provides the time and the datagrams.
+/// Blocks are decoded within [`Self::on_incoming`].
 ///
 /// ```
 /// use tailcut_cast::driver::{Detached, Options};
@@ -38,17 +38,17 @@ pub struct Detached {
 }
 
 impl Detached {
-    /// As [`Endpoint::bind`](super::Endpoint::bind), without a socket.
+    /// Creates a driver. Same as [`Endpoint::bind`](super::Endpoint::bind), without a socket.
     ///
     /// # Errors
-    /// Parameters outside their ranges; the system has no random bytes.
+    /// A parameter is outside its range, or the system has no random bytes.
     pub fn new(local: SocketAddr, options: &Options) -> io::Result<Self> {
         let codes = options.codes();
         let engine = options.engine(local, Arc::clone(&codes))?;
         Ok(Self { engine, codes })
     }
 
-    /// Sends an object. Says whether it can be.
+    /// Starts to send an object. Returns `false` if the object cannot be sent.
     pub fn send(
         &mut self,
         now: Time,
@@ -59,7 +59,7 @@ impl Detached {
         self.engine.send(now, task).is_some()
     }
 
-    /// Datagrams arrive.
+    /// Handles datagrams that have arrived.
     pub fn on_incoming(&mut self, now: Time, incoming: &Incoming<'_>) {
         self.engine.on_incoming(now, incoming);
         while let Some(job) = self.engine.poll_job() {
@@ -67,23 +67,23 @@ impl Detached {
         }
     }
 
-    /// Does what is due. More may be due at the same time.
+    /// Runs the timers that are due. A further timer may be due at the same time.
     pub fn on_timeout(&mut self, now: Time) {
         self.engine.on_timeout(now);
     }
 
-    /// When [`Self::on_timeout`] is to be called.
+    /// Returns the time at which [`Self::on_timeout`] must be called.
     pub fn next_timeout(&self) -> Option<Time> {
         self.engine.next_timeout()
     }
 
-    /// Sends what there is to send, up to some 512 datagrams. Says whether anything left.
+    /// Sends pending datagrams, about 512 at most. Returns whether any datagram was sent.
     pub fn transmit(&mut self, now: Time, net: &mut impl Datagrams) -> bool {
         self.engine.transmit(now, net, 512)
     }
 
-    /// The next object that has arrived, and who sent it. What became of those that were sent is passed
-    /// over.
+    /// Returns the next object that has arrived, and its sender. Results of objects that this
+    /// driver has sent are discarded.
     pub fn received(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         loop {
             if let News::Received { from, bytes, .. } = self.engine.poll_news()? {
@@ -92,7 +92,7 @@ impl Detached {
         }
     }
 
-    /// What has been counted.
+    /// Returns the driver's counters.
     pub fn counts(&self) -> Counts {
         self.engine.counts()
     }

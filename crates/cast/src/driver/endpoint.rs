@@ -1,4 +1,4 @@
-//! The library's door: an endpoint that sends and receives objects.
+//! Endpoint that sends and receives objects.
 
 use super::board::{Board, Progress};
 use super::clock::WallClock;
@@ -32,43 +32,45 @@ use tailcut_units::{Duration, HostId};
 use tailcut_wire::cast::SYMBOL_BYTES;
 use tailcut_wire::scdp::SYN_BYTES;
 
-/// Codes that are kept: one for each number of source symbols of a block.
+/// Erasure codes that are cached: one for each number of source symbols of a block.
 const CODES: usize = 16;
-/// Symbols that are on their way at once in the paper's mode.
+/// Symbols in flight at the same time in the paper's mode.
 const WINDOW: u32 = 64;
-/// Bytes of the headers of IP and UDP.
+/// Bytes of the IP and UDP headers.
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
 
-/// How an endpoint is opened.
+/// Options of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The socket's options.
+    /// Options of the socket.
     pub socket: SocketOptions,
-    /// Bytes of an object that is received, at most. Default 17 MiB: a slab, and something with it.
+    /// Bytes of one received object, at most. Default 17 MiB: one slab with its header.
     pub object: u64,
-    /// Bytes of all objects that are received and not taken by the application, at most. Others
-    /// have to wait. Default 64 MiB.
+    /// Bytes, at most, of all received objects that the application has not taken yet. Further
+    /// objects have to wait. Default 64 MiB.
     pub memory: u64,
-    /// Bytes a second that leave at most, each datagram counted as `mtu` bytes. Default: no limit.
+    /// Bytes per second that are sent, at most. Each datagram counts as `mtu` bytes. Default: no
+    /// limit.
     pub rate: Option<u64>,
     /// Threads that decode, at least 1. Default 1.
     pub decoders: usize,
-    /// How a receiver decides what is on its way. [`Control::Adaptive`] (default) is for any network.
-    /// [`Control::Window`] is the SCDP paper's mode, with a window of 64 symbols and version 1 of the
-    /// header: for switches that trim and hosts that trust each other; it has no tokens, no keys and
-    /// no shares. Both ends have to have the same mode.
+    /// Flow control of a receiver. [`Control::Adaptive`] (default) works on any network.
+    /// [`Control::Window`] is the mode of the SCDP paper, with a window of 64 symbols and version 1
+    /// of the header. It is for switches that trim and hosts that trust each other, and has no
+    /// tokens, keys or shares. Both ends must use the same mode.
     pub control: Control,
-    /// A key that all have who send to this endpoint or receive from it: packets are encrypted, and those
-    /// of others dropped. It takes credits ([`Control::Adaptive`]). Default none.
+    /// Pre-shared key of all endpoints that exchange objects with this one. Packets are encrypted,
+    /// and packets of other hosts are dropped. A key needs [`Control::Adaptive`]. Default: none.
     pub key: Option<Key>,
-    /// How it sends to multicast groups.
+    /// Options for sending to multicast groups.
     pub multicast: Multicast,
-    /// Bytes of an IP packet that are sent, at most: 1,280 to 9,000. Default 1,500. Where a path takes
-    /// less, objects are begun again with smaller symbols.
+    /// Bytes of a sent IP packet, at most: 1,280 to 9,000. Default 1,500. If a path carries only
+    /// smaller packets, the transfer starts again with smaller symbols.
     pub mtu: u16,
-    /// The protocol's parameters; `None`: those for `control` and the address that is bound, with symbols
-    /// that fill packets of `mtu` bytes. Its own `control` counts, and `control` here does not.
+    /// Parameters of the protocol. `None`: defaults for `control` and the bound address, with
+    /// symbols that fill packets of `mtu` bytes. The `control` of these parameters replaces the
+    /// `control` of the options.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -115,7 +117,8 @@ impl Options {
             control: self.control,
             demotion: Demotion::NONE,
             in_order: false,
-            // Nothing holds pulls back but what is on its way.
+            // Only the limit of symbols in flight holds pulls back: a socket has no fixed link rate
+            // to pace pulls by.
             pull_interval: Duration::from_ps(1),
             byte_time: Duration::from_ps(0),
             time_wait: Duration::from_ms(1_000),
@@ -133,7 +136,7 @@ impl Options {
         Arc::new(Codes::new(CODES))
     }
 
-    /// The engine of an endpoint at `local`.
+    /// Creates the engine of an endpoint at `local`.
     pub(super) fn engine(&self, local: SocketAddr, codes: Arc<Codes>) -> io::Result<Engine> {
         let invalid = |said| io::Error::new(io::ErrorKind::InvalidInput, said);
         let config = self.scdp(local);
@@ -142,7 +145,7 @@ impl Options {
             return Err(invalid(format!("mtu {found}; allowed: 1280 to 9000 bytes")));
         }
         if self.key.is_some() && config.control == Control::Window {
-            let said = "a key takes credits: control is Window; allowed: Adaptive";
+            let said = "a key needs credits: control is Window; allowed: Adaptive";
             return Err(invalid(said.to_owned()));
         }
         let me = HostId(0);
@@ -159,8 +162,9 @@ impl Options {
     }
 }
 
-/// A UDP socket with a thread that drives SCDP over it. It sends objects to other endpoints and
-/// receives theirs. Dropping it ends the thread; what is on its way is lost.
+/// UDP socket with a thread that runs SCDP over it. It sends objects to other endpoints and
+/// receives theirs. When the endpoint is dropped, the thread ends and unfinished transfers are
+/// lost.
 ///
 /// ```
 /// use tailcut_cast::driver::{Endpoint, Options};
@@ -176,7 +180,7 @@ impl Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Both calls have a form for tasks. It needs no runtime in particular:
+/// Both calls have an async form, which works with any runtime:
 ///
 /// ```
 /// # use tailcut_cast::driver::{Endpoint, Options};
@@ -202,12 +206,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Opens a socket at `local`; port 0: one that is free.
+    /// Opens a socket at `local`. Port 0 selects a free port.
     ///
     /// # Errors
-    /// What the system says, and parameters outside their ranges.
+    /// The system refuses the socket, or a parameter is outside its range.
     pub fn bind(local: SocketAddr, options: &Options) -> io::Result<Self> {
-        // Wrong parameters before anything is opened.
+        // This finds wrong parameters before a socket is opened.
         options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
         if options.multicast != Multicast::default() {
@@ -216,7 +220,7 @@ impl Endpoint {
         let local = socket.local();
         let codes = options.codes();
         let mut engine = options.engine(local, Arc::clone(&codes))?;
-        // Linux tells twice what it has granted.
+        // Linux reports twice the size of the buffer that an application may fill.
         let buffer = socket.receive_buffer()? / 2;
         engine.guests.receive_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
         let spares = engine.guests.room.spares.clone();
@@ -253,18 +257,18 @@ impl Endpoint {
         })
     }
 
-    /// The address that it is bound to.
+    /// Returns the address that the endpoint is bound to.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Whether it has a key.
+    /// Returns whether the endpoint has a key.
     pub fn has_key(&self) -> bool {
         self.has_key
     }
 
-    /// Sends an object to the endpoint at an address. The bytes are kept, and not copied, until all
-    /// of them have arrived.
+    /// Sends an object to the endpoint at `to`. The bytes are kept, without a copy, until the whole
+    /// object has arrived.
     pub fn send(
         &self,
         to: SocketAddr,
@@ -273,11 +277,11 @@ impl Endpoint {
         self.start(Task::one(to, Payload::new(object)))
     }
 
-    /// Sends a share of an object's symbols to the endpoint at an address, in a session that the other
-    /// senders have too: the receiver makes one object of what comes from all of them, whichever of
-    /// them are fast, slow, or end. All have the same object, and use the same symbol size. `session`
-    /// is a number that somebody has drawn ([`new_session`]) and told all of them. [`Sending`] ends
-    /// well as soon as the receiver has the whole object.
+    /// Sends one share of an object's symbols to the endpoint at `to`. Several senders use the same
+    /// session. The receiver builds one object from the symbols of all senders, even if some
+    /// senders are slow or fail. All senders have the same object and use the same symbol size.
+    /// `session` is a random number ([`new_session`]) that all senders have agreed on. [`Sending`]
+    /// succeeds as soon as the receiver has the whole object.
     ///
     /// ```
     /// use tailcut_cast::driver::{Endpoint, Options, Share, new_session};
@@ -306,10 +310,11 @@ impl Endpoint {
         self.start(Task::new(vec![to], kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints at once, to each as datagrams of its own: a symbol is made
-    /// once, and leaves when each of them that still needs symbols has asked for one. All go at the
-    /// pace of the slowest, but for those that `stragglers` leaves out. [`Sending::progress`] tells how
-    /// far each is, [`Sent::missed`] how many have not got it.
+    /// Sends an object to several endpoints at the same time, with separate datagrams to each. A
+    /// symbol is encoded once, and is sent when all receivers that still need symbols have
+    /// requested one. So the slowest receiver sets the pace, except receivers that `stragglers`
+    /// leaves out. [`Sending::progress`] returns the progress of each receiver, [`Sent::missed`]
+    /// the number of receivers without the object.
     ///
     /// ```
     /// use tailcut_cast::driver::{Endpoint, Options, StragglerPolicy, Stragglers};
@@ -339,11 +344,12 @@ impl Endpoint {
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints that have all [joined](Self::join) a multicast group, by
-    /// datagrams to the group: each symbol leaves once. `receivers` are the addresses that they answer
-    /// from. All listen at the group's port, and at all addresses of their machines, or they do not hear
-    /// the group. Else as [`send_to_all`](Self::send_to_all). The first probes of whether a receiver is
-    /// there, and all that one receiver has to be told, go to its own address.
+    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group, with
+    /// datagrams to the group: each symbol is sent once. `receivers` are the unicast addresses of
+    /// the endpoints. Each receiver must be bound to the group's port and to the unspecified
+    /// address, or its socket does not get packets of the group. Otherwise as
+    /// [`send_to_all`](Self::send_to_all). The first probes and all packets for one receiver go to
+    /// the receiver's unicast address.
     pub fn send_to_group(
         &self,
         group: SocketAddr,
@@ -355,20 +361,20 @@ impl Endpoint {
         self.start(Task::new(receivers.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Receives what is sent to a multicast group from now on, at the interface of that number; 0: as the
-    /// routes say.
+    /// Joins a multicast group at the interface with this index. With 0, the routing table selects
+    /// the interface.
     ///
     /// # Errors
-    /// What the system says; the address is no group, or of the other version of IP, or the endpoint is
-    /// closed.
+    /// The system refuses, the address is not a multicast address or has the other IP version, or
+    /// the endpoint is closed.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         self.change(Membership::Joins, group, interface)
     }
 
-    /// Receives nothing more of a group that was joined at that interface.
+    /// Leaves a multicast group that was joined at this interface.
     ///
     /// # Errors
-    /// What the system says; it was not joined there, or the endpoint is closed.
+    /// The system refuses, the group was not joined at this interface, or the endpoint is closed.
     pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         self.change(Membership::Leaves, group, interface)
     }
@@ -382,11 +388,13 @@ impl Endpoint {
         answer.take().unwrap_or_else(|| Err(closed()))
     }
 
-    /// Asks a multicast group who hears it, by one datagram, and gives all who have answered so far and
-    /// will: endpoints that have [joined](Self::join) it, with the same key. It may get lost, so ask again.
+    /// Sends one check to a multicast group. Returns a shared list of all endpoints that have
+    /// answered a check of this endpoint. The list grows when more answers arrive. Endpoints answer
+    /// if they have [joined](Self::join) the group and have the same key. The check may be lost, so
+    /// send it several times.
     pub fn ask_group(&self, group: SocketAddr) -> Hearers {
         let hearers = self.hearers.clone();
-        // If the thread has ended, nobody answers.
+        // The result can be ignored: if the thread has ended, no answer arrives.
         let _ = self.commands.send(Command::Ask(group, hearers.clone()));
         self.bell.ring();
         hearers
@@ -414,7 +422,8 @@ impl Endpoint {
         }
     }
 
-    /// What has been counted since it was opened. `None`: the endpoint's socket has failed.
+    /// Returns the counters since the endpoint was opened, or `None` if the endpoint's socket has
+    /// failed.
     pub fn counts(&self) -> Option<Counts> {
         let answer = Arc::new(Mailbox::default());
         self.commands
@@ -424,19 +433,18 @@ impl Endpoint {
         answer.take()
     }
 
-    /// The next object that has arrived; waits until there is one. `None`: the endpoint's socket has
-    /// failed.
+    /// Waits for the next object that arrives. Returns `None` if the endpoint's socket has failed.
     pub fn receive(&self) -> Option<Received> {
         self.received.take()
     }
 
-    /// Gives back the bytes of an object that has arrived, for one that comes: that saves the time which
-    /// fresh memory costs. Large ones are kept, two at most.
+    /// Takes back the buffer of an object that has arrived, for a later object. This saves the time
+    /// that the kernel needs to provide new memory. At most two large buffers are kept.
     pub fn recycle(&self, bytes: Vec<u8>) {
         self.spares.put(bytes);
     }
 
-    /// The same for a task.
+    /// Async form of [`Self::receive`].
     pub fn arrival(&self) -> impl Future<Output = Option<Received>> + '_ {
         std::future::poll_fn(|context| self.received.poll(context))
     }
@@ -444,7 +452,7 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The result can be ignored: the thread may have ended already.
         let _ = self.commands.send(Command::Stop);
         self.bell.ring();
         if let Some(thread) = self.thread.take() {
@@ -453,7 +461,7 @@ impl Drop for Endpoint {
     }
 }
 
-/// A number for a session that several senders have: 64 random bits.
+/// Draws an identifier for a session that several senders share: 64 random bits.
 ///
 /// # Errors
 /// The system has no random bytes.
@@ -461,7 +469,8 @@ pub fn new_session() -> io::Result<u64> {
     random().map(u64::from_be_bytes).map_err(io::Error::other)
 }
 
-/// An object on its way: a future, or [`Sending::wait`]. Dropping it does not stop it.
+/// Object that is being sent. Wait for it with `.await` or [`Sending::wait`]. The transfer goes on
+/// if this value is dropped.
 #[derive(Debug)]
 pub struct Sending {
     number: u64,
@@ -475,19 +484,19 @@ impl Sending {
     /// Waits until the whole object has arrived.
     ///
     /// # Errors
-    /// It has not, and why.
+    /// The reason why the object did not arrive.
     pub fn wait(self) -> Result<Sent, Failure> {
         self.outcome.take().unwrap_or(Err(Failure::Closed))
     }
 
-    /// How far each receiver is, in the order in which they were given.
+    /// Returns the progress of each receiver, in the order of the addresses in the call.
     pub fn progress(&self) -> Vec<Progress> {
         self.board.read()
     }
 
-    /// Sends no more of it. The receiver forgets what has arrived.
+    /// Stops sending. The receiver discards the symbols that have arrived.
     pub fn cancel(&self) {
-        // If the thread has ended, so has this.
+        // The result can be ignored: if the thread has ended, the transfer has ended too.
         let _ = self.commands.send(Command::Cancel(self.number));
         self.bell.ring();
     }

@@ -1,4 +1,4 @@
-//! One host's transport over datagrams, without clock and sockets.
+//! Protocol engine of one host: SCDP over datagrams, without a clock and sockets.
 
 use super::board::Stage;
 use super::guests::Guests;
@@ -24,12 +24,12 @@ use tailcut_transport::{
 };
 use tailcut_units::{FlowId, HostId, Time};
 
-/// The first name of objects that come in: those that go out have lower ones.
+/// First flow number of received objects. Sent objects have lower numbers.
 pub(super) const FIRST_INCOMING: FlowId = FlowId(1 << 31);
-/// The first number of a group of receivers, as the transport knows it.
+/// First number of a group of receivers in the transport.
 const GROUPS: u32 = 1 << 31;
 
-/// What an engine tells.
+/// Events that the engine reports.
 #[derive(Debug)]
 pub(super) enum News {
     /// An object has arrived.
@@ -38,47 +38,48 @@ pub(super) enum News {
         bytes: Vec<u8>,
         held: Held,
     },
-    /// An object has arrived at its receivers, but for so many; its symbols had so many bytes.
+    /// An object has arrived at all receivers except this number of them. The last field is the
+    /// size of its symbols in bytes.
     Sent(FlowId, FlowStats, usize, u32),
-    /// An object was given up.
+    /// A transfer has failed.
     Failed(FlowId, Failure),
 }
 
-/// What an engine has counted.
+/// Counters of an engine.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
-    /// Datagrams that were sent.
+    /// Datagrams sent.
     pub sent: u64,
-    /// Messages to the socket that they left in.
+    /// Messages to the socket. One message may contain several datagrams.
     pub messages: u64,
     /// Messages that the system refused.
     pub refused: u64,
-    /// Datagrams that arrived.
+    /// Datagrams received.
     pub arrived: u64,
-    /// Of them, those that are no packets of SCDP, or claim what cannot be.
+    /// Received datagrams that are not SCDP packets or have impossible values.
     pub malformed: u64,
-    /// Of them, those of no session.
+    /// Received datagrams that belong to no session.
     pub unknown: u64,
-    /// Objects that there was no room for, counted each time that they were offered.
+    /// Offers refused because of limits on memory or on sessions.
     pub no_room: u64,
     /// Blocks that were decoded, successfully or not.
     pub decodings: u64,
-    /// Tokens that were given to senders whose addresses may be forged.
+    /// Tokens sent to senders whose addresses are not validated.
     pub tokens: u64,
-    /// Symbols that switches have trimmed.
+    /// Symbols that arrived trimmed by a switch.
     pub trimmed: u64,
-    /// Ends of sessions whose address has changed.
+    /// Remote ends whose address has changed during a session.
     pub moved: u64,
-    /// How often a path was found to take smaller datagrams only.
+    /// Times that a path turned out to carry only smaller datagrams.
     pub shrunk: u64,
 }
 
-/// What an engine is made of.
+/// Parts that an engine is made of.
 pub(super) struct Setup {
     pub(super) host: Host<DriverCodec>,
     /// The parameters of `host`.
     pub(super) config: ScdpConfig,
-    /// How the transport calls this host.
+    /// Number of this host in the transport.
     pub(super) me: HostId,
     pub(super) room: Room,
     pub(super) codes: Arc<Codes>,
@@ -86,12 +87,13 @@ pub(super) struct Setup {
     pub(super) key: Option<Key>,
 }
 
-/// The identifier of a new session.
+/// Draws the identifier of a new session.
 fn draw() -> Option<u64> {
     random().ok().map(u64::from_be_bytes)
 }
 
-/// The part of a key, if there is one, of this end as a sender; `None` where it cannot be made.
+/// Returns the encryption state of a sender, or `Some(None)` without a key. Returns `None` if the
+/// system has no random bytes.
 fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>> {
     match key {
         Some(key) => Some(Some(Box::new(Seal::new(key, session, share, None).ok()?))),
@@ -99,17 +101,17 @@ fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>
     }
 }
 
-/// One host's SCDP over datagrams: it takes what arrives, the time, and objects to send.
+/// SCDP of one host over datagrams. Its inputs are datagrams, the time, and objects to send.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) host: Host<DriverCodec>,
     pub(super) config: ScdpConfig,
     pub(super) lines: Lines,
-    /// Objects that are sent.
+    /// Objects that are being sent.
     pub(super) outgoing: Table<FlowId, Outbound>,
-    /// By session and share: what is sent to whom.
+    /// Flow and line of each receiver, by session and share.
     pub(super) sent_to: Table<(u64, u16), (FlowId, HostId)>,
-    /// Objects that are received.
+    /// Objects that are being received.
     pub(super) incoming: Table<FlowId, Inbound>,
     pub(super) guests: Guests,
     pub(super) staging: Staging,
@@ -117,7 +119,7 @@ pub(super) struct Engine {
     pub(super) counts: Counts,
     codes: Arc<Codes>,
     paths: Paths,
-    /// Objects that are begun again later.
+    /// Transfers that start again later, with their time.
     waiting: BTreeSet<(Time, FlowId)>,
     blocked: bool,
     jobs: VecDeque<DecodeJob>,
@@ -150,12 +152,12 @@ impl Engine {
         }
     }
 
-    /// What decodes and encodes.
+    /// Returns the cache of erasure codes.
     pub(super) fn codes(&self) -> Arc<Codes> {
         Arc::clone(&self.codes)
     }
 
-    /// What paths take.
+    /// Returns the known datagram sizes of paths.
     pub(super) fn paths(&self) -> &Paths {
         &self.paths
     }
@@ -164,7 +166,7 @@ impl Engine {
         &mut self.paths
     }
 
-    /// What has been counted.
+    /// Returns the counters.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             sent: self.staging.datagrams,
@@ -174,19 +176,20 @@ impl Engine {
         }
     }
 
-    /// Whether it runs as the paper has it: version 1 of the header, without credits.
+    /// Returns whether the engine runs in the paper's mode: version 1 of the header, without
+    /// credits.
     pub(super) fn is_paper(&self) -> bool {
         self.config.control == Control::Window
     }
 
-    /// The time, which never goes back.
+    /// Returns the time, which never goes back.
     fn at(&mut self, now: Time) -> Time {
         self.now = now.max(self.now);
         self.now
     }
 
-    /// Sends an object. `None` where it cannot be: it is too long, has no receivers, is a share in the
-    /// paper's mode, or the system has no random bytes.
+    /// Starts to send an object. Returns `None` if that is impossible: the object is too long, has
+    /// no receivers, or is a share in the paper's mode, or the system has no random bytes.
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;
@@ -215,7 +218,7 @@ impl Engine {
         }
     }
 
-    /// Begins to send an object, under sessions of its own.
+    /// Starts a transfer, with new sessions.
     fn begin(&mut self, now: Time, flow: FlowId) -> Option<()> {
         let is_paper = self.is_paper();
         let outbound = self.outgoing.get(&flow)?;
@@ -297,8 +300,8 @@ impl Engine {
         begun.ok()
     }
 
-    /// The receiver wants an object later, or from its beginning: the transport begins anew, after
-    /// a pause that doubles.
+    /// Starts a transfer again after a pause that doubles each time. The receiver wants the object
+    /// later, or needs it from the beginning.
     pub(super) fn restart(&mut self, now: Time, flow: FlowId, failure: Failure) {
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
@@ -323,7 +326,7 @@ impl Engine {
         self.waiting.insert((until, flow));
     }
 
-    /// An object is not sent.
+    /// Ends a transfer with a failure.
     pub(super) fn fail(&mut self, now: Time, flow: FlowId, failure: Failure) {
         self.host.cancel(now, flow);
         self.fail_all(flow, failure);
@@ -331,7 +334,7 @@ impl Engine {
         self.news.push_back(News::Failed(flow, failure));
     }
 
-    /// Sends no more of an object, and tells its receivers.
+    /// Cancels a transfer and informs the receivers.
     pub(super) fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         let now = self.at(now);
         let outbound = self.outgoing.get(&flow)?;
@@ -346,7 +349,7 @@ impl Engine {
         Some(stats)
     }
 
-    /// What is not known of an object's receivers stays so: it has failed for them.
+    /// Marks all receivers without a final state as failed.
     fn fail_all(&self, flow: FlowId, failure: Failure) {
         if let Some(outbound) = self.outgoing.get(&flow) {
             outbound.task.board.fail(failure);
@@ -372,7 +375,7 @@ impl Engine {
         }
     }
 
-    /// Datagrams arrive.
+    /// Handles datagrams that have arrived.
     pub(super) fn on_incoming(&mut self, now: Time, incoming: &Incoming<'_>) {
         let now = self.at(now);
         let mut unplaced = Vec::new();
@@ -388,7 +391,7 @@ impl Engine {
         self.place(now, &mut unplaced);
     }
 
-    /// A block has been decoded, or not.
+    /// Handles the result of a decoding.
     pub(super) fn on_decoded(&mut self, now: Time, decoded: &Decoded) {
         let now = self.at(now);
         let inbound = self.incoming.get_mut(&decoded.flow);
@@ -397,12 +400,12 @@ impl Engine {
         self.hear(now);
     }
 
-    /// A block to decode. [`Self::on_decoded`] is to tell what became of it.
+    /// Returns the next block to decode. The caller reports the result with [`Self::on_decoded`].
     pub(super) fn poll_job(&mut self) -> Option<DecodeJob> {
         self.jobs.pop_front()
     }
 
-    /// Does what is due. More may be due at the same time.
+    /// Runs the timers that are due. A further timer may be due at the same time.
     pub(super) fn on_timeout(&mut self, now: Time) {
         let now = self.at(now);
         while let Some(&(at, flow)) = self.waiting.first()
@@ -423,14 +426,14 @@ impl Engine {
         self.hear(now);
     }
 
-    /// When [`Self::on_timeout`] is to be called.
+    /// Returns the time at which [`Self::on_timeout`] must be called.
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let waiting = self.waiting.first().map(|(at, _)| *at);
         let waiting = Time::earlier(waiting, self.guests.next_overdue());
         Time::earlier(self.host.next_timeout(), waiting)
     }
 
-    /// What the transport has to tell after an input.
+    /// Processes the transport's events after an input.
     pub(super) fn hear(&mut self, now: Time) {
         while let Some(attempt) = self.host.codec_mut().poll() {
             let Some((flow, _)) = self.host.receiving(&attempt.session) else {
@@ -458,7 +461,7 @@ impl Engine {
         }
     }
 
-    /// Nothing more is to be sent of an object.
+    /// Handles the end of a transfer: the transport has nothing more to send.
     fn on_closed(&mut self, flow: FlowId, stats: FlowStats) {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
@@ -473,7 +476,7 @@ impl Engine {
         self.news.push_back(news);
     }
 
-    /// A receiver holds the others up, or gets nothing more.
+    /// Handles a receiver that delays the others, or that the transport has given up.
     fn on_straggler(&mut self, flow: FlowId, straggler: Straggler) {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
@@ -491,22 +494,22 @@ impl Engine {
         }
     }
 
-    /// What there is to tell.
+    /// Returns the next event.
     pub(super) fn poll_news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// Whether there is something to send.
+    /// Returns whether datagrams or segments wait to be sent.
     pub(super) fn has_transmit(&self) -> bool {
         self.staging.len() > 0 || self.host.has_transmit()
     }
 
-    /// Whether the socket had no room at the last call of [`Self::transmit`].
+    /// Returns whether the socket's buffer was full at the last call of [`Self::transmit`].
     pub(super) fn is_blocked(&self) -> bool {
         self.blocked
     }
 
-    /// Sends what the transport has to send, `most` segments at most. Says whether anything left.
+    /// Sends the transport's segments, `most` at most. Returns whether any datagram was sent.
     pub(super) fn transmit(&mut self, now: Time, net: &mut impl Datagrams, most: usize) -> bool {
         let now = self.at(now);
         while self.staging.len() < most

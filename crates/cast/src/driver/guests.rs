@@ -1,4 +1,4 @@
-//! Those that send to a host: their sessions, and how many of them there may be.
+//! Sessions in which this host receives objects, and their limits.
 
 use super::answers::{Bucket, Ended};
 use super::room::Room;
@@ -8,67 +8,68 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// The first name of objects that come from several senders.
+/// First flow number of objects that come from several senders.
 const FIRST_COLLECTED: u32 = 3 << 30;
 /// Ports at which the transport collects objects from several senders.
 const PORTS: std::ops::Range<u16> = 1_024..32_768;
 
-/// Sessions that are known before those that the transport has forgotten are looked for.
+/// Sessions that may be kept before the engine looks for sessions that the transport has dropped.
 const REMEMBERED: usize = 512;
 
-/// How long an object waits for the proof that its sender has the key.
+/// Time that a complete object waits for the proof that its sender has the key.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
-/// A session in which an object comes.
+/// Session in which an object is received.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) flow: FlowId,
-    /// The port that the transport knows it by.
+    /// Port of the session in the transport.
     pub(super) port: u16,
-    /// Its senders, by share.
+    /// Senders of the object: share and line.
     pub(super) lines: Vec<(u16, HostId)>,
-    /// Whether the address of one of them is known to be its own.
+    /// Whether the address of at least one sender is validated.
     pub(super) is_proven: bool,
-    /// The address that it counts for; `None`: it has ended.
+    /// Address whose limit of sessions includes this session. `None`: the session has ended.
     pub(super) counted: Option<IpAddr>,
-    /// Whether the whole object is here, and waits for the sender's proof that it has the key.
+    /// Whether the whole object has arrived and waits for the proof that its sender has the key.
     pub(super) waits: bool,
 }
 
 impl Session {
-    /// The sender of a share.
+    /// Returns the line of the sender of a share.
     pub(super) fn line(&self, share: u16) -> Option<HostId> {
         let line = self.lines.iter().find(|(of, _)| *of == share);
         line.map(|(_, id)| *id)
     }
 }
 
-/// All sessions in which objects come, and what bounds them.
+/// All sessions in which this host receives objects, and their limits.
 #[derive(Debug)]
 pub(super) struct Guests {
     me: HostId,
     pub(super) room: Room,
     pub(super) tokens: Tokens,
-    /// By the session's identifier.
+    /// Sessions by their identifiers.
     pub(super) sessions: Table<u64, Session>,
-    /// By our name: the session's identifier.
+    /// Session identifiers by the local flow number.
     pub(super) session_of: Table<FlowId, u64>,
-    /// In the paper's mode: the line and our name, by the peer's address and its name.
+    /// In the paper's mode: line and local flow number, by the peer's address and the peer's flow
+    /// number.
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
     of_address: Table<IpAddr, u32>,
     /// Sessions that have not ended.
     active: u32,
-    /// With so many sessions, those that the transport has forgotten are looked for.
+    /// Number of sessions at which the engine looks for sessions that the transport has dropped.
     look_at: usize,
-    /// Sessions of senders whose address may be forged.
+    /// Sessions in which no sender's address is validated yet.
     half_open: u32,
     pub(super) ended: Ended,
     pub(super) answers: Bucket,
-    /// Answers to checks that came by a group.
+    /// Rate limit of answers to checks that came by a multicast group.
     pub(super) group_answers: Bucket,
-    /// Bytes of the socket's receive buffer, which those who check are told.
+    /// Bytes of the socket's receive buffer. Echoes report this value.
     pub(super) receive_buffer: u32,
-    /// Sessions that wait for a proof, and until when.
+    /// Sessions that wait for a proof of the key, with the time at which they expire.
     waiting: VecDeque<(Time, u64)>,
     next_collected: u32,
 }
@@ -95,13 +96,13 @@ impl Guests {
         }
     }
 
-    /// How the transport calls this host.
+    /// Returns the number of this host in the transport.
     #[cfg(test)]
     pub(super) fn me(&self) -> HostId {
         self.me
     }
 
-    /// A session has its whole object, and waits for a proof.
+    /// Marks a session as complete. It expires if no proof of the key arrives in time.
     pub(super) fn wait(&mut self, now: Time, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.waits = true;
@@ -109,7 +110,7 @@ impl Guests {
         }
     }
 
-    /// A session that has waited too long.
+    /// Returns a session that has waited too long for a proof of the key, if there is one.
     pub(super) fn overdue(&mut self, now: Time) -> Option<u64> {
         while let Some(&(until, id)) = self.waiting.front()
             && until <= now
@@ -122,12 +123,12 @@ impl Guests {
         None
     }
 
-    /// When the next one has.
+    /// Returns the time at which the next waiting session expires.
     pub(super) fn next_overdue(&self) -> Option<Time> {
         self.waiting.front().map(|(until, _)| *until)
     }
 
-    /// The addresses of what comes from a line, as the transport knows them.
+    /// Returns the addresses of packets that come from a line, as the transport uses them.
     pub(super) fn tuple(&self, line: HostId, port: u16) -> FiveTuple {
         FiveTuple {
             src: line,
@@ -138,8 +139,8 @@ impl Guests {
         }
     }
 
-    /// The name and the port of an object from several senders: a port that no other session has, but
-    /// `taken` neither.
+    /// Returns a flow number and a port for an object from several senders. The port is not
+    /// `taken`, and no other session uses it. Returns `None` if all ports are in use.
     pub(super) fn collect(&mut self, taken: u16) -> Option<(FlowId, u16)> {
         let used =
             |port: u16| port == taken || self.sessions.values().any(|session| session.port == port);
@@ -153,17 +154,17 @@ impl Guests {
         Some((flow, PORTS.start + place as u16))
     }
 
-    /// Sessions by one address.
+    /// Returns the number of active sessions of one address.
     pub(super) fn of(&self, address: IpAddr) -> u32 {
         self.of_address.get(&address).copied().unwrap_or(0)
     }
 
-    /// One more.
+    /// Adds a session to the count of an address.
     pub(super) fn enter(&mut self, address: IpAddr) {
         *self.of_address.entry(address).or_default() += 1;
     }
 
-    /// One less.
+    /// Removes a session from the count of an address.
     pub(super) fn leave(&mut self, address: IpAddr) {
         if let Some(count) = self.of_address.get_mut(&address) {
             *count -= 1;
@@ -173,28 +174,29 @@ impl Guests {
         }
     }
 
-    /// Sessions that have not ended.
+    /// Returns the number of sessions that have not ended.
     pub(super) fn active(&self) -> u32 {
         self.active
     }
 
-    /// Whether those that the transport has forgotten are to be looked for. The next time is when there are twice
-    /// as many as are kept: so the work is that of a few sessions for each that is opened.
+    /// Returns whether the engine should look for sessions that the transport has dropped. The
+    /// threshold is twice the number of sessions after the last search, so the work for each new
+    /// session remains constant on average.
     pub(super) fn are_many(&self) -> bool {
         self.sessions.len() >= self.look_at
     }
 
-    /// They have been looked for, and those that are left are kept.
+    /// Sets the next threshold after a search.
     pub(super) fn looked(&mut self) {
         self.look_at = REMEMBERED.max(2 * self.sessions.len());
     }
 
-    /// Sessions of senders whose address may be forged.
+    /// Returns the number of sessions in which no sender's address is validated yet.
     pub(super) fn half_open(&self) -> u32 {
         self.half_open
     }
 
-    /// A session has begun.
+    /// Adds a session.
     pub(super) fn open(&mut self, id: u64, session: Session) {
         self.half_open += u32::from(!session.is_proven);
         if let Some(address) = session.counted {
@@ -205,7 +207,8 @@ impl Guests {
         self.sessions.insert(id, session);
     }
 
-    /// The address of one of its senders is its own. Says whether that was not known.
+    /// Marks a session as validated: one of its senders has proved its address. Returns `false` if
+    /// the session was validated already.
     pub(super) fn prove(&mut self, id: u64) -> bool {
         let Some(session) = self.sessions.get_mut(&id) else {
             return false;
@@ -215,7 +218,7 @@ impl Guests {
         is_new
     }
 
-    /// A session counts no longer: its object is here, or given up.
+    /// Removes a session from the counts: its object has arrived, or the transfer was given up.
     pub(super) fn settle(&mut self, id: u64) {
         self.prove(id);
         let counted = self.sessions.get_mut(&id);
@@ -225,7 +228,7 @@ impl Guests {
         }
     }
 
-    /// Forgets a session. Gives its lines.
+    /// Removes a session. Returns its lines.
     pub(super) fn remove(&mut self, id: u64) -> Vec<(u16, HostId)> {
         self.settle(id);
         let session = self.sessions.remove(&id);

@@ -1,4 +1,4 @@
-//! An object that is received: each symbol goes to its place.
+//! Object that is being received. Each symbol is stored at its offset.
 
 use super::outgoing::block_range;
 use super::room::{Held, Room};
@@ -6,20 +6,21 @@ use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
 use tailcut_units::FlowId;
 
-/// Repair symbols of a block that are kept beside those that replace what is missing.
+/// Repair symbols of a block that are kept in addition to the number of missing source symbols.
 const SPARE: u32 = 16;
-/// Symbols that there is memory for while a sender's address may be forged, for each that it pushes: what the
-/// first two pulls ask for may arrive before the answer to the token.
+/// Symbols that are buffered while a sender's address is not validated, as a multiple of the
+/// symbols that it may push. The factor leaves space for the symbols of the first two pulls, which
+/// may arrive before the answer to the token.
 const EARLY: u64 = 4;
 
-/// A block on its way in.
+/// State of a block that is being received.
 #[derive(Debug)]
 enum Block {
-    /// Nothing of it has come.
+    /// No symbol has arrived.
     Untouched,
-    /// Some of its symbols have.
+    /// Some symbols have arrived.
     Open(Box<Open>),
-    /// All source symbols are in their places.
+    /// All source symbols are stored.
     Whole,
 }
 
@@ -29,22 +30,23 @@ struct Open {
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
-/// A symbol that came early: its block, its identifier, its bytes.
+/// Symbol that arrived before the object had memory: its block, its identifier (ESI), its bytes.
 type Early = (u32, u32, Box<[u8]>);
 
-/// An object on its way in. While its sender's address may be forged it takes the memory of a few
-/// symbols only.
+/// Object that is being received. Until its sender's address is validated, it uses the memory of a
+/// few symbols only.
 #[derive(Debug)]
 pub(super) struct Inbound {
     layout: Object,
     held: Held,
-    /// Symbols that came before there was memory for all.
+    /// Symbols that arrived before the object had memory for all its bytes. `None`: the memory is
+    /// allocated.
     early: Option<Vec<Early>>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,
 }
 
-/// A block to decode, away from the thread that drives: it has its own copy of what has arrived.
+/// Block to decode in another thread, with a copy of all symbols that have arrived.
 #[derive(Debug)]
 pub(super) struct DecodeJob {
     job: Job,
@@ -56,18 +58,18 @@ pub(super) struct DecodeJob {
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
-/// What has become of a block.
+/// Result of a decoding.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) job: Job,
     pub(super) flow: FlowId,
     block: u32,
-    /// All its bytes, where it is whole.
+    /// All bytes of the block. `None`: decoding failed.
     bytes: Option<Vec<u8>>,
 }
 
 impl DecodeJob {
-    /// Decodes.
+    /// Decodes the block.
     pub(super) fn run(mut self, codes: &Codes) -> Decoded {
         let repair: Vec<(u32, &[u8])> = self
             .repair
@@ -87,9 +89,11 @@ impl DecodeJob {
 }
 
 impl Inbound {
-    /// An object for which `room` has room: for a few times the `early` symbols that are pushed by a sender whose
-    /// address may be forged, or all of them.
-    /// `None` where there is none, or where this machine cannot address its bytes.
+    /// Reserves memory for an object. `early` is `None` if the sender's address is validated: then
+    /// the memory of the whole object is reserved. Otherwise `early` is the number of symbols that
+    /// the sender pushes, and memory for a small multiple of it is reserved. Returns `None` if
+    /// `room` has too little memory left, or if the object is too large for the address space of
+    /// this machine.
     pub(super) fn new(layout: Object, early: Option<u32>, room: &Room) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
         let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
@@ -108,14 +112,15 @@ impl Inbound {
     }
 
     fn make_room(&mut self, length: usize) {
-        // Every byte is written before the object is whole.
+        // The old content of the buffer does no harm: every byte is written before the object is
+        // complete.
         self.bytes = self.held.spares().take(length);
         let blocks = 0..self.layout.blocks();
         self.blocks = blocks.map(|_| Block::Untouched).collect();
     }
 
-    /// The sender's address is its own: the object gets memory for all its bytes. Says whether there
-    /// is as much.
+    /// Allocates memory for all bytes of the object, after the sender's address is validated.
+    /// Returns `false` if there is too little memory.
     pub(super) fn prove(&mut self) -> bool {
         let Some(early) = self.early.take() else {
             return true;
@@ -133,7 +138,8 @@ impl Inbound {
         true
     }
 
-    /// One more sender pushes `pushed` symbols: there is memory for as many more, if there is any.
+    /// Reserves memory for the symbols of a further sender that pushes `pushed` symbols, if there
+    /// is memory left.
     pub(super) fn expect_more(&mut self, pushed: u32) {
         if self.early.is_some() {
             let more = EARLY * u64::from(pushed) * u64::from(self.layout.symbol());
@@ -142,18 +148,19 @@ impl Inbound {
         }
     }
 
-    /// Bytes of a symbol, if it may be one of this object.
+    /// Returns the number of bytes of a symbol, or `None` if the object has no such symbol.
     pub(super) fn payload(&self, block: u32, esi: u32) -> Option<usize> {
         let fits = block < self.layout.blocks() && esi < MAX_ESI;
         fits.then(|| self.layout.payload(block, esi) as usize)
     }
 
-    /// Whether there is memory for every symbol.
+    /// Returns whether memory for all bytes is allocated.
     pub(super) fn has_room(&self) -> bool {
         self.early.is_none()
     }
 
-    /// Keeps a symbol that has as many bytes as it must. Says whether it was: if not, it is as good as lost.
+    /// Stores a symbol, whose length the caller has checked. Returns `false` if there is no memory
+    /// for it. The caller must then treat the symbol as lost.
     pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) -> bool {
         if let Some(early) = &mut self.early {
             let most = self.held.bytes() / u64::from(self.layout.symbol()).max(1);
@@ -200,7 +207,7 @@ impl Inbound {
         true
     }
 
-    /// What it takes to decode a block.
+    /// Returns the job to decode a block, or `None` if the block cannot be decoded now.
     pub(super) fn job(&self, flow: FlowId, attempt: &Attempt) -> Option<DecodeJob> {
         let Block::Open(open) = self.blocks.get(attempt.block as usize)? else {
             return None;
@@ -217,7 +224,7 @@ impl Inbound {
         })
     }
 
-    /// A block has been decoded, or not. Says whether it is whole.
+    /// Stores the result of a decoding. Returns whether the block is complete.
     pub(super) fn on_decoded(&mut self, decoded: &Decoded) -> bool {
         let Some(state) = self.blocks.get_mut(decoded.block as usize) else {
             return false;
@@ -230,7 +237,7 @@ impl Inbound {
         matches!(state, Block::Whole)
     }
 
-    /// The object, which is whole.
+    /// Returns the bytes of the object, which must be complete.
     pub(super) fn into_bytes(self) -> (Vec<u8>, Held) {
         (self.bytes, self.held)
     }

@@ -1,5 +1,6 @@
-//! Who a host talks to: one line for each end of each session. The transport knows lines as hosts, so
-//! that it depends on no address: that of a line may change.
+//! Lines: the remote ends of a host's sessions, one line for each end of each session. The
+//! transport uses lines as host numbers. So the transport does not depend on addresses, and the
+//! address of a line may change.
 
 use super::sealing::Seal;
 use super::table::Table;
@@ -9,17 +10,18 @@ use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{HostId, Time};
 use tailcut_wire::cast::Offer;
 
-/// What is done about an address that may be forged.
+/// State of a line whose address is not validated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
-    /// Bytes that may still be sent to it: as many as came from it.
+    /// Bytes that may still be sent to the address. Never more bytes leave than came from the
+    /// address.
     pub(super) budget: u64,
-    /// When it is sent a token again.
+    /// Time at which the next token may be sent.
     pub(super) token_at: Time,
 }
 
 impl Doubt {
-    /// Of an address that `bytes` bytes came from.
+    /// Returns the state of an address from which `bytes` bytes have come.
     pub(super) const fn of(bytes: usize) -> Self {
         Self {
             budget: bytes as u64,
@@ -28,28 +30,28 @@ impl Doubt {
     }
 }
 
-/// One end of a session.
+/// Remote end of a session.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Where what is sent to it goes.
+    /// Address that packets on this line are sent to.
     pub(super) address: SocketAddr,
-    /// The address of this machine that its packets came to.
+    /// Local address at which the line's packets arrive.
     pub(super) local: Option<IpAddr>,
-    /// The session's identifier.
+    /// Identifier of the session.
     pub(super) session: u64,
-    /// Which of the object's senders it is, or is sent to.
+    /// Share of the object's sender: the remote end's, or this host's if it is the sender.
     pub(super) share: u16,
-    /// Where its address may be forged.
+    /// State of the address validation. `None`: the address is validated.
     pub(super) doubt: Option<Doubt>,
-    /// Of a sender of an object: the highest credit that it has used.
+    /// Only for a sender of an object: the highest credit that it has used.
     pub(super) highest: u32,
-    /// Of a receiver of an object: what it was offered.
+    /// Only for a receiver of an object: the last offer that was sent.
     pub(super) offer: Option<Offer>,
-    /// Of a receiver of an object: tokens that it has given.
+    /// Only for a receiver of an object: number of its tokens that were answered.
     pub(super) tokens: u32,
-    /// Of a receiver of an object: nothing more is sent to it.
+    /// Only for a receiver of an object: whether nothing more is sent to it.
     pub(super) is_over: bool,
-    /// Under a key.
+    /// State of the encryption, if there is a key.
     pub(super) seal: Option<Box<Seal>>,
 }
 
@@ -76,11 +78,11 @@ pub(super) struct Lines {
     by_id: Table<HostId, Line>,
     next: u32,
     me: HostId,
-    /// The key that all have.
+    /// Pre-shared key.
     pub(super) key: Option<Key>,
-    /// The packet that is being taken, as it is without a key.
+    /// Buffer for the packet that is being decrypted.
     pub(super) plain: Vec<u8>,
-    /// Asks groups who hears them, once somebody has wanted to know.
+    /// Sender of checks to multicast groups. It is created with the first check.
     pub(super) asker: Option<Asker>,
 }
 
@@ -96,7 +98,7 @@ impl Lines {
         }
     }
 
-    /// The next number that no line has.
+    /// Returns the next number that no line has.
     fn unused(&mut self) -> HostId {
         loop {
             let id = HostId(self.next & (u32::MAX >> 1));
@@ -107,7 +109,7 @@ impl Lines {
         }
     }
 
-    /// Enters a line.
+    /// Adds a line. Returns its number.
     pub(super) fn enter(&mut self, line: Line) -> HostId {
         let id = self.unused();
         self.by_id.insert(id, line);

@@ -1,10 +1,10 @@
-//! Values that threads and tasks wait for.
+//! Queue of values that threads and tasks wait for.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Values that come one by one, and those that wait for them.
+/// Queue of values, with the threads and tasks that wait for them.
 #[derive(Debug)]
 pub(super) struct Mailbox<T> {
     state: Mutex<State<T>>,
@@ -36,12 +36,12 @@ impl<T> Mailbox<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a value in.
+    /// Adds a value.
     pub(super) fn put(&self, value: T) {
         self.change(|state| state.values.push_back(value));
     }
 
-    /// No value comes any more.
+    /// Closes the queue: no further value will be added.
     pub(super) fn close(&self) {
         self.change(|state| state.is_closed = true);
     }
@@ -55,7 +55,7 @@ impl<T> Mailbox<T> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Takes the next value; waits until there is one. `None`: none comes any more.
+    /// Waits for the next value. Returns `None` if the queue is closed and empty.
     pub(super) fn take(&self) -> Option<T> {
         let mut state = self.state();
         loop {
@@ -72,7 +72,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// The same for a task.
+    /// Async form of [`Self::take`].
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<T>> {
         let mut state = self.state();
         if let Some(value) = state.values.pop_front() {

@@ -1,27 +1,30 @@
 //! SCDP over UDP sockets: the driver of [`Host`](tailcut_transport::scdp::Host) under the wall clock.
 //!
-//! - [`Endpoint`]: sends objects and receives them, for threads and for tasks.
-//!   - [`send`](Endpoint::send): one to one.
-//!   - [`send_share`](Endpoint::send_share): several senders of one object to one receiver. They agree on a
-//!     session ([`new_session`]); the receiver has nothing to do.
-//!   - [`send_to_all`](Endpoint::send_to_all): one to several, by datagrams to each.
-//!   - [`send_to_group`](Endpoint::send_to_group) and [`join`](Endpoint::join): one to several, by
-//!     datagrams to an IP multicast group.
-//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object, of whichever
-//!     kind.
-//! - [`Sending`]: an object on its way: [`wait`](Sending::wait) or `.await`,
+//! - [`Endpoint`]: sends and receives objects. It has blocking calls for threads and futures for tasks.
+//!   - [`send`](Endpoint::send): one sender, one receiver.
+//!   - [`send_share`](Endpoint::send_share): several senders of the same object, one receiver. The
+//!     senders agree on a session ([`new_session`]). The receiver needs no setup.
+//!   - [`send_to_all`](Endpoint::send_to_all): one sender, several receivers, with datagrams to each
+//!     receiver.
+//!   - [`send_to_group`](Endpoint::send_to_group) and [`join`](Endpoint::join): one sender, several
+//!     receivers, with datagrams to an IP multicast group.
+//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object, sent in any of
+//!     these ways.
+//! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
 //!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
 //! - [`Options`]: [`Control::Adaptive`] for any network, [`Control::Window`] (the paper's mode) for
-//!   switches that trim; a pre-shared key; what memory peers may fill.
-//! - [`Detached`]: the same without a socket and a clock.
+//!   switches that trim; a pre-shared key; limits of the memory that peers may use.
+//! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!
-//! A thread runs each endpoint, and no call of its waits: it takes a batch of datagrams, hands them to
-//! the transport, does what is due, and sends what the transport has to send as another batch. The
-//! bytes of an object leave from where the application has them; those that arrive are copied once, to
-//! their place in the object. Other threads decode.
+//! One thread runs each endpoint. No call in this thread blocks, except the wait for the next
+//! event. The thread takes a batch of datagrams, passes them to the transport, runs the timers that
+//! are due, and sends the transport's datagrams as another batch. Outgoing bytes are sent directly
+//! from the application's buffer. Incoming bytes are copied once, to their offset in the object.
+//! Other threads decode.
 //!
-//! The loop takes its clock and its socket as traits ([`Clock`],
-//! [`Datagrams`](crate::udp::Datagrams)), so that it runs in a test's time and memory too.
+//! The loop gets its clock and its socket as traits ([`Clock`],
+//! [`Datagrams`](crate::udp::Datagrams)). So tests can run it with a simulated clock and datagrams
+//! in memory.
 
 mod answers;
 mod board;

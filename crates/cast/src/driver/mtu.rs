@@ -1,4 +1,4 @@
-//! What an engine does about datagrams that are too large for a path ([`super::paths`]).
+//! Reaction of an engine to datagrams that are too large for a path ([`super::paths`]).
 
 use super::engine::Engine;
 use super::outcome::Failure;
@@ -12,13 +12,14 @@ use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::cast::{Message, SYMBOL_BYTES};
 
 impl Engine {
-    /// Bytes of a datagram that a symbol takes beside its own.
+    /// Returns the bytes of a symbol's datagram in addition to the symbol.
     fn around_symbol(&self) -> u32 {
         let sealed = self.lines.key.as_ref().map_or(0, |_| TRAILER);
         (SYMBOL_BYTES + sealed) as u32
     }
 
-    /// Bytes of a symbol of an object to these addresses: what the least of their paths takes.
+    /// Returns the bytes of a symbol of an object to these addresses: the largest symbol that all
+    /// paths carry.
     pub(super) fn symbol_to(&self, now: Time, to: &[SocketAddr]) -> u32 {
         let (most, around) = (self.config.symbol, self.around_symbol());
         if self.is_paper() {
@@ -30,14 +31,15 @@ impl Engine {
         u32::from(least).saturating_sub(around).clamp(1, most)
     }
 
-    /// A receiver pulls: its symbols may not arrive.
+    /// Updates the search for the size of a path when a receiver pulls. The pull shows that the
+    /// receiver is reachable, but large symbols may still get lost.
     pub(super) fn watch(&mut self, now: Time, (flow, id): (FlowId, HostId), pull: &CreditHeader) {
         let around = self.around_symbol();
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
         };
         let size = u16::try_from(outbound.symbol() + around).unwrap_or(u16::MAX);
-        // Those before `next` have arrived or are lost.
+        // All symbols before `next` have arrived or are lost.
         let arrived = pull.next.saturating_sub(pull.lost);
         let search = outbound.searches.entry(id).or_default();
         let step = search.on_pull(size, pull.probe, (arrived, pull.lost));
@@ -54,7 +56,7 @@ impl Engine {
         self.say(id, &Message::Probe { size, number: 0 });
     }
 
-    /// A probe has arrived.
+    /// Handles the acknowledgement of a probe.
     pub(super) fn on_probe_ack(&mut self, (flow, id): (FlowId, HostId), size: u16) {
         let sealed = self.lines.key.as_ref().map_or(0, |_| OVERHEAD as u16);
         let around = self.around_symbol();
@@ -67,9 +69,9 @@ impl Engine {
         }
     }
 
-    /// Datagrams to a receiver have to be smaller: its object starts again, with smaller symbols. One of
-    /// which other senders have a share, or that another receiver has already, cannot: all have symbols
-    /// of one size.
+    /// Starts the transfer again with smaller symbols, because the path to a receiver carries only
+    /// smaller datagrams. All symbols of an object have one size. So the receiver fails instead, if
+    /// other senders have a share of the object or if another receiver has the object already.
     fn shrink(&mut self, now: Time, (flow, id): (FlowId, HostId), size: u16) {
         let Some(line) = self.lines.get(id) else {
             return;

@@ -1,4 +1,4 @@
-//! What becomes of objects.
+//! Results of transfers.
 
 use super::room::Held;
 use std::fmt;
@@ -6,41 +6,42 @@ use std::io;
 use std::net::SocketAddr;
 use tailcut_transport::FlowStats;
 
-/// An object that has arrived. It counts as held memory until it is dropped or taken apart.
+/// Object that has arrived. Its memory counts towards the endpoint's limit until this value is
+/// dropped or taken apart.
 #[derive(Debug)]
 pub struct Received {
-    /// Who sent it.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// The object.
+    /// Bytes of the object.
     pub bytes: Vec<u8>,
     pub(super) held: Held,
 }
 
 impl Received {
-    /// The object's bytes, which count as held no longer.
+    /// Returns the object's bytes. They do not count towards the endpoint's limit any more.
     pub fn into_bytes(self) -> Vec<u8> {
         drop(self.held);
         self.bytes
     }
 }
 
-/// What it took to send an object.
+/// Cost of a completed transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// Bytes of symbols that were sent, repair symbols among them.
+    /// Bytes of all symbols sent, including repair symbols.
     pub bytes: u64,
-    /// Repair symbols that were sent.
+    /// Repair symbols sent.
     pub repair: u32,
-    /// Bytes of these.
+    /// Bytes of the repair symbols.
     pub repair_bytes: u64,
-    /// How often nothing was heard for too long.
+    /// Timeouts: times that no packet of the receiver arrived for too long.
     pub timeouts: u32,
-    /// Receivers that have not got it, of several: they were left out, or have refused it.
+    /// Receivers, of several, without the object: they were left out, or refused it.
     pub missed: usize,
 }
 
 impl Sent {
-    /// Of an object whose symbols have `symbol` bytes.
+    /// Creates the result of an object with symbols of `symbol` bytes.
     pub(super) fn new(stats: &FlowStats, missed: usize, symbol: u32) -> Self {
         Self {
             bytes: stats.payload_sent,
@@ -52,24 +53,24 @@ impl Sent {
     }
 }
 
-/// Why an object was not sent.
+/// Reason why a transfer failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// Nothing was heard of the receiver for too long.
+    /// No packet of the receiver arrived for too long.
     NoAnswer,
-    /// It was cancelled.
+    /// The application cancelled the transfer.
     Cancelled,
-    /// The receiver has no room for it, and had none for long.
+    /// The receiver had no room for the object, and repeated offers did not help.
     Busy,
-    /// It is longer than the receiver takes.
+    /// The object is longer than the receiver's limit.
     TooLarge,
-    /// The receiver does not want it.
+    /// The receiver refused the object.
     Refused,
-    /// The path to the receiver takes smaller datagrams only, and the size is fixed: others send shares of
-    /// the object, or have received it.
+    /// The path to the receiver carries only smaller datagrams, and the size cannot change: other
+    /// senders have shares of the object, or another receiver has it already.
     TooWide,
-    /// It cannot be sent like this: to no receiver, in more blocks than can be numbered, or as a share in
-    /// the paper's mode.
+    /// The object cannot be sent in this way: it has no receiver, has too many blocks, or is a
+    /// share in the paper's mode.
     Unfit,
     /// The endpoint was closed.
     Closed,
@@ -82,16 +83,16 @@ impl fmt::Display for Failure {
         match self {
             Self::NoAnswer => f.write_str("the receiver does not answer"),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::Busy => f.write_str("the receiver has no room for it"),
-            Self::TooLarge => f.write_str("it is longer than the receiver takes"),
-            Self::Refused => f.write_str("the receiver does not want it"),
+            Self::Busy => f.write_str("the receiver has no room for the object"),
+            Self::TooLarge => f.write_str("the object is longer than the receiver's limit"),
+            Self::Refused => f.write_str("the receiver refused the object"),
             Self::TooWide => f.write_str(
-                "the path to the receiver takes smaller datagrams only, and other ends have the object \
-                 in larger ones",
+                "the path to the receiver carries only smaller datagrams, and other hosts use larger \
+                 ones for the object",
             ),
             Self::Unfit => f.write_str(
-                "it cannot be sent like this: allowed are 1 or more receivers, up to 2^32 blocks, and \
-                 shares under credits only",
+                "the object cannot be sent in this way; allowed: 1 or more receivers, up to 2^32 blocks, \
+                 shares only with credits",
             ),
             Self::Closed => f.write_str("the endpoint is closed"),
             Self::Socket(kind) => write!(f, "the socket failed: {kind}"),

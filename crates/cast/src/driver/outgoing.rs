@@ -1,4 +1,4 @@
-//! An object that is sent: where the bytes of each of its symbols are.
+//! Object that is being sent, and the place of the bytes of each symbol.
 
 use super::board::{Board, Stage};
 use super::paths::Search;
@@ -15,17 +15,17 @@ use tailcut_units::{FiveTuple, HostId, Time};
 /// Blocks of one object whose encoders are kept, at most.
 const MOST_ENCODERS: usize = 8;
 
-/// The bytes of an object, wherever they are kept. They must not change while it is sent.
+/// Bytes of an object, in any container. They must not change while the object is sent.
 #[derive(Clone)]
 pub struct Payload(Arc<dyn AsRef<[u8]> + Send + Sync>);
 
 impl Payload {
-    /// An object of these bytes. They are dropped when the object is sent.
+    /// Creates an object from these bytes. They are dropped when the transfer has ended.
     pub fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         Self(Arc::new(bytes))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         (*self.0).as_ref()
     }
@@ -37,20 +37,21 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// Where an object goes, and which part of it this end sends.
+/// Receivers of an object, and the part of it that this host sends.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// All of it to one receiver.
+    /// The whole object, one receiver.
     One,
-    /// A share of its symbols to one receiver, in a session that the other senders have too.
+    /// One share of the symbols, one receiver, in a session that the other senders use too.
     Share(u64, Share),
-    /// All of it to several receivers.
+    /// The whole object, several receivers.
     All(Stragglers),
-    /// The same, by datagrams to a multicast group that they have joined.
+    /// The whole object, several receivers, with datagrams to a multicast group that they have
+    /// joined.
     Group(SocketAddr, Stragglers),
 }
 
-/// What an application wants to send.
+/// Request of the application to send an object.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) to: Vec<SocketAddr>,
@@ -60,7 +61,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// All of an object to one receiver.
+    /// Creates a request to send a whole object to one receiver.
     pub(super) fn one(to: SocketAddr, payload: Payload) -> Self {
         Self::new(vec![to], Kind::One, payload)
     }
@@ -75,20 +76,20 @@ impl Task {
     }
 }
 
-/// An object on its way out.
+/// Object that is being sent.
 #[derive(Debug)]
 pub(super) struct Outbound {
     pub(super) task: Task,
-    /// Its receivers; of several, the numbers are those of the task's addresses.
+    /// Lines of the receivers, in the order of the task's addresses.
     pub(super) lines: Vec<HostId>,
-    /// The addresses of what leaves, once something has.
+    /// Addresses in the transport's segments. `None` until the first segment is sent.
     pub(super) tuple: Option<FiveTuple>,
-    /// How often it was begun again, and when it will be.
+    /// Number of restarts, and time of the next restart if one is planned.
     pub(super) restarts: u32,
     pub(super) waits_until: Option<Time>,
-    /// The line to the group of all receivers.
+    /// Line of the multicast group, if there is one.
     pub(super) group: Option<HostId>,
-    /// Receivers that may not get datagrams as large as those of this object.
+    /// Searches for the datagram size, by receiver.
     pub(super) searches: HashMap<HostId, Search>,
     layout: Object,
     encoders: BTreeMap<u32, Encoder>,
@@ -109,46 +110,47 @@ impl Outbound {
         }
     }
 
-    /// Bytes of a symbol.
+    /// Returns the bytes of a symbol.
     pub(super) fn symbol(&self) -> u32 {
         self.layout.symbol()
     }
 
-    /// Its symbols have another size from now on.
+    /// Changes the size of the symbols.
     pub(super) fn lay_out(&mut self, layout: Object) {
         self.layout = layout;
         self.encoders.clear();
         self.searches.clear();
     }
 
-    /// The addresses of what comes from the receiver `line`, once something has left.
+    /// Returns the addresses in segments from the receiver `line`, or `None` before the first
+    /// segment was sent.
     pub(super) fn answers_from(&self, line: HostId) -> Option<FiveTuple> {
         let tuple = self.tuple?.reversed();
         Some(FiveTuple { src: line, ..tuple })
     }
 
-    /// The receiver `line` has the first `blocks` blocks.
+    /// Records that the receiver `line` has the first `blocks` blocks.
     pub(super) fn note(&self, line: HostId, blocks: u32) {
         let bytes = self.layout.bytes_before(blocks.min(self.layout.blocks()));
         self.set(line, Some(bytes), Stage::Receiving);
     }
 
-    /// The receiver `line` says of so many symbols that they have arrived or are lost, and of how many of
-    /// these that they are lost.
+    /// Records the symbols that the receiver `line` has reported as arrived or lost (`settled`),
+    /// and those that it has reported as lost.
     pub(super) fn count(&self, line: HostId, settled: u32, lost: u32) {
         if let Some(at) = self.lines.iter().position(|other| *other == line) {
             self.task.board.count(at, settled, lost);
         }
     }
 
-    /// Whether anything came from the receiver `line`.
+    /// Returns whether a packet from the receiver `line` has arrived.
     pub(super) fn was_heard(&self, line: HostId) -> bool {
         let at = self.lines.iter().position(|other| *other == line);
         let progress = at.and_then(|at| self.task.board.read().get(at).copied());
         progress.is_some_and(|progress| progress.stage != Stage::Asked)
     }
 
-    /// What has become of the receiver `line`.
+    /// Sets the state of the receiver `line`.
     pub(super) fn set(&self, line: HostId, bytes: Option<u64>, stage: Stage) {
         if let Some(at) = self.lines.iter().position(|other| *other == line) {
             self.task.board.set(at, bytes, stage);
@@ -159,7 +161,7 @@ impl Outbound {
         self.task.payload.bytes()
     }
 
-    /// Where a source symbol is within the object; `None` of a repair symbol.
+    /// Returns the range of a source symbol within the object, or `None` for a repair symbol.
     pub(super) fn source(&self, block: u32, esi: u32) -> Option<Range<usize>> {
         if esi >= self.layout.source_symbols(block) {
             return None;
@@ -180,7 +182,8 @@ impl Outbound {
     ) -> Result<(), CodecError> {
         let symbol = self.layout.symbol() as usize;
         if !self.encoders.contains_key(&block) {
-            // Pulls rarely go back.
+            // The encoder of the lowest block is dropped, because receivers rarely pull an earlier
+            // block again.
             if self.encoders.len() >= MOST_ENCODERS {
                 self.encoders.pop_first();
             }
@@ -198,7 +201,7 @@ impl Outbound {
     }
 }
 
-/// The bytes of a block within its object.
+/// Returns the range of a block within its object.
 pub(super) fn block_range(layout: &Object, block: u32) -> Range<usize> {
     let at = |block| usize::try_from(layout.bytes_before(block)).unwrap_or(usize::MAX);
     at(block)..at(block + 1)

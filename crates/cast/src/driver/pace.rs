@@ -1,24 +1,24 @@
-//! A limit of what leaves: a bucket of bytes that fills at a rate.
+//! Rate limit of sent bytes: a token bucket.
 
 use tailcut_units::{Duration, Time};
 
-/// How much may leave at once after a pause.
+/// Time at the full rate that the bucket holds. After a pause, this many bytes may be sent at once.
 const BURST: Duration = Duration::from_ms(10);
 
-/// A limit, or none.
+/// Rate limit. It may be unlimited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Bytes a second; `None`: no limit.
+    /// Bytes per second. `None`: no limit.
     rate: Option<f64>,
     /// Bytes of a datagram.
     datagram: f64,
-    /// Bytes that may leave now; below zero after one datagram too many.
+    /// Bytes that may be sent now. Negative if more was sent than allowed.
     left: f64,
     at: Option<Time>,
 }
 
 impl Pace {
-    /// At most `rate` bytes a second, in datagrams of at most `datagram` bytes.
+    /// Creates a limit of `rate` bytes per second, for datagrams of at most `datagram` bytes.
     pub(super) fn new(rate: Option<u64>, datagram: u32) -> Self {
         Self {
             rate: rate.map(|rate| rate.max(1) as f64),
@@ -28,7 +28,7 @@ impl Pace {
         }
     }
 
-    /// Datagrams that may leave now, `most` at most.
+    /// Returns the number of datagrams that may be sent now, at most `most`.
     pub(super) fn allowed(&mut self, now: Time, most: usize) -> usize {
         let Some(rate) = self.rate else { return most };
         let since = self.at.map_or(BURST, |at| now.since(at));
@@ -38,14 +38,14 @@ impl Pace {
         ((self.left / self.datagram).max(0.0) as usize).min(most)
     }
 
-    /// Datagrams have left.
+    /// Takes the bytes of sent datagrams from the bucket.
     pub(super) fn spend(&mut self, datagrams: u64) {
         if self.rate.is_some() {
             self.left -= datagrams as f64 * self.datagram;
         }
     }
 
-    /// When the next datagram may leave, if that is not at once.
+    /// Returns the time at which the next datagram may be sent, or `None` if that is possible now.
     pub(super) fn opens_at(&self) -> Option<Time> {
         let missing = self.datagram - self.left;
         let rate = self.rate.filter(|_| missing > 0.0)?;

@@ -1,5 +1,5 @@
-//! The paper's mode: version 1 of the header, for networks that trim and hosts that trust each other.
-//! Addresses and names of flows tell sessions apart; nothing is validated.
+//! The paper's mode: version 1 of the header, for networks that trim and hosts that trust each
+//! other. A session is identified by its address and its flow number. Addresses are not validated.
 
 use super::board::Stage;
 use super::engine::Engine;
@@ -14,11 +14,12 @@ use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 use tailcut_wire::scdp::{SYMBOL_BYTES, SYN_BYTES};
 use tailcut_wire::{decode, encode};
 
-/// Sessions that are remembered before those that the transport has forgotten are looked for.
+/// Sessions that may be kept before the engine looks for sessions that the transport has dropped.
 const REMEMBERED: usize = 1_024;
 
-/// A symbol that opens a session, of which a switch has left the bytes that every symbol has: without
-/// its options it is as one that does not open it.
+/// Rewrites the header of a trimmed symbol that opens a session. A switch trims to the bytes that
+/// every symbol has, so the options of the opening symbol are lost. The result is the header of a
+/// symbol that does not open a session. Returns `None` for all other packets.
 fn without_options(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut left: [u8; SYMBOL_BYTES] = bytes.try_into().ok()?;
     let is_cut = usize::from(left[2]) == SYN_BYTES && left[3] == 0 && left[4] & 1 == 1;
@@ -28,7 +29,7 @@ fn without_options(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
 }
 
 impl Engine {
-    /// A datagram of version 1.
+    /// Handles a datagram of version 1.
     pub(super) fn on_paper(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
         let ecn = incoming.class().ecn();
         let read = decode(FiveTuple::default(), ecn, bytes);
@@ -50,12 +51,12 @@ impl Engine {
             ScdpKind::Pull | ScdpKind::Done => {
                 self.on_feedback(now, incoming.from, segment, &header)
             }
-            // Of version 2.
+            // These kinds exist in version 2 only.
             ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => self.counts.malformed += 1,
         }
     }
 
-    /// A word of a receiver.
+    /// Handles a pull or a completion message from a receiver.
     fn on_feedback(&mut self, now: Time, from: SocketAddr, segment: Segment, header: &ScdpHeader) {
         let outbound = self.outgoing.get(&segment.flow);
         let answers = outbound.and_then(|outbound| {
@@ -93,7 +94,7 @@ impl Engine {
         let name = (incoming.from, segment.flow);
         let mut known = self.guests.paper.get(&name).copied();
         if let Some((id, flow)) = known.filter(|(_, flow)| !self.incoming.contains_key(flow)) {
-            // The transport may have forgotten it: then this is another object.
+            // If the transport has dropped the session, the same flow number means another object.
             let tuple = self.guests.tuple(id, self.config.port);
             if self.host.receiving(&tuple).is_none_or(|(at, _)| at != flow) {
                 self.guests.paper.remove(&name);
@@ -125,7 +126,7 @@ impl Engine {
         self.hear(now);
     }
 
-    /// A symbol that may open a session.
+    /// Handles a symbol that may open a session.
     fn on_paper_session(
         &mut self,
         now: Time,
@@ -175,7 +176,8 @@ impl Engine {
         self.hear(now);
     }
 
-    /// An object in the paper's mode is here, or given up. Gives its sender.
+    /// Removes a received object from its sender's count of sessions. Returns the address of the
+    /// sender.
     pub(super) fn leave_paper(&mut self, flow: FlowId) -> Option<SocketAddr> {
         let mut known = self.guests.paper.iter();
         let from = known
@@ -185,7 +187,7 @@ impl Engine {
         Some(from)
     }
 
-    /// Forgets sessions that the transport has forgotten.
+    /// Removes sessions that the transport has dropped.
     fn forget_paper(&mut self) {
         if self.guests.paper.len() < REMEMBERED.max(2 * self.incoming.len()) {
             return;
@@ -207,7 +209,8 @@ impl Engine {
         }
     }
 
-    /// Gives a segment its header and its payload's place. One that cannot have them is lost.
+    /// Encodes the header of a segment and finds its payload. If that fails, the segment is
+    /// dropped.
     pub(super) fn stage_paper(&mut self, segment: &Segment) {
         let Header::Scdp(header) = segment.header else {
             return;

@@ -1,30 +1,32 @@
-//! How large datagrams may be (RFC 8899): each object starts with the size that the endpoint was given,
-//! or that the path to its receiver is known to take. While a receiver is heard and none of the symbols
-//! that are sent to it arrive, probes tell which sizes do.
+//! Search for the datagram size of a path (RFC 8899). Each object starts with the size that the
+//! endpoint was configured with, or with the size that the path to its receiver is known to carry.
+//! If a receiver answers but no symbol arrives at it, probes find the sizes that arrive.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use tailcut_units::{Duration, Time};
 
-/// Bytes of a datagram that every path takes (RFC 8899, section 5.1.2: BASE_PLPMTU).
+/// Bytes of a datagram that every path carries (RFC 8899, section 5.1.2: BASE_PLPMTU).
 pub(super) const BASE: u16 = 1_200;
-/// Sizes that are probed when a larger one does not arrive: what jumbo frames of 9,000 and 4,000 bytes
-/// take, Ethernet (over IPv4 and IPv6), usual tunnels, the least MTU of IPv6.
+/// Sizes that are probed if larger datagrams do not arrive: payloads of jumbo frames of 9,000 and
+/// 4,000 bytes, of Ethernet (over IPv4 and IPv6), of common tunnels, and of the smallest MTU of
+/// IPv6.
 const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
-/// A path may take more again after so long (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
+/// Time after which a larger size is tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const MEMORY: Duration = Duration::from_ms(600_000);
-/// Addresses that are remembered.
+/// Addresses whose size is kept, at most.
 const REMEMBERED: usize = 4_096;
-/// Questions of a receiver in a row, or pulls that tell of losses, without that a symbol arrived: then all
-/// sizes are probed, and with the next one the largest is taken whose probe arrived.
+/// Pulls in a row that ask for missing symbols or report losses, while no symbol arrives. After
+/// this many pulls all sizes are probed. At the next such pull, the largest size whose probe has
+/// arrived is used.
 const QUESTIONS: u32 = 3;
 
-/// Sizes that paths are known to take, where it is less than the endpoint's own.
+/// Datagram sizes of paths that carry less than the endpoint's size.
 #[derive(Debug, Default)]
 pub(super) struct Paths(HashMap<IpAddr, (u16, Time)>);
 
 impl Paths {
-    /// Bytes of a datagram to an address, at most `size`.
+    /// Returns the bytes of a datagram to an address, at most `size`.
     pub(super) fn size(&self, now: Time, to: IpAddr, size: u16) -> u16 {
         match self.0.get(&to) {
             Some((known, at)) if now.since(*at) < MEMORY => size.min(*known),
@@ -32,7 +34,7 @@ impl Paths {
         }
     }
 
-    /// A path takes no more than that.
+    /// Records that a path carries datagrams of at most `size` bytes.
     pub(super) fn shrink(&mut self, now: Time, to: IpAddr, size: u16) {
         if self.0.len() >= REMEMBERED {
             self.0.retain(|_, (_, at)| now.since(*at) < MEMORY);
@@ -43,31 +45,31 @@ impl Paths {
     }
 }
 
-/// What to do about a receiver.
+/// Next step of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// Nothing.
+    /// Do nothing.
     Wait,
-    /// Datagrams of these sizes are to be sent.
+    /// Send probes of these sizes.
     Probe(Vec<u16>),
-    /// Larger ones do not arrive.
+    /// Use this size, because larger datagrams do not arrive.
     Shrink(u16),
 }
 
-/// The search for a receiver to which datagrams of one size may not get through.
+/// Search for the datagram size of one receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Search {
     questions: u32,
-    /// Symbols that had arrived, and that were lost.
+    /// Symbols that had arrived, and symbols that were lost, at the last pull.
     arrived: u32,
     lost: u32,
-    /// The largest probe that has.
+    /// Largest probe that has arrived, in bytes.
     acked: u16,
 }
 
 impl Search {
-    /// A receiver pulls, perhaps only to ask where its symbols are. So many have arrived so far, and were
-    /// lost; they leave in datagrams of `size` bytes.
+    /// Handles a pull. `asks` is true if the receiver only asks where its symbols are. `arrived`
+    /// and `lost` count the symbols so far, which are sent in datagrams of `size` bytes.
     pub(super) fn on_pull(&mut self, size: u16, asks: bool, (arrived, lost): (u32, u32)) -> Step {
         if arrived > self.arrived || size <= BASE {
             *self = Self {
@@ -95,10 +97,10 @@ impl Search {
         }
     }
 
-    /// A probe of `probed` bytes has arrived.
+    /// Handles the acknowledgement of a probe of `probed` bytes.
     pub(super) fn on_ack(&mut self, size: u16, probed: u16) {
         match probed >= size {
-            // Datagrams of that size do get through.
+            // Datagrams of the full size arrive, so the losses have another cause.
             true => self.questions = 0,
             false => self.acked = self.acked.max(probed),
         }
@@ -124,11 +126,11 @@ mod tests {
     #[test]
     fn losses_are_no_black_hole() {
         let mut search = Search::default();
-        // A question now and then, while symbols arrive.
+        // The receiver sometimes asks for symbols while others arrive.
         for arrived in 1..100 {
             assert_eq!(search.on_pull(1_472, true, (arrived, arrived)), Step::Wait);
         }
-        // Probes that arrive show that symbols can.
+        // Acknowledged probes show that symbols of this size can arrive.
         for _ in 0..100 {
             let step = search.on_pull(1_472, true, (99, 99));
             assert_eq!(step, Step::Probe(vec![1_472]));
@@ -146,7 +148,7 @@ mod tests {
         search.on_ack(1_472, 1_200);
         search.on_ack(1_472, 1_352);
         assert_eq!(search.on_pull(1_472, true, (0, 3)), Step::Shrink(1_352));
-        // Where no probe arrives but questions do, the least.
+        // Without any acknowledged probe, the smallest size is used.
         let mut search = Search::default();
         let last = (0..10).map(|_| search.on_pull(1_472, true, (0, 0))).last();
         assert_eq!(last, Some(Step::Shrink(BASE)));

@@ -1,17 +1,17 @@
-//! Why one end of a session closes it.
+//! Reasons for closing a session.
 
 use super::outcome::Failure;
 
-/// The reason in a close.
+/// Reason in a close message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reason {
-    /// The receiver has no room now.
+    /// The receiver has no room at the moment.
     Busy,
-    /// The object is longer than the receiver takes.
+    /// The object is longer than the receiver's limit.
     TooLarge,
-    /// The other end does not want to go on.
+    /// The other end has ended the transfer.
     Cancelled,
-    /// The receiver knows nothing of the session: it may have started anew.
+    /// The receiver does not know the session. It may have restarted.
     Unknown,
     /// Datagrams of the object's size do not arrive.
     TooWide,
@@ -26,7 +26,7 @@ impl Reason {
         Self::TooWide,
     ];
 
-    /// Its number in a packet.
+    /// Returns the number of the reason in a packet.
     pub(super) const fn number(self) -> u16 {
         match self {
             Self::Busy => 1,
@@ -37,18 +37,18 @@ impl Reason {
         }
     }
 
-    /// The reason of a number. One that is not known is taken for the end.
+    /// Returns the reason for a number. An unknown number counts as [`Self::Cancelled`].
     pub(super) fn of(number: u16) -> Self {
         let known = Self::ALL.into_iter().find(|one| one.number() == number);
         known.unwrap_or(Self::Cancelled)
     }
 
-    /// Whether the object may be offered again.
+    /// Returns whether the object may be offered again later.
     pub(super) const fn is_for_now(self) -> bool {
         matches!(self, Self::Busy | Self::Unknown)
     }
 
-    /// What the application is told.
+    /// Returns the failure that the application gets.
     pub(super) const fn failure(self) -> Failure {
         match self {
             Self::Busy => Failure::Busy,

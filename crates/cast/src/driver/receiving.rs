@@ -1,5 +1,5 @@
-//! What arrives under version 2 of the header for a host that receives: offers, symbols, and what
-//! senders say of themselves.
+//! Packets of version 2 for a host that receives an object: offers, symbols, and further packets of
+//! senders.
 
 use super::engine::{Engine, News};
 use super::guests::Session;
@@ -15,12 +15,14 @@ use tailcut_transport::{Condition, Header, Part, Segment, Streams, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
-/// The sender's name of a session, as the transport knows it: lines tell sessions apart.
+/// Flow number of all received sessions in the transport. It is constant, because lines identify
+/// sessions.
 const NAMELESS: FlowId = FlowId(0);
 
-/// A symbol that the transport knows of, and whose bytes are not in their place yet: one message from the socket
-/// has many. Where a processor copies to memory that is in none of its caches, what comes next in the program
-/// may wait for that. So copies are made one after the other, and wait for each other only.
+/// Symbol that the transport has processed and whose bytes are not stored yet. One message from the
+/// socket has many symbols. A copy to memory that is in no processor cache can delay the
+/// instructions after it. So all copies of a message run one after the other, and delay only each
+/// other.
 pub(super) struct Unplaced<'a> {
     flow: FlowId,
     block: u32,
@@ -29,7 +31,8 @@ pub(super) struct Unplaced<'a> {
 }
 
 impl Engine {
-    /// A datagram of version 2. [`Self::place`] is to be called after the last one of a message.
+    /// Handles a datagram of version 2. The caller calls [`Self::place`] after the last datagram of
+    /// a message.
     pub(super) fn on_packet<'a>(
         &mut self,
         now: Time,
@@ -56,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// Brings symbols to their places, and hears what comes of them.
+    /// Stores symbols at their offsets, and processes the transport's events.
     pub(super) fn place(&mut self, now: Time, unplaced: &mut Vec<Unplaced<'_>>) {
         if unplaced.is_empty() {
             return;
@@ -69,7 +72,7 @@ impl Engine {
         self.hear(now);
     }
 
-    /// A packet as it is without a key.
+    /// Handles a packet after decryption, or without a key.
     pub(super) fn take(
         &mut self,
         now: Time,
@@ -108,7 +111,8 @@ impl Engine {
         }
     }
 
-    /// Our name of the object, and the line, of a sender at its known address.
+    /// Returns the local flow number and the line of a sender, if the packet came from its known
+    /// address.
     pub(super) fn guest(&self, envelope: &Envelope, from: SocketAddr) -> Option<(FlowId, HostId)> {
         let session = self.guests.sessions.get(&envelope.session)?;
         let id = session.line(envelope.share)?;
@@ -116,13 +120,14 @@ impl Engine {
         (line.address == from).then_some((session.flow, id))
     }
 
-    /// Whether addresses may be forged.
+    /// Returns whether addresses are validated before large answers are sent to them.
     fn validates(&self) -> bool {
         self.config.limits.half_open < u32::MAX
     }
 
-    /// The line of a packet for a session that is known. `newer`: a packet that no other has overtaken,
-    /// whose address is the line's from now on. `None`: it is to be dropped.
+    /// Returns the line of a packet for a known session. `newer` returns whether no later packet
+    /// has arrived yet on a line. If so, a new address in the packet becomes the line's address.
+    /// Returns `None` if the packet must be dropped.
     fn line_of(
         &mut self,
         incoming: &Incoming<'_>,
@@ -149,7 +154,8 @@ impl Engine {
         Some((flow, id, port))
     }
 
-    /// A symbol. It goes to its place at once where there is no list of those that are to be placed.
+    /// Handles a symbol. With a list `unplaced`, the symbol is stored later by [`Self::place`].
+    /// Without it, the symbol is stored at once.
     pub(super) fn on_symbol<'a>(
         &mut self,
         now: Time,
@@ -169,8 +175,8 @@ impl Engine {
             return;
         };
         if line.seal.as_ref().is_some_and(|seal| !seal.is_proved()) && port != self.config.port {
-            // One of several senders that has not proved that it has the key: the object may be whole
-            // without it.
+            // This is one of several senders, and it has not proved that it has the key. The object
+            // may become complete without it.
             return;
         }
         let mut condition = Condition::Whole;
@@ -181,7 +187,7 @@ impl Engine {
                 return;
             };
             if symbol.trimmed || payload.len() < expected {
-                // A switch that does not know this header only cuts.
+                // A switch that does not know this header cuts the packet without setting the flag.
                 self.counts.trimmed += 1;
                 condition = Condition::Trimmed;
             } else if let (Some(unplaced), true) = (&mut unplaced, inbound.has_room()) {
@@ -240,7 +246,8 @@ impl Engine {
         }
     }
 
-    /// A sender waits for a word in a session that is not known: it has ended, or this host has begun anew.
+    /// Answers a sender that asks about an unknown session. The session has ended, or this host has
+    /// restarted.
     fn answer_stranger(&mut self, now: Time, incoming: &Incoming<'_>, envelope: &Envelope) {
         let answer = match self.guests.ended.contains(envelope.session) {
             true => Message::Done { hash: 0 },
@@ -251,7 +258,8 @@ impl Engine {
         self.answer(now, incoming, envelope, &answer);
     }
 
-    /// Answers a packet of no session, if that is not done too often.
+    /// Answers a packet of no session, if the rate limit allows. Returns whether an answer was
+    /// sent.
     fn answer(
         &mut self,
         now: Time,
@@ -279,7 +287,7 @@ impl Engine {
         self.answer(now, incoming, envelope, &Message::Close { reason });
     }
 
-    /// A sender has an object.
+    /// Handles an offer of an object.
     fn on_offer(&mut self, now: Time, incoming: &Incoming<'_>, packet: Packet, offer: &Offer) {
         let (from, envelope, bytes) = (incoming.from, &packet.envelope, packet.bytes);
         let mut is_vouched = !self.validates();
@@ -325,7 +333,7 @@ impl Engine {
         }
     }
 
-    /// The address of a line is its own.
+    /// Marks the address of a line as validated.
     fn on_proof(&mut self, now: Time, session: u64, id: HostId) {
         if let Some(line) = self.lines.get_mut(id) {
             line.doubt = None;
@@ -341,7 +349,8 @@ impl Engine {
         }
     }
 
-    /// A sender of an object that nothing is known of, or, if it `joins`, of one that others send too.
+    /// Handles the offer of a new sender. If `joins` is true, the session has other senders
+    /// already.
     fn on_new_sender(
         &mut self,
         now: Time,
@@ -380,7 +389,8 @@ impl Engine {
             return;
         }
         if !is_vouched && self.guests.half_open() >= limits.half_open {
-            // The token is made only if it may be sent.
+            // The limit of answers is checked after the token is made. `answer` sends nothing over
+            // the limit.
             let token = self.guests.tokens.issue(now, from, envelope.session);
             let given = self.answer(now, incoming, envelope, &Message::Retry(token));
             self.counts.tokens += u64::from(given);
@@ -416,7 +426,7 @@ impl Engine {
                 return;
             };
             port = free;
-            // It says no to a port that is in use only.
+            // This fails only if the port is in use, and `collect` has returned a free port.
             let _ = self.host.take_part(now, Part::Collect { flow, port });
         }
         let id = self.lines.enter(line);
@@ -444,7 +454,7 @@ impl Engine {
         self.hear(now);
     }
 
-    /// One more sender of an object.
+    /// Adds a further sender of an object.
     fn join(
         &mut self,
         now: Time,
@@ -478,7 +488,7 @@ impl Engine {
         self.hear(now);
     }
 
-    /// An object that comes is not received any more, and its senders are told why.
+    /// Ends a received transfer, and sends the reason to its senders.
     pub(super) fn refuse(&mut self, now: Time, session: u64, reason: Reason) {
         let Some(known) = self.guests.sessions.get(&session) else {
             return;
@@ -491,8 +501,8 @@ impl Engine {
         self.end_incoming(flow);
     }
 
-    /// The whole object is here. Under a key it waits until its sender has proved that it has the key
-    /// now: an old session may have been played again.
+    /// Handles a complete object. Under a key, the object waits until its sender has proved that it
+    /// has the key. Without this proof, an attacker could replay the packets of an old session.
     pub(super) fn on_completed(&mut self, now: Time, flow: FlowId) {
         let session = self.guests.session_of.get(&flow).copied();
         let known = session.and_then(|id| self.guests.sessions.get(&id));
@@ -509,7 +519,7 @@ impl Engine {
         }
     }
 
-    /// The application gets an object.
+    /// Gives an object to the application.
     pub(super) fn deliver(&mut self, flow: FlowId) {
         let Some(mut inbound) = self.incoming.remove(&flow) else {
             return;
@@ -524,14 +534,15 @@ impl Engine {
             }
             None => self.leave_paper(flow),
         };
-        // All symbols may have been pushed ones, for which there is room.
+        // If all symbols were pushed ones, the address may still lack validation and the full
+        // memory a reservation.
         if let (Some(from), true) = (from, inbound.prove()) {
             let (bytes, held) = inbound.into_bytes();
             self.news.push_back(News::Received { from, bytes, held });
         }
     }
 
-    /// An object is not received any more.
+    /// Removes a received object and its session.
     pub(super) fn end_incoming(&mut self, flow: FlowId) {
         self.incoming.remove(&flow);
         match self.guests.session_of.get(&flow) {
@@ -546,7 +557,7 @@ impl Engine {
         }
     }
 
-    /// Forgets sessions that the transport has forgotten.
+    /// Removes sessions that the transport has dropped.
     fn forget(&mut self) {
         if !self.guests.are_many() {
             return;

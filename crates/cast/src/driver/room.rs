@@ -1,10 +1,10 @@
-//! The memory that peers may fill: one budget for all that arrives.
+//! Memory limit: one budget for all objects that peers send.
 
 use super::spares::Spares;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much may be held of what arrives, and how much is.
+/// Limits of the memory for received objects, and the memory in use. Clones share the count.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     object: u64,
@@ -13,7 +13,7 @@ pub(super) struct Room {
     pub(super) spares: Spares,
 }
 
-/// A part of the room that is taken until this is dropped.
+/// Reserved memory. It is released when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Held {
     bytes: u64,
@@ -21,7 +21,7 @@ pub(super) struct Held {
 }
 
 impl Room {
-    /// Room for `all` bytes, and for objects of at most `object` bytes.
+    /// Creates a budget of `all` bytes, for objects of at most `object` bytes.
     pub(super) fn new(object: u64, all: u64) -> Self {
         Self {
             object,
@@ -31,7 +31,8 @@ impl Room {
         }
     }
 
-    /// Takes `bytes` for an object of `object` bytes; `None` where there is not so much.
+    /// Reserves `bytes` bytes for an object of `object` bytes. Returns `None` if too little is
+    /// left.
     pub(super) fn take(&self, object: u64, bytes: u64) -> Option<Held> {
         if self.is_too_large(object) {
             return None;
@@ -43,14 +44,14 @@ impl Room {
         held.grow(bytes).then_some(held)
     }
 
-    /// Whether an object has more bytes than it may.
+    /// Returns whether an object exceeds the limit for one object.
     pub(super) fn is_too_large(&self, object: u64) -> bool {
         object > self.object
     }
 }
 
 impl Held {
-    /// Takes as much more as makes it `bytes` in all. Says whether there is as much.
+    /// Extends the reservation to `bytes` bytes in all. Returns `false` if too little is left.
     pub(super) fn grow(&mut self, bytes: u64) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         let all = self.room.all;
@@ -61,12 +62,12 @@ impl Held {
         taken
     }
 
-    /// Buffers for what is held.
+    /// Returns the buffers that can be used again.
     pub(super) fn spares(&self) -> &Spares {
         &self.room.spares
     }
 
-    /// How many bytes.
+    /// Returns the reserved bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

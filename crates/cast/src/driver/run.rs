@@ -1,4 +1,4 @@
-//! The loop of a driver, and the thread that runs it over a socket of the kernel's.
+//! Event loop of a driver, and the thread that runs it over a UDP socket.
 
 use super::clock::{Clock, WallClock};
 use super::engine::{Counts, Engine, News};
@@ -20,12 +20,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tailcut_units::{Duration, FlowId, Time};
 
-/// Timers that are served before arrivals have their turn again.
+/// Timers that run before the loop receives again.
 const TIMERS: usize = 1_024;
-/// Segments that are sent before arrivals have their turn again.
+/// Segments that are sent before the loop receives again.
 const AT_ONCE: usize = 512;
 
-/// An engine with the socket and the clock that it runs over.
+/// Engine with its socket and clock.
 #[derive(Debug)]
 pub(super) struct Driver<N, C> {
     pub(super) engine: Engine,
@@ -35,11 +35,12 @@ pub(super) struct Driver<N, C> {
 }
 
 impl<N: Datagrams, C: Clock> Driver<N, C> {
-    /// Takes what has arrived, does what is due, sends what is to be sent. Says whether there may be
-    /// more to do at once.
+    /// Receives datagrams, runs timers, and sends. Returns whether there may be more to do without
+    /// a wait.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let (engine, clock) = (&mut self.engine, &mut self.clock);
-        // One pull gives the credits for all that has arrived.
+        // Pulls wait until the whole batch is processed, so that one pull grants the credits for
+        // all arrivals.
         engine.host.hold_pulls(true);
         let arrived = self.net.receive(&mut |incoming| {
             let stamp = incoming.told.stamp;
@@ -51,7 +52,8 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
         });
         engine.host.hold_pulls(false);
         let arrived = arrived?;
-        // Only now: a time from before would be earlier than what has arrived meanwhile.
+        // The clock is read after receiving: an earlier time could precede the time stamps of the
+        // batch.
         let now = self.clock.now();
         let mut due = now;
         for _ in 0..TIMERS {
@@ -59,7 +61,8 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
                 break;
             }
             self.engine.on_timeout(due);
-            // What is due next may be due this moment: the time moves on by the least there is.
+            // Timers that are set now may be due now. The time advances by one picosecond, so that
+            // they run too.
             due = due.saturating_add(Duration::from_ps(1));
         }
         let before = self.engine.counts().sent;
@@ -72,34 +75,34 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
     }
 }
 
-/// What becomes of an endpoint's membership in a group.
+/// Change of an endpoint's membership in a multicast group.
 #[derive(Clone, Copy)]
 pub(super) enum Membership {
     Joins,
     Leaves,
 }
 
-/// What a handle asks of the thread.
+/// Request of a handle to the thread.
 pub(super) enum Command {
-    /// Sends an object.
+    /// Send an object.
     Send {
         task: Task,
         number: u64,
         outcome: Arc<Outcome>,
     },
-    /// Sends no more of one.
+    /// Cancel a transfer.
     Cancel(u64),
-    /// Tells what has been counted.
+    /// Report the counters.
     Count(Arc<Mailbox<Counts>>),
-    /// Joins a multicast group at an interface, or leaves it.
+    /// Join a multicast group at an interface, or leave it.
     Member(Membership, IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
-    /// Asks a group who hears it; those are noted.
+    /// Send a check to a multicast group, and add the endpoints that answer to the list.
     Ask(SocketAddr, Hearers),
-    /// Ends the thread.
+    /// End the thread.
     Stop,
 }
 
-/// What becomes of an object that is sent.
+/// Result of a transfer, for its handle.
 pub(super) type Outcome = Mailbox<Result<Sent, Failure>>;
 
 /// Wakes a thread that waits for its socket.
@@ -113,7 +116,7 @@ impl Bell {
     }
 
     pub(super) fn ring(&self) {
-        // It fails only where it has been rung.
+        // A write fails only if the counter is full, and then the thread wakes up anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
@@ -122,7 +125,7 @@ impl Bell {
     }
 }
 
-/// Threads that decode blocks. They end when this is dropped.
+/// Threads that decode blocks. They end when this value is dropped.
 struct Decoders {
     jobs: Sender<DecodeJob>,
     decoded: Receiver<Decoded>,
@@ -154,14 +157,14 @@ impl Decoders {
     }
 }
 
-/// What the thread of an endpoint has.
+/// State of an endpoint's thread.
 pub(super) struct Thread {
     driver: Driver<Port, WallClock>,
     decoders: Decoders,
     commands: Receiver<Command>,
     bell: Arc<Bell>,
     received: Arc<Mailbox<Received>>,
-    /// Objects that are sent, by their names and by the numbers of their handles.
+    /// Handle numbers and results of transfers, by flow.
     outcomes: HashMap<FlowId, (u64, Arc<Outcome>)>,
     flows: HashMap<u64, FlowId>,
 }
@@ -186,7 +189,7 @@ impl Thread {
         })
     }
 
-    /// Runs until it is told to stop, or the socket fails.
+    /// Runs until the handle stops the thread or the socket fails.
     pub(super) fn run(mut self) {
         let ended = self.work();
         let failure = match ended {
@@ -196,7 +199,7 @@ impl Thread {
         for (_, outcome) in self.outcomes.values() {
             outcome.put(Err(failure));
         }
-        // Those that came too late.
+        // Requests that arrived after the end of the loop still get an answer.
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
@@ -221,7 +224,7 @@ impl Thread {
             }
             let is_busy = self.driver.turn()?;
             while let Some(job) = self.driver.engine.poll_job() {
-                // Its threads live as long as this one.
+                // The send cannot fail: the decoders live as long as this thread.
                 let _ = self.decoders.jobs.send(job);
             }
             while let Some(news) = self.driver.engine.poll_news() {
@@ -233,7 +236,7 @@ impl Thread {
         }
     }
 
-    /// Waits for the socket, the bell or the time.
+    /// Waits for the socket, the bell or the next timer.
     fn sleep(&mut self) -> io::Result<()> {
         let engine = &self.driver.engine;
         let opens_at = engine.has_transmit().then(|| self.driver.pace.opens_at());
@@ -272,7 +275,7 @@ impl Thread {
         Ok(())
     }
 
-    /// Says whether to go on.
+    /// Handles a request. Returns `false` if the thread must end.
     fn on_command(&mut self, command: Command) -> bool {
         let now: Time = self.driver.clock.now();
         match command {

@@ -1,9 +1,9 @@
-//! Packets under a pre-shared key: what a packet of version 2 becomes, and back.
+//! Encryption of packets under a pre-shared key (version 2 of the header).
 //!
-//! A symbol keeps its header, so that a switch may trim it; then come its bytes, encrypted. Of other
-//! kinds only the prefix stays, then come the salt of who sends and the rest, encrypted. At the end are
-//! the lower 32 bits of the packet's number and the tag, which covers everything but the flag of
-//! trimmed symbols.
+//! A symbol keeps its header in clear text, so that a switch may trim it. Its bytes follow,
+//! encrypted. Packets of other kinds keep only their prefix in clear text. The sender's salt and
+//! the encrypted rest follow. All packets end with the lower 32 bits of the packet number and the
+//! tag. The tag covers the whole packet except the flag of trimmed symbols.
 
 use crate::seal::{
     Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
@@ -12,30 +12,30 @@ use std::ops::Range;
 use tailcut_units::HostId;
 use tailcut_wire::cast::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
 
-/// Flag of what a receiver says: the sender has proved itself.
+/// Flag in packets of a receiver: the sender has proved that it has the key.
 const PROVED: u8 = 0x40;
-/// Flag of a symbol: a switch has cut it off.
+/// Flag of a symbol that a switch has trimmed.
 const TRIMMED: u8 = 0x01;
 const SALT: usize = size_of::<Salt>();
-/// Bytes of the packet's number.
+/// Bytes of the packet number.
 const NUMBER: usize = 4;
-/// Bytes that a symbol is longer.
+/// Bytes that encryption adds to a symbol.
 pub(super) const TRAILER: usize = NUMBER + TAG;
-/// Bytes that other packets are longer.
+/// Bytes that encryption adds to other packets.
 pub(super) const OVERHEAD: usize = SALT + TRAILER;
 
-/// Whether a packet says that it is under a key.
+/// Returns whether the encryption flag of a packet is set.
 pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|flags| flags & SEALED != 0)
 }
 
-/// Whether a packet is a symbol.
+/// Returns whether a packet is a symbol.
 fn is_symbol(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x0f == 0)
 }
 
-/// The header of a symbol under a key that a switch has cut off, or says that it has: nobody vouches for
-/// it.
+/// Returns the header of an encrypted symbol that is trimmed, or `None` for other packets. The
+/// header has no valid tag, so anyone may have forged it.
 pub(super) fn trimmed(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut header: [u8; SYMBOL_BYTES] = *bytes.first_chunk()?;
     let is_cut = header[1] & TRIMMED != 0 || bytes.len() < SYMBOL_BYTES + TRAILER;
@@ -44,7 +44,7 @@ pub(super) fn trimmed(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     (is_symbol(bytes) && is_cut).then_some(header)
 }
 
-/// A packet in its parts.
+/// Encrypted packet, split into its parts.
 struct Parts<'a> {
     head: &'a [u8],
     salt: Option<Salt>,
@@ -75,7 +75,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Opens it. The packet as it is without a key is in `plain` then.
+    /// Decrypts the packet. The result in `plain` has the format of a packet without a key.
     fn open(&self, opener: &mut Opener, plain: &mut Vec<u8>) -> Result<(), Refusal> {
         let number = opener.expand(self.number);
         plain.clear();
@@ -91,19 +91,20 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The key's part of a line.
+/// Encryption state of a line.
 pub(super) struct Seal {
     key: Key,
     own: Origin,
     sealer: Sealer,
     next: u64,
     peer: Option<(Origin, Opener)>,
-    /// At a receiver: whether the sender has proved that it has the key now. At a sender: whether the
-    /// receiver says so.
+    /// At a receiver: whether the sender has proved, in this session, that it has the key. At a
+    /// sender: whether the receiver has confirmed the proof.
     proved: bool,
-    /// At a receiver: the credits that it has given.
+    /// At a receiver: credits granted.
     pub(super) granted: u32,
-    /// The line whose packets' numbers count for what is sent on this one: that of the group.
+    /// Line of the multicast group whose packet numbers this line uses too. `None`: the line has
+    /// its own numbers.
     pub(super) group: Option<HostId>,
 }
 
@@ -115,7 +116,8 @@ impl std::fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// For one end of a session: a sender of the object, or, with what it was told first, a receiver.
+    /// Creates the state of one end of a session. `peer` is `None` at a sender. At a receiver,
+    /// `peer` comes from the sender's first packet.
     pub(super) fn new(
         key: &Key,
         session: u64,
@@ -139,8 +141,9 @@ impl Seal {
         })
     }
 
-    /// For one of the receivers of what is sent to a group on the line `group`: this end is the same
-    /// there, so that packets' numbers must not be used twice.
+    /// Creates the state of one receiver of a multicast group. Packets to the group and to the
+    /// receiver use the same key and salt, so the line `group` numbers the packets of both. No
+    /// number may be used twice.
     pub(super) fn twin(&self, group: HostId) -> Self {
         Self {
             key: self.key.clone(),
@@ -154,13 +157,13 @@ impl Seal {
         }
     }
 
-    /// Whether the sender of the session has proved that it has the key now.
+    /// Returns whether the sender of the session has proved that it has the key.
     pub(super) fn is_proved(&self) -> bool {
         self.proved
     }
 
-    /// Appends a packet to `arena`: that with the header `plain`, followed by what is already in the
-    /// arena at `payload`, or by nothing.
+    /// Appends an encrypted packet to `arena`, made of the header `plain` and the bytes `payload`.
+    /// Returns its range in the arena.
     pub(super) fn seal(
         &mut self,
         plain: &[u8],
@@ -195,7 +198,8 @@ impl Seal {
         Some(from..arena.len())
     }
 
-    /// Opens what comes from the other end. Says whether a sender still has to prove itself.
+    /// Decrypts a packet of the other end. Returns `Some(true)` at a sender that still has to prove
+    /// that it has the key, and `None` if the packet is not valid.
     pub(super) fn open(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Option<bool> {
         let parts = Parts::of(bytes)?;
         match &mut self.peer {
@@ -221,13 +225,13 @@ impl Seal {
         Some(sends && !self.proved)
     }
 
-    /// The answer of a sender to what its receiver has drawn.
+    /// Returns a sender's proof that it has the key: the answer to the receiver's random salt.
     pub(super) fn proof(&self) -> Option<[u8; 32]> {
         let (peer, _) = self.peer.as_ref()?;
         Some(self.key.proof(&self.own, &peer.salt))
     }
 
-    /// Takes the answer of a sender. Says whether it is right.
+    /// Checks a sender's proof. Returns whether it is right.
     pub(super) fn check(&mut self, proof: &[u8; 32]) -> bool {
         let proves = |(peer, _): &(Origin, Opener)| self.key.proves(peer, &self.own.salt, proof);
         let is_right = self.peer.as_ref().is_some_and(proves);
@@ -236,10 +240,10 @@ impl Seal {
     }
 }
 
-/// Who has spoken for the first time, and what opens it.
+/// Origin of a first packet, and the state that decrypts further packets of the same origin.
 pub(super) type Greeting = (Origin, Opener);
 
-/// Opens the first packet of somebody: it has the salt in it.
+/// Decrypts the first packet of a remote end, which contains its salt.
 pub(super) fn greet(
     key: &Key,
     session: u64,

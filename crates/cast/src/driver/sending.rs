@@ -1,4 +1,4 @@
-//! What leaves under version 2 of the header, and what receivers answer.
+//! Packets of version 2 that a host sends, and the answers of receivers.
 
 use super::board::Stage;
 use super::engine::Engine;
@@ -14,13 +14,14 @@ use tailcut_transport::{Header, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 use tailcut_wire::cast::{Envelope, LEAST_OFFER, Message, Offer};
 
-/// How long a sender has to answer a token until it is sent another one.
+/// Time that a sender has to answer a token before it gets another one.
 const TOKEN_PAUSE: Duration = Duration::from_ms(20);
-/// Tokens of one receiver that are answered.
+/// Tokens of one receiver that a sender answers, at most.
 const MOST_TOKENS: u32 = 64;
 
 impl Engine {
-    /// Gives a segment its header and its payload's place. One that cannot have them is lost.
+    /// Encodes the header of a segment and finds its payload. If that fails, the segment is
+    /// dropped.
     pub(super) fn stage(&mut self, now: Time, segment: &Segment) {
         let Some(message) = Message::of(&segment.header, segment.priority) else {
             return;
@@ -28,8 +29,8 @@ impl Engine {
         let class = TrafficClass::default().with_ecn(segment.ecn);
         let to = segment.tuple.dst;
         let Header::Scdp(header) = &segment.header else {
-            // Credits. The token leaves first: symbols for these credits are dropped where its answer comes much
-            // later than they.
+            // This segment grants credits. The token must leave first: a receiver drops the symbols
+            // for these credits if they arrive long before the answer to the token.
             self.ask_for_proof(now, to);
             self.put(to, class, &message, Place::Nowhere);
             return;
@@ -70,7 +71,7 @@ impl Engine {
         }
     }
 
-    /// Sends what a sender has to say on one line.
+    /// Sends a packet of the object's sender on one line.
     fn put_word(
         &mut self,
         now: Time,
@@ -87,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Where the bytes of a symbol are. A repair symbol is made.
+    /// Returns the place of a symbol's bytes. A repair symbol is encoded.
     pub(super) fn place_of(&mut self, flow: FlowId, header: &ScdpHeader) -> Option<Place> {
         let outbound = self.outgoing.get(&flow)?;
         match outbound.source(header.block, header.esi) {
@@ -120,12 +121,12 @@ impl Engine {
         self.put(id, class, &Message::Offer(offer), Place::Nowhere);
     }
 
-    /// Sends a packet without payload on a line.
+    /// Sends a packet without a payload on a line.
     pub(super) fn say(&mut self, id: HostId, message: &Message) {
         self.put(id, TrafficClass::default(), message, Place::Nowhere);
     }
 
-    /// Shows a receiver that this end has the key now.
+    /// Sends the proof that this host has the key.
     pub(super) fn prove(&mut self, id: HostId) {
         let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
         if let Some(proof) = seal.and_then(|seal| seal.proof()) {
@@ -133,13 +134,14 @@ impl Engine {
         }
     }
 
-    /// Tells the other end of a line that the session is over for this one.
+    /// Informs the other end of a line that this host has closed the session.
     pub(super) fn close(&mut self, id: HostId, reason: Reason) {
         let reason = reason.number();
         self.say(id, &Message::Close { reason });
     }
 
-    /// Sends a packet on a line, unless more would leave to an address that may be forged than came from it.
+    /// Sends a packet on a line. Drops it if more bytes would go to an address without validation
+    /// than came from there.
     fn put(&mut self, id: HostId, class: TrafficClass, message: &Message, place: Place) {
         let Some(line) = self.lines.get_mut(id) else {
             return;
@@ -155,7 +157,8 @@ impl Engine {
         let group = line.seal.as_ref().map(|seal| seal.group);
         let in_doubt = line.doubt.is_some();
         let staged = match group.filter(|_| !matches!(message, Message::Retry(_))) {
-            // Also of those that know nothing of a session.
+            // Tokens are not encrypted, because a host may send them without any state of the
+            // session.
             None => Staged::new(ends, class, &envelope, message, place),
             Some(group) => {
                 let line = self.lines.get_mut(group.unwrap_or(id));
@@ -177,7 +180,8 @@ impl Engine {
         self.staging.push(staged);
     }
 
-    /// Whether so many bytes may be sent to an address that may be forged. They count as sent then.
+    /// Takes `bytes` from the budget of an address that is not validated. Returns `false` if the
+    /// budget is too small.
     fn may_send(&mut self, id: HostId, bytes: usize) -> bool {
         let doubt = self.lines.get_mut(id).and_then(|line| line.doubt.as_mut());
         let Some(doubt) = doubt else { return true };
@@ -186,7 +190,8 @@ impl Engine {
         left.is_some()
     }
 
-    /// A sender whose address may be forged is given a token, with which it is to offer again.
+    /// Sends a token to a sender whose address is not validated. The sender must repeat its offer
+    /// with the token.
     fn ask_for_proof(&mut self, now: Time, id: HostId) {
         let Some(line) = self.lines.get_mut(id) else {
             return;
@@ -201,7 +206,7 @@ impl Engine {
         self.say(id, &Message::Retry(token));
     }
 
-    /// A word of a receiver.
+    /// Handles an answer of a receiver.
     pub(super) fn on_answer(
         &mut self,
         now: Time,
@@ -215,7 +220,8 @@ impl Engine {
         };
         match message {
             Message::Retry(token) => self.on_token(now, flow, id, *token),
-            // Else it has got the answer to what it has drawn, and says so again when it has taken it.
+            // Otherwise the receiver still waits for the proof of the key. It repeats this message
+            // after it has checked the proof.
             Message::Done { .. } if self.is_believed(id) => {
                 self.on_done(now, flow, id, Stage::Done);
             }
@@ -239,7 +245,7 @@ impl Engine {
         }
     }
 
-    /// The object and the line of a receiver at its address.
+    /// Returns the flow and the line of a receiver, if the packet came from its address.
     pub(super) fn receiver(
         &self,
         envelope: &Envelope,
@@ -251,7 +257,7 @@ impl Engine {
             line.is_some_and(|line| line.address == from && !line.is_over)
         };
         let outbound = self.outgoing.get(&flow)?;
-        // Those of a group are in one session.
+        // All receivers of a multicast group share one session.
         let id = match outbound.group {
             Some(_) => outbound.lines.iter().copied().find(is_it),
             None => Some(last).filter(is_it),
@@ -259,13 +265,14 @@ impl Engine {
         Some((flow, id?))
     }
 
-    /// Whether a receiver knows that this end has the key, where there is one.
+    /// Returns whether a receiver has confirmed that this host has the key. Always true without a
+    /// key.
     fn is_believed(&self, id: HostId) -> bool {
         let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
         seal.is_none_or(|seal| seal.is_proved())
     }
 
-    /// The receiver wants the offer again, with this token.
+    /// Repeats the offer with a token of the receiver.
     fn on_token(&mut self, now: Time, flow: FlowId, id: HostId, token: [u8; 32]) {
         let Some(line) = self.lines.get_mut(id) else {
             return;
@@ -289,7 +296,7 @@ impl Engine {
         self.say(id, &Message::Offer(offer));
     }
 
-    /// A receiver needs nothing more.
+    /// Handles the end of the transfer to one receiver.
     fn on_done(&mut self, now: Time, flow: FlowId, id: HostId, stage: Stage) {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
@@ -311,7 +318,7 @@ impl Engine {
         self.hear(now);
     }
 
-    /// The other end of a session closes it.
+    /// Handles a close message of the other end.
     pub(super) fn on_close(
         &mut self,
         now: Time,
@@ -328,7 +335,7 @@ impl Engine {
         }
     }
 
-    /// A sender sends no more. Of several the others go on.
+    /// Handles a sender that sends no more. If there are other senders, the transfer goes on.
     fn lose_sender(&mut self, now: Time, (flow, _): (FlowId, HostId), envelope: &Envelope) {
         let senders = self.guests.sessions.get(&envelope.session);
         let is_only = senders.is_some_and(|session| session.lines.len() == 1);
@@ -354,7 +361,7 @@ impl Engine {
                 outbound.set(id, None, Stage::Failed(failure));
                 self.fail(now, flow, failure);
             }
-            // The transport offers the object again.
+            // If the receiver has not answered yet, the transport repeats the offer by itself.
             (false, true) if !outbound.was_heard(id) => {}
             (false, _) => self.on_done(now, flow, id, Stage::Failed(failure)),
         }

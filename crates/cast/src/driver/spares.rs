@@ -1,19 +1,19 @@
-//! Buffers of large objects that the application has done with, for the objects that come next: fresh memory
-//! costs more than what is copied into it.
+//! Buffers of large objects that the application has returned, for later objects. Memory from the
+//! kernel costs more time than the copy of the data into it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Buffers that are kept at most.
+/// Buffers that are kept, at most.
 const MOST: usize = 2;
-/// Smaller ones are not worth it.
+/// Smallest buffer that is kept, in bytes. A smaller one saves too little time.
 const LEAST_BYTES: usize = 1 << 18;
 
-/// Buffers to be used again. Clones share them.
+/// Buffers for later objects. Clones share them.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Spares {
-    /// Keeps a buffer, if it is large and few are kept.
+    /// Keeps a buffer if it is large enough and the list has space.
     pub(super) fn put(&self, bytes: Vec<u8>) {
         if bytes.capacity() >= LEAST_BYTES {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -23,11 +23,12 @@ impl Spares {
         }
     }
 
-    /// A buffer of `length` bytes, whatever is in them.
+    /// Returns a buffer of `length` bytes with any content.
     pub(super) fn take(&self, length: usize) -> Vec<u8> {
         if length >= LEAST_BYTES {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // No large one for little: what it takes is not accounted for.
+            // A buffer may be at most twice as large as needed, because its unused bytes do not
+            // count towards the memory limit.
             let fits = |bytes: &Vec<u8>| (length..=2 * length).contains(&bytes.capacity());
             if let Some(at) = kept.iter().position(fits) {
                 let mut bytes = kept.swap_remove(at);

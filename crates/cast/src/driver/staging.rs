@@ -1,5 +1,6 @@
-//! Segments on their way out, and the messages to a socket that they become: equal ones to one
-//! address go together, for the kernel to cut apart.
+//! Segments that wait to be sent, and the messages to the socket that they are combined into.
+//! Datagrams of the same size to one address form one message, which the kernel splits
+//! (segmentation offload).
 
 use super::sealing::Seal;
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
@@ -14,25 +15,25 @@ use tailcut_wire::cast::{
 
 /// Bytes of the longest header, without padding.
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
-/// What packets are filled up with.
+/// Padding of packets.
 pub(super) static ZEROS: [u8; 9_216] = [0; 9_216];
-/// Datagrams of no session that wait at most, while the socket has no room.
+/// Datagrams of no session that wait at most while the socket's buffer is full.
 const MOST_ANSWERS: usize = 4_096;
 
-/// Where a segment's payload is.
+/// Place of a segment's payload.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// It has none.
+    /// No payload.
     Nowhere,
-    /// Within an object that is sent.
+    /// Range of an object that is being sent.
     Object(FlowId, Range<usize>),
-    /// Within the arena.
+    /// Range of the arena.
     Arena(Range<usize>),
-    /// As many zeros.
+    /// This number of zero bytes.
     Zeros(usize),
 }
 
-/// A segment with its header as bytes.
+/// Segment with its encoded header.
 #[derive(Clone, Debug)]
 pub(super) struct Staged {
     to: SocketAddr,
@@ -44,7 +45,8 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// A segment to an address, from one of this machine's, whose header `encode` writes.
+    /// Creates a segment to an address, from one of this machine's addresses. `encode` writes its
+    /// header.
     pub(super) fn of(
         (to, from): (SocketAddr, Option<IpAddr>),
         class: TrafficClass,
@@ -63,7 +65,7 @@ impl Staged {
         })
     }
 
-    /// A packet of version 2.
+    /// Creates a packet of version 2.
     pub(super) fn new(
         ends: (SocketAddr, Option<IpAddr>),
         class: TrafficClass,
@@ -116,7 +118,7 @@ impl Staged {
         self.header_length + self.payload()
     }
 
-    /// Whether `other` may be one of the datagrams that a message is cut into whose first is this.
+    /// Returns whether `other` may follow this segment in one message that the kernel splits.
     fn leads(&self, other: &Self) -> bool {
         (self.to, self.from, self.class) == (other.to, other.from, other.class)
             && other.length() <= self.length()
@@ -127,9 +129,9 @@ impl Staged {
 #[derive(Debug, Default)]
 pub(super) struct Staging {
     segments: Vec<Staged>,
-    /// Repair symbols.
+    /// Repair symbols and encrypted packets.
     pub(super) arena: Vec<u8>,
-    /// Datagrams that left, and messages that they left in.
+    /// Datagrams sent, and messages that contained them.
     pub(super) datagrams: u64,
     pub(super) messages: u64,
     /// Messages that the system refused.
@@ -145,7 +147,7 @@ impl Staging {
         self.segments.push(staged);
     }
 
-    /// A packet under a key.
+    /// Encrypts a packet.
     pub(super) fn seal<'a>(
         &mut self,
         seal: &mut Seal,
@@ -176,7 +178,7 @@ impl Staging {
         Staged::of(ends, class, Place::Arena(range?), |_| Ok(0))
     }
 
-    /// Sends a packet of no session, unless too many wait.
+    /// Adds a packet of no session, unless too many segments wait.
     pub(super) fn put(
         &mut self,
         to: SocketAddr,
@@ -194,14 +196,14 @@ impl Staging {
         ));
     }
 
-    /// The same of a packet that is made already.
+    /// Same as [`Self::put`], for an encoded packet.
     pub(super) fn answer(&mut self, staged: Option<Staged>) {
         if self.segments.len() < MOST_ANSWERS {
             self.segments.extend(staged);
         }
     }
 
-    /// How many of the first segments go into one message.
+    /// Returns the number of segments at the start of the list that fit into one message.
     fn run(segments: &[Staged], most: usize) -> usize {
         let Some(first) = segments.first() else {
             return 0;
@@ -214,7 +216,7 @@ impl Staging {
                 break;
             }
             count += 1;
-            // Only the last one may be shorter.
+            // The kernel allows only the last datagram of a message to be shorter.
             if next.length() < first.length() {
                 break;
             }
@@ -222,14 +224,15 @@ impl Staging {
         count
     }
 
-    /// Leaves out what waits of an object.
+    /// Removes the waiting segments of an object.
     pub(super) fn forget(&mut self, flow: FlowId) {
         let is_of = |staged: &Staged| matches!(&staged.place, Place::Object(of, _) if *of == flow);
         self.segments.retain(|staged| !is_of(staged));
     }
 
-    /// Brings segments to one address together, in their order: what goes to several receivers at once comes
-    /// as one symbol to each of them.
+    /// Groups segments by address and keeps their order per address. Symbols to several receivers
+    /// arrive here receiver by receiver, symbol by symbol, and would not form long messages
+    /// otherwise.
     fn gather(&mut self) {
         let segments = &self.segments;
         let is_gathered = segments.windows(2).all(|pair| pair[0].to <= pair[1].to);
@@ -241,8 +244,8 @@ impl Staging {
         self.segments = order.iter().map(|&at| segments[at].clone()).collect();
     }
 
-    /// Hands segments to the socket. `object` gives the bytes of an object that is sent. Says
-    /// whether the socket has no room for the rest.
+    /// Sends segments to the socket. `object` returns the bytes of an object. Returns whether the
+    /// socket's buffer is full and segments remain.
     pub(super) fn flush<'a>(
         &'a mut self,
         net: &mut impl Datagrams,
@@ -252,9 +255,9 @@ impl Staging {
         let segments = &self.segments[..];
         let most = net.segments().max(1);
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
-        // Symbols of one object follow each other.
+        // Consecutive symbols usually belong to the same object, so the last lookup is kept.
         let mut last = None;
-        // By message: the segments before its end, and the pieces.
+        // For each message: the number of segments up to its end, and the number of slices.
         let mut ends: Vec<(usize, usize)> = Vec::new();
         let mut end = 0;
         while end < segments.len() {
@@ -303,7 +306,7 @@ impl Staging {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => blocked = true,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // It is lost. The transport finds that out.
+                // The message is lost. The transport repairs this as any other loss.
                 Err(_) => {
                     taken += 1;
                     self.refused += 1;
@@ -325,7 +328,7 @@ mod tests {
     use super::*;
     use crate::udp::Incoming;
 
-    /// Takes everything, and notes the message to each address.
+    /// Socket that records the bytes and the address of each message.
     struct Taker(Vec<(SocketAddr, Vec<u8>)>);
 
     impl Datagrams for Taker {

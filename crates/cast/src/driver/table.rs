@@ -1,5 +1,5 @@
-//! Tables that each packet is looked up in.
+//! Hash table for lookups per packet.
 
-/// A hash table whose hash takes a few nanoseconds. It is seeded at random; who finds names that collide all the
-/// same gains little, as each table is bounded.
+/// Hash table with a hash function that needs a few nanoseconds. Its seed is random. An attacker
+/// who finds colliding keys nevertheless gains little, because each table is bounded.
 pub(super) type Table<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;

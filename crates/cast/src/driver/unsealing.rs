@@ -1,4 +1,4 @@
-//! What arrives where all have a key.
+//! Decryption of packets from hosts with the same key.
 
 use super::engine::Engine;
 use super::sealing::{Greeting, greet, is_sealed, trimmed};
@@ -8,29 +8,30 @@ use std::net::SocketAddr;
 use tailcut_units::Time;
 use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
-/// Kinds of packets that need no session.
+/// Kinds of packets that may arrive without a session.
 const OFFER: u8 = 2;
 const CHECK: u8 = 10;
 const ECHO: u8 = 11;
 
-/// What is known of a packet beside what it says.
+/// Data about a packet that its message does not contain.
 pub(super) struct Packet {
     pub(super) envelope: Envelope,
     /// Bytes of the datagram.
     pub(super) bytes: usize,
-    /// Of the first packet of a sender under a key.
+    /// Origin of the first packet of a sender under a key.
     pub(super) greeting: Option<Greeting>,
 }
 
 impl Engine {
-    /// A datagram where all have a key.
+    /// Handles a datagram on an endpoint with a key.
     pub(super) fn on_sealed(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
         if bytes.len() < PREFIX_BYTES {
             self.counts.malformed += 1;
             return;
         }
         if !is_sealed(bytes) {
-            // Of those that know nothing of a session. They are hints, as silence is.
+            // Hosts without state of the session send these without encryption. They are only
+            // hints, like a missing answer.
             match cast::decode(bytes) {
                 Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
                     if self
@@ -70,7 +71,7 @@ impl Engine {
         self.lines.plain = plain;
     }
 
-    /// Opens a packet of a line, or the first one of a session.
+    /// Decrypts a packet of a line, or the first packet of a session.
     fn unseal(
         &mut self,
         from: SocketAddr,
@@ -90,7 +91,7 @@ impl Engine {
             .and_then(|session| session.line(envelope.share));
         let receiver = self.receiver(&envelope, from).map(|(_, id)| id);
         if kind == ECHO {
-            // Of no session: what it answers opens it.
+            // An echo belongs to no session of objects. The sender of the checks decrypts it.
             let asker = self.lines.asker.as_ref()?;
             asker.words.open(envelope.session, bytes, plain)?;
             return Some((envelope, None));
@@ -125,7 +126,8 @@ impl Engine {
         }
     }
 
-    /// Whoever can see a session says that a symbol was trimmed: more than its loss must not follow.
+    /// Handles the header of a trimmed symbol. Anyone who sees the session's packets can forge it.
+    /// So it must not do more harm than the loss of the symbol.
     fn on_hint(
         &mut self,
         now: Time,
@@ -144,7 +146,7 @@ impl Engine {
         }
     }
 
-    /// A sender answers what was drawn for it.
+    /// Handles a sender's proof that it has the key.
     pub(super) fn on_proof_of_key(
         &mut self,
         now: Time,

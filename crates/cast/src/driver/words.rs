@@ -1,4 +1,4 @@
-//! What those who check an endpoint say and hear (docs/wire/scdp.md, checks).
+//! Encoding and decoding of checks and their answers (docs/wire/scdp.md, checks).
 
 use super::sealing::{OVERHEAD, Seal, greet};
 use crate::seal::{Direction, Key, random};
@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tailcut_wire::cast::{self, Check, Echo, Envelope, LEAST_CHECK, Message};
 
-/// Hearers of groups that are noted, at most.
+/// Addresses in the list of a group's hearers, at most.
 const MOST_HEARERS: usize = 1_024;
 
-/// Writes checks of one session and reads what answers them, under a key or without.
+/// Encodes the checks of one session and decodes their answers, with or without a key.
 pub(crate) struct Words {
     key: Option<Key>,
     session: u64,
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Words {
 }
 
 impl Words {
-    /// In a session that is drawn now.
+    /// Creates a session with a random identifier.
     ///
     /// # Errors
     /// The system has no random bytes.
@@ -41,12 +41,12 @@ impl Words {
         })
     }
 
-    /// Bytes of the shortest check.
+    /// Returns the bytes of the shortest check.
     pub(crate) fn least(&self) -> u16 {
         LEAST_CHECK + self.overhead()
     }
 
-    /// Whether this is the session of its checks.
+    /// Returns whether this is the identifier of the checks' session.
     pub(super) fn is_of(&self, session: u64) -> bool {
         self.session == session
     }
@@ -55,7 +55,8 @@ impl Words {
         self.seal.as_ref().map_or(0, |_| OVERHEAD as u16)
     }
 
-    /// A check as a datagram of `check.size` bytes, at least [`Self::least`]. `None`: it cannot be made.
+    /// Returns a check as a datagram of `check.size` bytes, at least [`Self::least`], or `None` if
+    /// encoding fails.
     pub(crate) fn write(&mut self, check: &Check) -> Option<Vec<u8>> {
         let size = check.size.max(self.least()) - self.overhead();
         let message = Message::Check(Check { size, ..*check });
@@ -73,7 +74,7 @@ impl Words {
         (range == (0..sealed.len())).then_some(sealed)
     }
 
-    /// What a datagram answers.
+    /// Decodes an answer. Returns `None` if the datagram does not answer a check of this session.
     pub(crate) fn read(&self, bytes: &[u8]) -> Option<Echo> {
         let mut plain = Vec::new();
         let bytes = match self.key {
@@ -89,16 +90,16 @@ impl Words {
         }
     }
 
-    /// Opens an answer under the key. The answer as it is without a key is in `plain` then.
+    /// Decrypts an answer. The result in `plain` has the format of an answer without a key.
     pub(super) fn open(&self, session: u64, bytes: &[u8], plain: &mut Vec<u8>) -> Option<()> {
         let key = self.key.as_ref().filter(|_| session == self.session)?;
-        // Whoever answers has a salt of its own for each answer.
+        // Each answer has a new salt, so each is decrypted as the first packet of its origin.
         greet(key, session, 0, Direction::Backward, bytes, plain)?;
         Some(())
     }
 }
 
-/// Those who hear a group, as far as they have answered; the same for every clone.
+/// Endpoints that receive from a multicast group and have answered a check. Clones share the list.
 #[derive(Clone, Default, Debug)]
 pub struct Hearers(Arc<Mutex<Vec<SocketAddr>>>);
 
@@ -107,12 +108,12 @@ impl Hearers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether an address has answered a check by its group.
+    /// Returns whether this address has answered a check that was sent to its group.
     pub fn has(&self, address: SocketAddr) -> bool {
         self.lock().contains(&address)
     }
 
-    /// Forgets that an address has answered, so that it has to do so again.
+    /// Removes an address from the list, so that the endpoint must answer again.
     pub fn forget(&self, address: SocketAddr) {
         self.lock().retain(|other| *other != address);
     }
@@ -125,7 +126,7 @@ impl Hearers {
     }
 }
 
-/// Asks groups, in one session, and notes who answers.
+/// Sender of checks to multicast groups, in one session, with the list of answers.
 #[derive(Debug)]
 pub(super) struct Asker {
     pub(super) words: Words,
@@ -142,7 +143,7 @@ impl Asker {
         }
     }
 
-    /// The next check, as a datagram.
+    /// Returns the next check as a datagram.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         let check = Check {
             number: self.next,

@@ -1,4 +1,5 @@
-//! Those who ask whether an endpoint is there, and groups that are asked who hears them.
+//! Tests of checks: whether an endpoint answers, and which endpoints receive from a multicast
+//! group.
 
 use super::{Datagram, Memory, address, credits, keyed};
 use crate::driver::engine::Engine;
@@ -17,7 +18,7 @@ fn group() -> SocketAddr {
     SocketAddr::from(([239, 1, 2, 3], 7_000))
 }
 
-/// What an engine sends when a datagram arrives.
+/// Returns the datagrams that an engine sends when a datagram arrives.
 fn answers(engine: &mut Engine, now: Time, to: SocketAddr, bytes: &[u8]) -> Vec<Datagram> {
     let told = Ancillary {
         class: TrafficClass(0x29),
@@ -84,7 +85,7 @@ fn under_a_key_only_those_who_have_it_get_an_answer() {
         let asked = words.write(&check).expect("a check");
         assert!(answers(&mut engine, now, address(1), &asked).is_empty());
     }
-    // An echo that was changed on its way is none.
+    // An echo that was changed on its way is ignored.
     let mut engine = keyed(1, credits(), Some(key(1)));
     let mut words = Words::new(Some(&key(1))).expect("random bytes");
     let asked = words.write(&check).expect("a check");

@@ -1,4 +1,4 @@
-//! Two drivers whose datagrams are lost, doubled, late and out of order.
+//! Tests with two drivers whose datagrams are lost, duplicated, delayed and reordered.
 
 use super::{Memory, address, config, credits, engine, keyed, object};
 use crate::codec::Codes;
@@ -15,7 +15,7 @@ use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, Time, mix64};
 use tailcut_wire::{cast, set_condition};
 
-/// A clock that is set.
+/// Clock that a test sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Set(pub(super) Time);
 
@@ -25,14 +25,14 @@ impl Clock for Set {
     }
 }
 
-/// Of a thousand datagrams so many.
+/// Number of datagrams in a thousand that suffer each fault.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Faults {
     pub(super) seed: u64,
     pub(super) lost: u64,
     pub(super) doubled: u64,
     pub(super) late: u64,
-    /// Cut to what is left of a symbol that was trimmed.
+    /// Datagrams that are cut to the bytes of a trimmed symbol.
     pub(super) trimmed: u64,
     /// Bytes of a datagram that gets through, at most.
     pub(super) most: usize,
@@ -49,12 +49,12 @@ impl Faults {
     };
 }
 
-/// Two drivers, and what is between them.
+/// Two drivers and the network between them.
 pub(super) struct World {
     pub(super) drivers: [Driver<Memory, Set>; 2],
     pub(super) faults: Faults,
     pub(super) now: Time,
-    /// Everything that was ever sent.
+    /// All datagrams that were ever sent.
     pub(super) log: Vec<super::Datagram>,
     on_the_way: BTreeMap<(Time, u64), super::Datagram>,
     count: u64,
@@ -62,7 +62,7 @@ pub(super) struct World {
     pub(super) received: [Vec<Vec<u8>>; 2],
     pub(super) sent: [Vec<FlowId>; 2],
     pub(super) failed: Vec<Failure>,
-    /// So many words that an object is whole are lost, from now on.
+    /// Number of completion messages that will be lost.
     pub(super) lost_dones: u32,
 }
 
@@ -100,7 +100,7 @@ impl World {
         mix64(self.faults.seed ^ mix64(self.count)) % 1_000
     }
 
-    /// What a driver has sent goes on its way.
+    /// Puts the datagrams that a driver has sent on their way.
     fn carry(&mut self, at: usize) {
         while let Some(mut datagram) = self.drivers[at].net.sent.pop_front() {
             self.log.push(datagram.clone());
@@ -156,7 +156,7 @@ impl World {
         self.carry(at);
     }
 
-    /// Runs until nothing is on its way and nothing is due before `until`.
+    /// Runs until no datagram is on its way and no timer is due before `until`.
     pub(super) fn run(&mut self, until: Time) {
         loop {
             for at in [0, 1] {
@@ -200,7 +200,7 @@ proptest! {
         cases: 32, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Whatever happens to datagrams, every object arrives whole, once.
+    /// Every object arrives whole and exactly once, whatever happens to datagrams.
     #[test]
     fn objects_arrive_once_and_whole(
         mode in 0..3,
@@ -260,7 +260,7 @@ fn what_the_socket_has_no_room_for_waits() {
     world.send(0, sent.clone());
     world.step(0);
     assert!(world.drivers[0].engine.is_blocked() && world.on_the_way.is_empty());
-    // Two messages fit, then all.
+    // The socket accepts two messages at first, then all.
     world.drivers[0].net.room = Some(2);
     world.step(0);
     assert!(world.drivers[0].engine.is_blocked());

@@ -1,4 +1,5 @@
-//! One sender and several receivers, with losses: by datagrams to each, and to a group.
+//! Tests with one sender and several receivers, with losses: datagrams to each receiver, and to a
+//! group.
 
 use super::{Memory, address, credits, keyed, news, object};
 use crate::driver::board::Stage;
@@ -17,8 +18,9 @@ fn group() -> SocketAddr {
     SocketAddr::from(([239, 1, 2, 3], 7_000))
 }
 
-/// Engines that exchange datagrams until nothing more happens. `path` gives how long a datagram takes from
-/// one to another; `None`: it is lost. Gives what arrived at each, and datagrams that each sent.
+/// Runs engines that exchange datagrams until no datagram is left. `path` returns the delay of a
+/// datagram from one engine to another, or `None` if it is lost. Returns the objects that arrived
+/// at each engine, and the datagrams that each has sent.
 fn exchange(
     mut engines: Vec<Engine>,
     tasks: Vec<(usize, Task)>,
@@ -93,8 +95,9 @@ fn exchange(
     (received, sent)
 }
 
-/// Engine 0 sends, the others receive; one datagram of twenty is lost. Gives what arrived at each, what
-/// became of the sender's object, and datagrams that it sent.
+/// Runs an engine 0 that sends and other engines that receive. One datagram in twenty is lost.
+/// Returns the objects that arrived at each engine, the final states of the receivers, and the
+/// number of datagrams of the sender.
 fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
     let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
     let task = Task::new(to, kind, Payload::new(bytes.to_vec()));
@@ -136,7 +139,7 @@ fn a_receiver_that_is_not_there_is_left_out() {
     };
     let bytes = object(500_000, 1);
     for kind in [Kind::All(drop), Kind::Group(group(), drop)] {
-        // The last one has another key.
+        // The last receiver has another key.
         let key = |me| Some(Key::new(Cipher::default(), [(me == RECEIVERS) as u8; 32]));
         let engines = (0..=RECEIVERS).map(|me| keyed(me, credits(), key(me)));
         let (received, stages, _) = run(engines.collect(), kind, &bytes);

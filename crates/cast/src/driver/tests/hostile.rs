@@ -1,4 +1,4 @@
-//! What anybody may send.
+//! Tests with malicious packets.
 
 use super::{Memory, address, config, engine, object};
 use crate::driver::engine::Engine;
@@ -25,7 +25,7 @@ fn arrive(engine: &mut Engine, from: SocketAddr, bytes: &[u8]) {
     );
 }
 
-/// A symbol with SYN that claims an object of `length` bytes in so many blocks.
+/// Returns a symbol with the SYN flag that claims an object of `length` bytes in `blocks` blocks.
 fn opening(flow: u32, length: u64, blocks: u32, symbol: u32) -> Vec<u8> {
     let packet = Packet {
         prefix: Prefix {
@@ -50,7 +50,7 @@ fn opening(flow: u32, length: u64, blocks: u32, symbol: u32) -> Vec<u8> {
     bytes
 }
 
-/// Datagrams that an engine answers with.
+/// Returns the number of datagrams that an engine answers with.
 fn answers(engine: &mut Engine) -> usize {
     let mut net = Memory::new(address(0));
     while engine.transmit(NOW, &mut net, 64) {}
@@ -67,7 +67,7 @@ fn an_object_that_there_is_no_room_for_is_not_begun_nor_answered() {
     );
     assert_eq!(engine.counts().no_room, 1);
     assert_eq!(answers(&mut engine), 0);
-    // Three of 20 MiB fit into 64 MiB.
+    // Three objects of 20 MiB fit into 64 MiB.
     for flow in 2..6 {
         arrive(
             &mut engine,
@@ -133,7 +133,7 @@ fn a_symbol_that_is_not_as_long_as_its_object_says_is_dropped() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes that are an SCDP packet but for some of them.
+    /// Bytes that form an SCDP packet, with a few bytes changed.
     #[test]
     fn any_bytes_are_taken(
         changes in proptest::collection::vec(

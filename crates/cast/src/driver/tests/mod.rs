@@ -1,4 +1,4 @@
-//! The driver over memory, in a time of its own.
+//! Tests of the driver in memory, in simulated time.
 
 mod checks;
 mod faults;
@@ -24,23 +24,23 @@ use tailcut_transport::scdp::{
 };
 use tailcut_units::{HostId, mix64};
 
-/// A datagram on its way.
+/// Datagram in flight.
 #[derive(Clone, Debug)]
 struct Datagram {
     from: SocketAddr,
-    /// The address of this machine that the sender wants it to come from.
+    /// Source address that the sender has selected for the datagram.
     leaves: Option<IpAddr>,
     to: SocketAddr,
     class: TrafficClass,
     bytes: Vec<u8>,
 }
 
-/// A socket in memory.
+/// Socket in memory.
 #[derive(Debug)]
 struct Memory {
     local: SocketAddr,
     segments: usize,
-    /// Messages that it takes until it has no room; `None`: all.
+    /// Messages that the socket accepts before its buffer is full. `None`: no limit.
     room: Option<usize>,
     arrived: VecDeque<Datagram>,
     sent: VecDeque<Datagram>,
@@ -114,7 +114,7 @@ fn address(host: u32) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, host as u8], 7_000))
 }
 
-/// Parameters for engines in the paper's mode, with the transport's own pace of pulls.
+/// Returns parameters of the paper's mode, with the transport's own pace of pulls.
 fn config() -> ScdpConfig {
     ScdpConfig {
         symbol: 1_000,
@@ -145,7 +145,7 @@ fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
     })
 }
 
-/// Parameters under credits, for hosts that do not trust each other.
+/// Returns parameters of the mode with credits, for hosts that do not trust each other.
 fn credits() -> ScdpConfig {
     let pushed = Limits::SOCKETS.pushed;
     ScdpConfig {
@@ -156,7 +156,7 @@ fn credits() -> ScdpConfig {
     }
 }
 
-/// Bytes that are not the same anywhere.
+/// Returns bytes without repetition.
 fn object(length: usize, seed: u64) -> Vec<u8> {
     let words = (0..length.div_ceil(8) as u64).map(|at| mix64(at ^ (seed << 40)));
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -164,7 +164,7 @@ fn object(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// All that an engine has to tell.
+/// Returns all events of an engine.
 fn news(engine: &mut Engine) -> Vec<News> {
     std::iter::from_fn(|| engine.poll_news()).collect()
 }

@@ -1,4 +1,4 @@
-//! Paths that lose what is too large, and say nothing.
+//! Tests of paths that silently drop large datagrams.
 
 use super::faults::{FOR_LONG, Faults, World};
 use super::{credits, keyed, object};
@@ -6,7 +6,7 @@ use crate::seal::{Cipher, Key};
 use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::Time;
 
-/// Symbols that fill 1,500 bytes over IPv4, under a key too.
+/// Returns parameters with symbols that fill packets of 1,500 bytes over IPv4, even with a key.
 fn config() -> ScdpConfig {
     ScdpConfig {
         symbol: 1_420,
@@ -23,7 +23,7 @@ fn world(key: Option<Key>, most: usize) -> World {
     World::with(engines, faults)
 }
 
-/// Bytes of the longest datagram from `at` on.
+/// Returns the length in bytes of the longest datagram in the log, starting at index `at`.
 fn longest(world: &World, at: usize) -> usize {
     let lengths = world.log[at..].iter().map(|datagram| datagram.bytes.len());
     lengths.max().unwrap_or(0)
@@ -41,7 +41,7 @@ fn an_object_starts_again_with_smaller_symbols_where_large_datagrams_vanish() {
             assert!(world.received[1] == [sent.clone()], "{most} bytes");
             assert_eq!(world.drivers[0].engine.counts().shrunk, 1);
             assert!(world.drivers[1].engine.incoming.is_empty());
-            // The next one knows.
+            // The next object starts with the size that was found.
             let from = world.log.len();
             world.send(0, sent.clone());
             world.run(FOR_LONG);

@@ -1,4 +1,4 @@
-//! A network that anybody sends to.
+//! Tests on a network on which anyone may send.
 
 use super::faults::{FOR_LONG, Faults, World};
 use super::{Memory, address, credits, engine, object};
@@ -10,7 +10,7 @@ use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, Time};
 use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
-/// An offer of an object of `length` bytes.
+/// Returns an offer of an object of `length` bytes.
 fn offer(session: u64, length: u64) -> Vec<u8> {
     let symbols = length.div_ceil(1_000);
     let offer = Offer {
@@ -55,7 +55,7 @@ fn arrive(engine: &mut Engine, now: Time, from: SocketAddr, bytes: &[u8]) {
     engine.on_incoming(now, &incoming);
 }
 
-/// What an engine sends, in bytes and datagrams.
+/// Returns the number of bytes and of datagrams that an engine sends.
 fn answers(engine: &mut Engine, now: Time) -> (usize, usize) {
     let mut net = Memory::new(address(1));
     while engine.transmit(now, &mut net, 64) {}
@@ -63,7 +63,7 @@ fn answers(engine: &mut Engine, now: Time) -> (usize, usize) {
     (bytes.sum(), net.sent.len())
 }
 
-/// Addresses that are forged.
+/// Returns a forged address.
 fn forged(number: u64) -> SocketAddr {
     SocketAddr::from(([198, 51, (number >> 8) as u8, number as u8], 9))
 }
@@ -75,7 +75,7 @@ fn openings_whose_sender_never_answers_fill_no_memory_and_get_less_than_they_sen
     let now = Time::from_ns(1);
     let (mut sent, mut got) = (0, 0);
     for number in 0..200 {
-        // Symbols as if pulls had been answered, too.
+        // Symbols follow, as if the sender had received pulls.
         let mut all = vec![offer(number, 16 << 20)];
         all.extend((0..40).map(|at| symbol(number, at)));
         for bytes in all {
@@ -86,7 +86,7 @@ fn openings_whose_sender_never_answers_fill_no_memory_and_get_less_than_they_sen
         }
     }
     assert_eq!(engine.counts().no_room, 0);
-    // An honest one with a large object is received, by a token.
+    // An honest sender of a large object succeeds, because it answers a token.
     world.now = now;
     let sent = object(19 << 20, 1);
     world.send(0, sent.clone());
@@ -176,7 +176,7 @@ fn above_the_half_open_limit_tokens_are_given_and_no_more_than_ten_thousand_a_se
     let mut engine = engine(1, credits());
     let mut given = 0;
     for number in 0..30_000u64 {
-        // One each 20 us, from addresses that are forged.
+        // One offer arrives every 20 us, each from another forged address.
         let now = Time::from_ns(number * 20_000);
         let bytes = offer(number, 1 << 20);
         arrive(&mut engine, now, forged(number), &bytes);
@@ -184,7 +184,7 @@ fn above_the_half_open_limit_tokens_are_given_and_no_more_than_ten_thousand_a_se
         assert!(got <= bytes.len());
         given += if number >= 64 { count } else { 0 };
     }
-    // 0.6 s.
+    // The test lasts 0.6 s.
     assert!((5_900..=6_100).contains(&given), "{given}");
     assert!(engine.incoming.len() <= 64);
 }
@@ -240,7 +240,7 @@ fn somebody_who_knows_a_session_cannot_send_its_answers_elsewhere_for_long() {
     arrive(engine, world.now, forged(1), &forgery);
     let (got, _) = answers(engine, world.now);
     assert!(got <= forgery.len());
-    // It goes back with the next symbol.
+    // The next symbol moves the line back to the old address.
     world.run(FOR_LONG);
     assert!(world.received[1].len() == 1);
 }
@@ -301,7 +301,7 @@ fn at_thirty_percent_loss_an_object_arrives() {
     }
 }
 
-/// A packet of any kind for session 1, or bytes that are nearly one.
+/// Generates a packet of any kind for session 1, or bytes that are nearly a packet.
 fn any_packet() -> impl Strategy<Value = Vec<u8>> {
     let kinds = prop_oneof![
         (any::<[u32; 4]>(), any::<u8>(), any::<bool>()).prop_map(|(words, class, trimmed)| {
@@ -357,7 +357,7 @@ fn any_packet() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever a sender and strangers say, nothing panics, and memory stays bounded.
+    /// The engine does not panic and its memory stays bounded, whatever packets arrive.
     #[test]
     fn any_packets_are_taken(packets in proptest::collection::vec(any_packet(), 1..60)) {
         let mut engine = engine(1, credits());

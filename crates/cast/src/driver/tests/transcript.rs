@@ -1,5 +1,5 @@
-//! The simulator runs the driver's engines over bytes, and ends with the same record as with hosts
-//! that exchange segments: every packet leaves at the same time.
+//! The simulator runs the driver's engines over bytes and must produce the same record as with
+//! hosts that exchange segments: every packet leaves at the same time.
 
 use super::{Memory, address, engine, news, object};
 use crate::codec::Codes;
@@ -25,7 +25,7 @@ mod support;
 fn config(control: Control) -> ScdpConfig {
     ScdpConfig {
         control,
-        // What every path takes: the simulator knows no probes.
+        // Every path carries symbols of this size, because the simulator has no probes.
         symbol: 1_160,
         delivery: Delivery::Blocks {
             order: BlockOrder::AsWhole,
@@ -35,18 +35,17 @@ fn config(control: Control) -> ScdpConfig {
     }
 }
 
-/// What simulated hosts exchange are segments. Their number here is that of the bytes which they
-/// stand for.
+/// Bytes of the simulated segments. A segment carries an index into this list.
 type Wire = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// A host of the simulator's that is an engine.
+/// Simulated host that runs an engine.
 struct OverBytes {
     me: HostId,
     engine: Engine,
     net: Memory,
     wire: Wire,
     codes: Codes,
-    /// The simulator's numbers of flows.
+    /// Flow numbers in the simulator.
     flows: BTreeMap<FlowId, FlowId>,
     events: VecDeque<Event>,
 }
@@ -100,7 +99,7 @@ impl Transport for OverBytes {
         if segment.condition == Condition::Trimmed {
             let kept = match self.engine.is_paper() {
                 true => set_condition(&mut bytes, Condition::Trimmed).expect("a header"),
-                // As a switch that knows nothing of this header.
+                // This models a switch that does not know the header.
                 false => cast::SYMBOL_BYTES,
             };
             bytes.truncate(kept);
@@ -167,7 +166,7 @@ impl Transport for OverBytes {
     }
 }
 
-/// The segment that a datagram of version 2 stands for.
+/// Returns the segment that corresponds to a datagram of version 2.
 fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     let (envelope, message, length) = cast::decode(bytes).expect("what was written");
     let (payload, priority) = match message {
@@ -183,7 +182,7 @@ fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     }
 }
 
-/// The transport alone, whose blocks are decoded at once.
+/// Transport without a driver. Its blocks are decoded at once.
 struct OverSegments(Host<DriverCodec>);
 
 impl OverSegments {
@@ -235,7 +234,7 @@ impl Transport for OverSegments {
     }
 }
 
-/// Five hosts at 10 Gb/s: an incast of four, and objects from one to all.
+/// Runs five hosts at 10 Gb/s: an incast from four hosts, and objects from one host to all others.
 fn run(design: &str) -> RunRecord {
     let shape = single_switch(5, queue_of(20));
     let topology = shape.build().expect("a topology");
@@ -261,7 +260,7 @@ fn run(design: &str) -> RunRecord {
     ))
 }
 
-/// The records over segments and over bytes, on switches that trim or do not.
+/// Returns the records over segments and over bytes, on switches with or without trimming.
 fn records(name: &str, control: Control, trims: bool) -> [RunRecord; 2] {
     let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
     let names: [&'static str; 2] = names.map(|name| &*name.leak());
