@@ -6,32 +6,14 @@
 //! What this crate does *not* do: it has no switch, queue or protocol of its own.
 #![cfg(target_os = "linux")]
 
-mod addresses;
-mod agent;
-pub mod bench;
 pub mod bpf;
-mod clock;
 pub mod command;
-mod control;
-pub mod driver;
-mod frames;
-mod groups;
-mod host;
-mod lateness;
-mod network;
-mod nic;
-mod pins;
-mod plan;
-mod poller;
-mod routers;
-mod status;
-mod taps;
-mod tracker;
-mod wall;
-mod world;
+mod emulator;
+mod measured;
 
-pub use host::settle;
-pub use wall::{ThisMachine, prepare};
+pub use emulator::driver;
+pub use emulator::host::settle;
+pub use measured::{ThisMachine, bench, prepare};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,7 +1,7 @@
 //! `tailcut lab down`.
 
 use super::which::Which;
-use crate::control;
+use crate::emulator::control;
 use anyhow::Result;
 use std::time::{Duration, Instant};
 

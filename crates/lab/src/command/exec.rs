@@ -1,8 +1,8 @@
 //! `tailcut lab exec` and `tailcut lab shell`.
 
 use super::which::Which;
-use crate::control;
-use crate::world::enter;
+use crate::emulator::control;
+use crate::emulator::world::enter;
 use anyhow::Result;
 use std::ffi::OsString;
 

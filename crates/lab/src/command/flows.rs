@@ -1,9 +1,9 @@
 //! `tailcut lab flows`.
 
 use super::which::Which;
-use crate::control;
-use crate::status::Status;
-use crate::tracker::{TrackedFlow, TrackedFlows};
+use crate::emulator::control;
+use crate::emulator::status::Status;
+use crate::emulator::tracker::{TrackedFlow, TrackedFlows};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use tailcut_record::{FlowRecord, PortTotals, RunKey, RunRecord, RunTotals};
@@ -112,7 +112,7 @@ fn flow(tracked: &TrackedFlow) -> FlowRecord {
     }
 }
 
-fn port((number, link): (u32, &crate::status::LinkStatus)) -> PortTotals {
+fn port((number, link): (u32, &crate::emulator::status::LinkStatus)) -> PortTotals {
     PortTotals {
         port: number,
         name: link.link.clone(),

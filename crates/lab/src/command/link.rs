@@ -1,7 +1,7 @@
 //! `tailcut lab link`.
 
 use super::which::Which;
-use crate::control::{self, LinkChange};
+use crate::emulator::control::{self, LinkChange};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use tailcut_fabric::LossRate;

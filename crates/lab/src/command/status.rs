@@ -1,7 +1,7 @@
 //! `tailcut lab status`.
 
 use super::which::Which;
-use crate::control;
+use crate::emulator::control;
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::time::Duration;

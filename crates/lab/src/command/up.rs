@@ -1,11 +1,11 @@
 //! `tailcut lab up`.
 
-use crate::control;
-use crate::host;
-use crate::plan::LabPlan;
-use crate::routers::USUAL_RATE;
-use crate::world::child::Waiting;
-use crate::world::{self, Stage};
+use crate::emulator::control;
+use crate::emulator::host;
+use crate::emulator::plan::LabPlan;
+use crate::emulator::routers::USUAL_RATE;
+use crate::emulator::world::child::Waiting;
+use crate::emulator::world::{self, Stage};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -1,0 +1,332 @@
+//! The fabric of a lab on a thread of its own, for as long as the lab lives.
+
+use crate::emulator::addresses;
+use crate::emulator::clock::Clock;
+use crate::emulator::control::{LinkChange, Orders};
+use crate::emulator::driver::{World, drive};
+use crate::emulator::frames::Frame;
+use crate::emulator::host::Host;
+use crate::emulator::lateness::Validity;
+use crate::emulator::plan::LabPlan;
+use crate::emulator::poller::Waker;
+use crate::emulator::status::{HostStatus, LinkStatus, RouterStatus, Status};
+use crate::emulator::taps::Taps;
+use crate::emulator::tracker::TrackedFlows;
+use anyhow::{Context, Result};
+use std::num::NonZeroU64;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use tailcut_fabric::topology::Routes;
+use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, LossRate, PortId};
+use tailcut_units::{Duration, HostId, Rate, Time};
+
+/// How long switches go on sending into a link that is down.
+const RECONVERGENCE: Duration = Duration::from_ms(10);
+/// Flows in an answer. More would keep the network's thread from its packets.
+const FLOWS_AT_ONCE: usize = 4_096;
+
+/// What other threads ask of the fabric's.
+#[derive(Debug)]
+enum Order {
+    /// How the lab is.
+    Status(Sender<Status>),
+    /// The flows of programs from a place on.
+    Flows(u64, Sender<TrackedFlows>),
+    /// Another state for a link.
+    Link(String, LinkChange, Sender<Result<String, String>>),
+}
+
+/// A running fabric, as other threads know it.
+#[derive(Debug)]
+pub struct Network {
+    orders: Sender<Order>,
+    waker: Waker,
+}
+
+/// Starts the fabric between hosts.
+///
+/// # Errors
+/// The system refuses.
+pub fn start(plan: LabPlan, hosts: Vec<Host>) -> Result<Network> {
+    let (orders, taken) = channel();
+    let waker = Waker::new().context("cannot make a file for wake-ups")?;
+    let woken = waker.try_clone().context("too many open files")?;
+    let (ready, started) = channel();
+    let run = move || {
+        be_punctual();
+        match Live::new(plan, hosts, taken, woken) {
+            Ok(mut live) => {
+                let _ = ready.send(Ok(()));
+                if let Err(error) = drive(&mut live) {
+                    eprintln!("tailcut: the network has stopped: {error}");
+                }
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("fabric".to_owned());
+    thread.spawn(run).context("cannot start a thread")?;
+    started.recv().context("the fabric's thread has died")??;
+    Ok(Network { orders, waker })
+}
+
+/// Makes this thread sleep as exactly as the system can, and go before others where it may.
+pub fn be_punctual() {
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let _ = rustix::process::setpriority_process(None, -20);
+}
+
+impl Network {
+    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Option<T> {
+        let (answer, answered): (Sender<T>, Receiver<T>) = channel();
+        self.orders.send(order(answer)).ok()?;
+        self.waker.wake();
+        answered.recv().ok()
+    }
+}
+
+impl Orders for Network {
+    fn status(&self) -> Option<Status> {
+        self.ask(Order::Status)
+    }
+
+    fn flows(&self, from: u64) -> Option<TrackedFlows> {
+        self.ask(|answer| Order::Flows(from, answer))
+    }
+
+    fn change_link(&self, link: &str, change: LinkChange) -> Result<String, String> {
+        let link = link.to_owned();
+        let answer = self.ask(|answer| Order::Link(link, change, answer));
+        answer.unwrap_or(Err("the lab has ended".to_owned()))
+    }
+}
+
+/// A lab that lives until it is ended.
+struct Live {
+    plan: LabPlan,
+    clock: Clock,
+    fabric: Fabric<Frame>,
+    taps: Taps,
+    orders: Receiver<Order>,
+    /// Links that are down, and when switches notice what has changed.
+    down: Vec<PortId>,
+    noticed_at: Time,
+    routes: Routes,
+    unloaded: Duration,
+}
+
+impl Live {
+    fn new(plan: LabPlan, hosts: Vec<Host>, orders: Receiver<Order>, waker: Waker) -> Result<Self> {
+        let mut taps = Taps::new(hosts, &plan, waker)?;
+        taps.track();
+        Ok(Self {
+            clock: Clock::begin(plan.slowdown),
+            fabric: Fabric::new(&plan.topology, &plan.fabric),
+            taps,
+            orders,
+            down: Vec::new(),
+            noticed_at: Time::MAX,
+            routes: Routes::new(plan.topology.clone()),
+            unloaded: plan.unloaded(),
+            plan,
+        })
+    }
+
+    fn carry_out(&mut self, now: Time, order: Order) {
+        // Whoever asked may have gone.
+        match order {
+            Order::Status(answer) => {
+                let _ = answer.send(self.status(now));
+            }
+            Order::Flows(from, answer) => {
+                let _ = answer.send(self.taps.flows(from, FLOWS_AT_ONCE));
+            }
+            Order::Link(link, change, answer) => {
+                let _ = answer.send(self.change_link(now, &link, change));
+            }
+        }
+    }
+
+    fn change_link(&mut self, now: Time, text: &str, change: LinkChange) -> Result<String, String> {
+        let links = self.plan.links(text)?;
+        let mut words = Vec::new();
+        for link in links {
+            let mut state = self.fabric.link(link).ok_or("there is no such link")?;
+            state.is_up = change.is_up.unwrap_or(state.is_up);
+            if let Some(rate) = change.rate_bps {
+                state.rate = Rate::from_bps(rate)
+                    .ok_or_else(|| format!("--rate: found {rate}bps; allowed: above 0"))?;
+            }
+            if let Some(delay) = change.delay_ns {
+                state.delay = Duration::from_ns(delay);
+            }
+            if let Some(loss) = change.loss_ppb {
+                state.loss = LossRate::from_billionths(loss).ok_or_else(|| {
+                    format!("--loss: found {loss} billionths; allowed: 10^9 at most")
+                })?;
+            }
+            let set = self.fabric.set_link(now, link, state);
+            set.map_err(|error| error.to_string())?;
+            self.down.retain(|down| *down != link);
+            if !state.is_up {
+                self.down.push(link);
+            }
+            let (name, rate, delay) = (self.plan.link_name(link), state.rate, state.delay);
+            let up = if state.is_up { "up" } else { "down" };
+            let loss = match state.loss {
+                LossRate::NONE => String::new(),
+                loss => format!(", loses {loss}"),
+            };
+            words.push(format!("{name} {up} {rate} {delay}{loss}"));
+        }
+        if change.is_up.is_some() {
+            self.noticed_at = now.saturating_add(RECONVERGENCE);
+        }
+        Ok(words.join("\n"))
+    }
+
+    fn status(&mut self, now: Time) -> Status {
+        let hosts: Vec<HostStatus> = self.hosts();
+        let lost = hosts.iter().filter_map(|host| host.tun_dropped).sum();
+        let lateness = self.taps.lateness();
+        let validity = Validity::new(&lateness, lost, self.unloaded, self.plan.slowdown);
+        let totals = tailcut_sim::network_totals(&self.fabric);
+        Status {
+            lab: self.plan.name.clone(),
+            sent: totals.sent,
+            delivered: totals.delivered,
+            remaining: totals.remaining,
+            drops: totals.drops.0,
+            design: self.plan.config.key().design,
+            topology: self.plan.config.topology.name.clone(),
+            slowdown: self.plan.slowdown,
+            up_seconds: self.clock.elapsed().as_secs_f64(),
+            lateness,
+            unloaded_us: self.unloaded.as_us_f64(),
+            validity,
+            notes: self
+                .taps
+                .missing()
+                .into_iter()
+                .chain(self.plan.kernel.congestion.note.clone())
+                .collect(),
+            hosts,
+            routers: self.routers(),
+            links: (0..self.fabric.port_count())
+                .map(|port| self.link(now, PortId(port)))
+                .collect(),
+        }
+    }
+
+    fn hosts(&mut self) -> Vec<HostStatus> {
+        let counts = self.taps.counts().enumerate();
+        let status = counts.map(|(number, (counts, tun_dropped))| {
+            let refused = counts.refused.iter();
+            let refused = refused.map(|(why, n)| (why.name().to_owned(), *n));
+            let host = HostId(number as u32);
+            HostStatus {
+                name: host.to_string(),
+                address: addresses::ipv4(host).to_string(),
+                sent: counts.sent,
+                received: counts.received,
+                refused: refused.collect(),
+                tun_dropped,
+            }
+        });
+        status.collect()
+    }
+
+    fn routers(&self) -> Vec<RouterStatus> {
+        let counts = self.plan.routers().into_iter().zip(self.taps.routers());
+        let status = counts.map(|((name, address), counts)| RouterStatus {
+            name,
+            address: address.to_string(),
+            ended: counts.ended,
+            answered: counts.answered,
+        });
+        status.collect()
+    }
+
+    fn link(&self, now: Time, port: PortId) -> LinkStatus {
+        let report = self.fabric.port_report(now, port);
+        let state = self.fabric.link(port);
+        LinkStatus {
+            link: self.plan.link_name(port),
+            is_up: state.is_some_and(|state| state.is_up),
+            rate_bps: state.map_or(0, |state| state.rate.as_bps()),
+            delay_ns: state.map_or(0, |state| state.delay.as_ns()),
+            packets: report.sent_packets,
+            bytes: report.carried_bytes,
+            dropped: report.dropped,
+            loss: state.map_or(0.0, |state| state.loss.share()),
+            lost: self.fabric.link_losses(port),
+            marked: report.marked,
+            trimmed: report.trimmed,
+            queued_packets: report.backlog_packets,
+            queued_bytes: report.backlog_bytes,
+            most_queued_bytes: report.longest_backlog_bytes,
+        }
+    }
+}
+
+impl World for Live {
+    type Body = Frame;
+    type Watch = ();
+
+    fn fabric(&mut self) -> &mut Fabric<Frame> {
+        &mut self.fabric
+    }
+
+    fn now(&mut self) -> Time {
+        self.clock.now()
+    }
+
+    fn wait(&mut self, until: Time) {
+        self.taps.wait(&self.clock, until);
+    }
+
+    fn change_links(&mut self, now: Time) -> Result<bool, LinkError> {
+        if self.noticed_at > now {
+            return Ok(false);
+        }
+        self.noticed_at = Time::MAX;
+        let down = &self.down;
+        self.fabric
+            .route_around(&self.routes, |link| !down.contains(&link));
+        Ok(true)
+    }
+
+    fn act(&mut self, now: Time) -> bool {
+        if self.taps.was_woken() {
+            while let Ok(order) = self.orders.try_recv() {
+                self.carry_out(now, order);
+            }
+        }
+        self.taps.take(now, &mut self.fabric)
+    }
+
+    fn deliver(&mut self, _: Time, delivery: Delivery<Frame>) {
+        self.taps.deliver(&self.clock, delivery);
+    }
+
+    fn dropped(&mut self, dropped: Dropped<Frame>) {
+        self.taps.end(dropped, &mut self.fabric);
+    }
+
+    fn next(&self) -> Time {
+        self.noticed_at
+    }
+
+    fn next_departure(&self) -> Time {
+        self.taps.next_departure()
+    }
+
+    fn depart(&mut self, now: Time) {
+        self.taps.depart(now, &mut self.fabric);
+    }
+
+    fn end(&self) -> Time {
+        Time::MAX
+    }
+}

@@ -1,0 +1,363 @@
+//! What a lab is to be: a network, its design, its hosts' kernels.
+
+use crate::emulator::addresses::{self, MOST_HOSTS};
+use crate::emulator::frames::{LINE_OVERHEAD, TrimCodes};
+use crate::emulator::host::KernelSettings;
+use crate::emulator::nic::CardConfig;
+use crate::emulator::pins;
+use anyhow::{Result, bail};
+use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use tailcut_fabric::queue::{DropTail, Limit, Priority, QueueConfig, Sharing, Trimming};
+use tailcut_fabric::topology::{Node, Topology};
+use tailcut_fabric::{FabricConfig, PortEvents, PortId};
+use tailcut_scenario::{NamedNodes, Scenario, Study};
+use tailcut_sim::{FlowsSpec, ReadBy, Replication, RunConfig, Traffic, TransportKind};
+use tailcut_transport::repnet::RepNetConfig;
+use tailcut_transport::scdp::{Adaptive, BlockOrder, Control, Delivery, ScdpConfig};
+use tailcut_transport::tcp::ConfigError;
+use tailcut_units::{Duration, HostId};
+
+/// A lab that can be set up.
+#[derive(Clone, Debug)]
+pub struct LabPlan {
+    /// Its name.
+    pub name: String,
+    /// The run whose network and design it has.
+    pub config: RunConfig,
+    /// Its network, with the design's queues.
+    pub topology: Topology,
+    /// The queue of each host before its link.
+    pub uplink: QueueConfig,
+    /// How its switches choose paths, and from which seed.
+    pub fabric: FabricConfig,
+    /// What its nodes are called; `None`: by their numbers.
+    nodes: Option<NamedNodes>,
+    /// What its hosts' kernels are told.
+    pub kernel: KernelSettings,
+    /// What the design puts into its hosts' network cards; `None`: nothing.
+    pub nics: Option<Vec<CardConfig>>,
+    /// What the hosts' agents replicate of measured flows; `None`: nothing.
+    pub replication: Option<RepNetConfig>,
+    /// Whether what is measured are requests, whose copies have classes, in hosts too.
+    pub has_requests: bool,
+    /// SCDP's parameters on each host, by the wall's clock; `None`: the hosts' kernels are the transport.
+    pub scdp: Option<Vec<ScdpConfig>>,
+    /// How many times slower than the wall's the network's clock goes. All times of the network, its rates
+    /// and delays, its records and its lateness, are by its own clock.
+    pub slowdown: u32,
+    /// Whether the reset of a connection takes its queued segments out of the switches that it passes.
+    pub purges_by_reset: bool,
+    /// Answers a second that each switch gives as a router; `None`: switches are none, and no packet's TTL
+    /// changes.
+    pub routed: Option<NonZeroU32>,
+    /// The code points that have to do with trimming.
+    pub codes: TrimCodes,
+}
+
+/// Which transfers with several ends a host takes part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Several {
+    /// None: flows are TCP connections.
+    Nothing,
+    /// Those with several receivers: SCDP in the paper's mode.
+    Receivers,
+    /// All: SCDP under credits.
+    All,
+}
+
+/// Bytes of an Ethernet header.
+const ETHERNET_HEADER: u32 = 14;
+
+/// SCDP's parameters for a driver under the wall's clock, which goes `slowdown` times faster than the network's.
+fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
+    let slowed = |span: Duration| span.saturating_mul(slowdown.into());
+    ScdpConfig {
+        pull_interval: slowed(config.pull_interval),
+        byte_time: slowed(config.byte_time),
+        timeout: slowed(config.timeout),
+        max_timeout: slowed(config.max_timeout),
+        time_wait: slowed(config.time_wait),
+        control: match config.control {
+            Control::Adaptive(adaptive) => Control::Adaptive(Adaptive {
+                min_timeout: slowed(adaptive.min_timeout),
+                ..adaptive
+            }),
+            Control::Window => Control::Window,
+        },
+        delivery: Delivery::Blocks {
+            order: BlockOrder::AsWhole,
+            window: u64::MAX,
+        },
+        ..config
+    }
+}
+
+/// Whether the hosts can send what the workload asks for.
+///
+/// # Errors
+/// Objects from several senders, in the paper's mode of SCDP.
+fn can_be_sent(config: &RunConfig) -> Result<()> {
+    let mut parts = config.workload.parts.iter();
+    let from_several = parts.any(|part| match &part.flows {
+        FlowsSpec::Storage(storage) => storage.reads > 0.0 && storage.read == ReadBy::AllReplicas,
+        _ => false,
+    });
+    if from_several && config.design.transport == TransportKind::Scdp {
+        bail!(
+            "workload.read: found all-replicas; allowed for scdp on real hosts: one-replica (over UDP its fixed \
+             window has one sender; scdp-plain has several)"
+        );
+    }
+    Ok(())
+}
+
+/// The queue of `packets` that hosts have before their links. Where switches trim, hosts serve classes as they
+/// do, headers and pulls first, and trim what finds no room. Where copies of requests have classes, the high one
+/// goes first, as on the simulator's hosts.
+fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
+    let limit = Limit::Packets(packets.get());
+    let of_switches = topology.links.iter().map(|link| &link.config.queue);
+    let mut trimming = of_switches.filter_map(|queue| match queue {
+        QueueConfig::Trimming(trimming) => Some(*trimming),
+        _ => None,
+    });
+    match trimming.next_back() {
+        Some(trimming) if config.design.transport == TransportKind::Scdp => {
+            QueueConfig::Trimming(Trimming {
+                data_limit: limit,
+                sharing: Sharing::Shared,
+                ..trimming
+            })
+        }
+        _ if config.traffic() == Traffic::Requests => QueueConfig::Priority(Priority {
+            classes: 2,
+            limit,
+            sharing: Sharing::PerClass,
+            mark_above: None,
+        }),
+        _ => QueueConfig::DropTail(DropTail {
+            limit,
+            mark_above: None,
+        }),
+    }
+}
+
+impl LabPlan {
+    /// The lab of a scenario's first run.
+    ///
+    /// # Errors
+    /// The scenario is wrong, or asks for what a lab cannot do.
+    pub fn new(name: &str, scenario: &Scenario, slowdown: u32) -> Result<Self> {
+        let study = Study::of(scenario)?;
+        let Some(config) = study.runs.into_iter().next() else {
+            bail!("the scenario has no runs");
+        };
+        if config.design.replication != Replication::None {
+            bail!(
+                "design: found {}; allowed in the lab for any program: designs without repflow+, repsyn+ or \
+                 mixed+, and without duplicates. Programs replicate by themselves (the library repnet, tailcut proxy \
+                 repnet, tailcut gateway)",
+                config.design
+            );
+        }
+        let built = config.topology.shape.build()?;
+        let nodes = NamedNodes::of(scenario, &built)?;
+        let plan = Self::of_run(&config, slowdown)?;
+        Ok(Self {
+            name: name.to_owned(),
+            nodes: Some(nodes),
+            ..plan
+        })
+    }
+
+    /// The lab that one run is measured on.
+    ///
+    /// # Errors
+    /// It asks for what a lab cannot do.
+    pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
+        let kernel = KernelSettings::of(config, slowdown)?;
+        pins::check(config)?;
+        can_be_sent(config)?;
+        let mut topology = config.topology.shape.build()?;
+        let plan = config.switch_plan();
+        plan.install(&mut topology);
+        if topology.hosts() > MOST_HOSTS {
+            bail!(
+                "topology.hosts: found {}; allowed in a lab: up to {MOST_HOSTS}",
+                topology.hosts()
+            );
+        }
+        let several = (0..topology.hosts()).find(|host| topology.is_multi_homed(HostId(*host)));
+        if let Some(host) = several {
+            bail!("topology.host_links: h{host} has several links; allowed in a lab: 1");
+        }
+        let topology = Arc::new(topology);
+        let hosts = config.host_plan(&topology)?;
+        let card = |host| CardConfig::of(&hosts, &topology, HostId(host), kernel.queue);
+        let nics = (0..topology.hosts()).map(card);
+        let nics = nics.collect::<Result<Option<Vec<_>>, _>>()?;
+        let config_of = |host| {
+            let rate = topology.host_rate(host);
+            let seat = hosts.seat(host, topology.hosts(), rate, topology.paths);
+            let config = hosts.scdp_config(&seat)?;
+            Ok::<_, ConfigError>(config.map(|config| by_wall(config, slowdown)))
+        };
+        let scdp = (0..topology.hosts()).map(|host| config_of(HostId(host)));
+        let scdp = scdp.collect::<Result<Option<Vec<ScdpConfig>>, _>>()?;
+        let replication = hosts.repnet_config();
+        if let Some(replication) = &replication {
+            replication.validate()?;
+        }
+        let mut topology = Arc::unwrap_or_clone(topology);
+        let has_requests = config.traffic() == Traffic::Requests;
+        if has_requests && config.workload.parts.len() > 1 {
+            bail!(
+                "workload: found requests and other flows; allowed on real hosts: requests alone"
+            );
+        }
+        let uplink = uplink(config, &topology, kernel.queue);
+        for link in &mut topology.links {
+            if matches!(link.from, Node::Host(_)) {
+                link.config.queue = uplink.clone();
+            }
+        }
+        Ok(Self {
+            name: String::new(),
+            nodes: None,
+            fabric: FabricConfig {
+                load_balancer: plan.load_balancer,
+                engine: config.engine,
+                // Links change while the lab runs.
+                port_events: PortEvents::Two,
+                seed: config.seed,
+                bonding: plan.bonding,
+            },
+            uplink,
+            topology,
+            kernel,
+            nics,
+            replication,
+            has_requests,
+            scdp,
+            slowdown,
+            purges_by_reset: has_requests,
+            routed: None,
+            codes: TrimCodes {
+                knows_scdp: config.design.transport == TransportKind::Scdp,
+                ..TrimCodes::default()
+            },
+            config: config.clone(),
+        })
+    }
+
+    /// Which transfers with several ends its hosts take part in.
+    pub fn several(&self) -> Several {
+        let first = self.scdp.iter().flatten().next();
+        match first.map(|config| &config.control) {
+            None => Several::Nothing,
+            Some(Control::Window) => Several::Receivers,
+            Some(Control::Adaptive(_)) => Several::All,
+        }
+    }
+
+    /// Bytes of the longest frame.
+    pub fn longest_frame(&self) -> u32 {
+        self.kernel.mtu + ETHERNET_HEADER
+    }
+
+    /// The time of a full packet over the longest path when nothing else is on it.
+    pub fn unloaded(&self) -> Duration {
+        let size = u64::from(self.longest_frame() + LINE_OVERHEAD);
+        let hosts = self.topology.hosts();
+        let from_first = (1..hosts).map(|to| self.path_time(HostId(0), HostId(to), size));
+        let to_first = (1..hosts).map(|from| self.path_time(HostId(from), HostId(0), size));
+        from_first.chain(to_first).max().unwrap_or(Duration::ZERO)
+    }
+
+    fn path_time(&self, from: HostId, to: HostId, size: u64) -> Duration {
+        let mut link = self.topology.uplinks_of(from).start;
+        let mut time = Duration::ZERO;
+        // A path never passes a link twice.
+        for _ in 0..self.topology.links.len() {
+            let passed = &self.topology.links[link as usize];
+            time = time + passed.config.rate.serialisation(size) + passed.config.delay;
+            match passed.to {
+                Node::Host(_) => break,
+                Node::Switch(switch) => {
+                    let ports = self.topology.ports_towards(switch, to, None);
+                    let Some(&next) = ports.first() else { break };
+                    link = next;
+                }
+            }
+        }
+        time
+    }
+
+    /// Makes the switches routers, each of which gives `rate` answers a second at most.
+    ///
+    /// # Errors
+    /// There are more hosts and switches than addresses.
+    pub fn route(&mut self, rate: NonZeroU32) -> Result<()> {
+        let nodes = self.topology.hosts() as usize + self.topology.switches.len();
+        if nodes > MOST_HOSTS as usize {
+            bail!("--routed: found {nodes} hosts and switches; allowed: {MOST_HOSTS} together");
+        }
+        self.routed = Some(rate);
+        Ok(())
+    }
+
+    /// The names and addresses of the switches that are routers.
+    pub fn routers(&self) -> Vec<(String, Ipv4Addr)> {
+        let switches = match self.routed {
+            Some(_) => self.topology.switches.len() as u32,
+            None => 0,
+        };
+        let router = |switch| {
+            let name = self.topology.name_of(Node::Switch(switch));
+            (name, addresses::switch_ipv4(switch))
+        };
+        (0..switches).map(router).collect()
+    }
+
+    /// The name of a link, `from>to`.
+    pub fn link_name(&self, link: PortId) -> String {
+        self.topology.link_name(link.0).unwrap_or_default()
+    }
+
+    /// The links between two nodes in both directions, by a text `A-B`.
+    ///
+    /// # Errors
+    /// There is no such node, or no link between them; in words.
+    pub fn links(&self, text: &str) -> Result<Vec<PortId>, String> {
+        let example = || {
+            let switches = self.topology.links.iter().enumerate();
+            let mut between = switches.filter(|(_, link)| matches!(link.from, Node::Switch(_)));
+            let link = between.next().map_or(0, |(port, _)| port as u32);
+            self.link_name(PortId(link)).replace('>', "-")
+        };
+        let Some((a, b)) = text.split_once(['-', '>']) else {
+            let example = example();
+            return Err(format!(
+                "LINK: found {text}; allowed: two nodes, such as {example}"
+            ));
+        };
+        let nodes = self.nodes.as_ref().ok_or("the nodes have no names")?;
+        let (a, b) = (nodes.find(a)?, nodes.find(b)?);
+        let links = self.topology.links.iter().enumerate();
+        let between = links.filter(|(_, link)| {
+            let is =
+                |from: &[Node], to: &[Node]| from.contains(&link.from) && to.contains(&link.to);
+            is(&a, &b) || is(&b, &a)
+        });
+        let between: Vec<PortId> = between.map(|(port, _)| PortId(port as u32)).collect();
+        match between.is_empty() {
+            true => Err(format!(
+                "LINK: found {text}, between which there is no link; allowed: such as {}",
+                example()
+            )),
+            false => Ok(between),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A real host, as the applications of a run know it.
+
+use super::orders::{Ends, Order, Start};
+use crate::emulator::plan::Several;
+use crate::emulator::poller::Waker;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use tailcut_transport::copies::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
+use tailcut_transport::repnet::RepNetConfig;
+use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
+use tailcut_units::{FlowId, HostId, Time};
+
+/// A host whose transport is its kernel, or an endpoint of SCDP: what it is to send is handed on to the
+/// thread of the agents, and packets leave and arrive without it.
+pub struct KernelHost {
+    host: HostId,
+    /// What is replicated, if anything.
+    replication: Option<RepNetConfig>,
+    several: Several,
+    orders: Sender<Order>,
+    waker: Rc<Waker>,
+    news: Rc<RefCell<VecDeque<Event>>>,
+    unfinished: BTreeMap<FlowId, FlowStats>,
+}
+
+impl KernelHost {
+    /// The host, with the way to its agent, and where the agent's news of it are put.
+    pub fn new(
+        (host, replication, several): (HostId, Option<RepNetConfig>, Several),
+        orders: Sender<Order>,
+        waker: Rc<Waker>,
+        news: Rc<RefCell<VecDeque<Event>>>,
+    ) -> Self {
+        Self {
+            host,
+            replication,
+            several,
+            orders,
+            waker,
+            news,
+            unfinished: BTreeMap::new(),
+        }
+    }
+}
+
+impl KernelHost {
+    fn start(&mut self, now: Time, message: Message, ends: Ends) {
+        self.unfinished.insert(message.flow, FlowStats::default());
+        let start = Start {
+            at: now,
+            flow: message.flow,
+            from: self.host,
+            to: message.dst,
+            bytes: message.bytes,
+            mode: self.replication.and_then(|config| config.mode_of(&message)),
+            path: message.path.index(),
+        };
+        self.order(Order::Start(start, ends));
+    }
+
+    fn order(&self, order: Order) {
+        // An agent that has died says so when it is joined.
+        let _ = self.orders.send(order);
+        self.waker.wake();
+    }
+}
+
+impl Transport for KernelHost {
+    fn submit(&mut self, now: Time, message: Message) {
+        self.start(now, message, Ends::One);
+    }
+
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        match (part, self.several) {
+            (
+                Part::Spread {
+                    message,
+                    receivers,
+                    stragglers,
+                },
+                Several::Receivers | Several::All,
+            ) => {
+                self.start(now, message, Ends::All(receivers.to_vec(), stragglers));
+            }
+            (
+                Part::Share {
+                    message,
+                    port,
+                    share,
+                },
+                Several::All,
+            ) => {
+                self.start(now, message, Ends::Share(port, share));
+            }
+            (Part::Collect { flow, port }, Several::All) => {
+                let host = self.host;
+                self.order(Order::Collect { host, flow, port });
+            }
+            _ => return Err(NotShared),
+        }
+        Ok(())
+    }
+
+    fn carry(&mut self, _now: Time, order: CopyOrder) -> Result<(), NotCarried> {
+        let _ = self.orders.send(Order::Copy(self.host, order));
+        self.waker.wake();
+        Ok(())
+    }
+
+    fn on_segment(&mut self, _now: Time, _segment: Segment) {}
+
+    fn on_timeout(&mut self, _now: Time) {}
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+        None
+    }
+
+    fn has_transmit(&self) -> bool {
+        false
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        let event = self.news.borrow_mut().pop_front()?;
+        if let Event::Closed(flow, _) | Event::Failed(flow, _) = event {
+            self.unfinished.remove(&flow);
+        }
+        Some(event)
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let mut open = self.unfinished.clone();
+        // What nobody asks for any more is the last word on flows that the run has cut off.
+        for event in self.news.borrow().iter() {
+            if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event
+                && let Some(open) = open.get_mut(flow)
+            {
+                *open = *stats;
+            }
+        }
+        let mut open: Vec<(FlowId, FlowStats)> = open.into_iter().collect();
+        for event in self.news.borrow().iter() {
+            if let Event::Copy(number, CopyNews::Ended { side, stats, .. }) = event
+                && *side == Side::Server
+            {
+                open.push((flow_of_copy(*number), *stats));
+            }
+        }
+        open
+    }
+}

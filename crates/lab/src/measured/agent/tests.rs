@@ -1,0 +1,150 @@
+//! A server's end of replicated flows, with connections over loopback.
+
+use super::replicas::Replicas;
+use super::report::{News, Reporter};
+use crate::emulator::clock::Clock;
+use crate::emulator::poller::{Poller, Waker};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration as Span;
+use tailcut_transport::Event;
+use tailcut_transport::repnet::{Leg, RepNetConfig};
+use tailcut_units::{Duration, FlowId, HostId};
+
+const SERVER: HostId = HostId(0);
+const CLIENT: (HostId, u16) = (HostId(1), 40_000);
+const FLOW: FlowId = FlowId(7);
+const BYTES: &[u8] = &[0; 5_000];
+const KEYS: u64 = 1_000;
+
+/// A server that waits for second connections for 10 ms by a network's clock.
+struct Server {
+    replicas: Replicas,
+    poller: Poller,
+    clock: Clock,
+    report: Reporter,
+    news: Receiver<News>,
+    listener: TcpListener,
+}
+
+impl Server {
+    fn new(slowdown: u32) -> Self {
+        let config = RepNetConfig {
+            waiting_list_timeout: Duration::from_ms(10),
+            ..RepNetConfig::default()
+        };
+        let (outbox, news) = mpsc::channel();
+        let clock = Clock::begin(slowdown);
+        let told = Waker::new().expect("a file");
+        Self {
+            replicas: Replicas::new(config, 1, 80, KEYS),
+            poller: Poller::new().expect("a file"),
+            clock,
+            report: Reporter::new(clock, outbox, told),
+            news,
+            listener: TcpListener::bind("127.0.0.1:0").expect("a port"),
+        }
+    }
+
+    /// A connection of the flow comes; its client's end.
+    fn connection(&mut self, leg: Leg) -> TcpStream {
+        let to = self.listener.local_addr().expect("an address");
+        let client = TcpStream::connect(to).expect("it listens");
+        let (socket, _) = self.listener.accept().expect("a connection");
+        socket.set_nonblocking(true).expect("a socket");
+        let expected = || Some((FLOW, BYTES.len() as u64));
+        let (arrived, socket) = ((SERVER, leg), (CLIENT, OwnedFd::from(socket)));
+        let (poller, report) = (&self.poller, &self.report);
+        self.replicas
+            .arrived(arrived, socket, expected, poller, report);
+        client
+    }
+
+    /// Serves what there is until the flow is complete.
+    fn until_complete(&mut self) {
+        loop {
+            let mut ready = Vec::new();
+            self.poller
+                .wait(Some(Span::from_secs(60)), |file| ready.push(file));
+            for file in ready {
+                self.replicas.wake(file.key, file.is_writable, &self.report);
+            }
+            if let Ok(news) = self.news.try_recv() {
+                assert_eq!(news.event, Event::Completed(FLOW));
+                return;
+            }
+        }
+    }
+
+    /// Serves until the client's end of a connection has ended; how.
+    fn end_of(&mut self, mut client: TcpStream) -> std::io::Result<usize> {
+        client.set_nonblocking(true).expect("a socket");
+        loop {
+            match client.read(&mut [0; 16]) {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                ended => return ended,
+            }
+            let mut ready = Vec::new();
+            self.poller
+                .wait(Some(Span::from_millis(1)), |file| ready.push(file));
+            for file in ready {
+                self.replicas.wake(file.key, file.is_writable, &self.report);
+            }
+        }
+    }
+}
+
+fn send(connection: &mut TcpStream) {
+    connection.write_all(BYTES).expect("the server takes it");
+    connection.shutdown(Shutdown::Write).expect("it is open");
+}
+
+#[test]
+fn a_flow_is_complete_with_its_first_whole_copy_and_the_other_one_is_read_to_its_end() {
+    let mut server = Server::new(1_000);
+    let mut first = server.connection(Leg::First);
+    let mut second = server.connection(Leg::Second);
+    send(&mut second);
+    server.until_complete();
+    send(&mut first);
+    assert_eq!(server.end_of(first).expect("no reset"), 0);
+    assert_eq!(server.end_of(second).expect("no reset"), 0);
+    assert!(server.news.try_recv().is_err(), "it is complete once");
+}
+
+#[test]
+fn a_connection_that_comes_after_its_flow_has_ended_is_reset() {
+    let mut server = Server::new(1_000);
+    let mut first = server.connection(Leg::First);
+    send(&mut first);
+    server.until_complete();
+    assert_eq!(server.end_of(first).expect("no reset"), 0);
+    let late = server.connection(Leg::Second);
+    let ended = server.end_of(late).expect_err("a tombstone is there");
+    assert_eq!(ended.kind(), std::io::ErrorKind::ConnectionReset);
+    assert!(
+        server.news.try_recv().is_err(),
+        "the flow has not run twice"
+    );
+}
+
+#[test]
+fn the_waiting_list_goes_by_the_networks_clock() {
+    let mut server = Server::new(1_000_000);
+    let _first = server.connection(Leg::First);
+    let due = server.replicas.next_timeout();
+    let asleep = server.clock.sleep(due, Duration::ZERO).expect("it is due");
+    let hours = Span::from_secs(10_000);
+    assert!(
+        asleep <= hours && asleep > hours / 2,
+        "{asleep:?} of 10 ms a million times slower"
+    );
+    let _second = server.connection(Leg::Second);
+    assert_eq!(
+        server.replicas.next_timeout(),
+        tailcut_units::Time::MAX,
+        "nothing is waited for"
+    );
+}
