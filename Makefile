@@ -36,6 +36,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path python/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	CARGO_TARGET_DIR=target $(CARGO) clippy --manifest-path bench/rans/Cargo.toml --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) deny --locked check bans licenses sources
 	@if $(CARGO) deny --log-level off --locked fetch db; then \
@@ -83,7 +84,7 @@ python:
 soak: npm-build
 	cd packages/repnet && npm run soak
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
-	$(CARGO) run --release --locked -p tailcut-rans --features guard --example soak -- 3600 100 crates/rans/tests/soak.md
+	$(CARGO) run --release --locked --manifest-path bench/rans/Cargo.toml --bin soak -- 3600 100 crates/rans/tests/soak.md
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut --test process -- cast::faults::ends_that
 

@@ -1,11 +1,11 @@
 //! A second of duplicated requests at each of some real servers; the example `resets` runs minutes of it.
 #![cfg(feature = "ways")]
 
-#[path = "../examples/resets/load.rs"]
+#[path = "common/resets/load.rs"]
 mod load;
 #[path = "common/programs.rs"]
 mod programs;
-#[path = "../examples/resets/servers.rs"]
+#[path = "common/resets/servers.rs"]
 mod servers;
 
 use servers::Kind;

@@ -1,9 +1,9 @@
 //! Ten seconds of the soak; `make soak` runs an hour of it.
 #![cfg(feature = "guard")]
 
-#[path = "../examples/soak/load.rs"]
+#[path = "common/soak/load.rs"]
 mod load;
-#[path = "../examples/soak/service.rs"]
+#[path = "common/soak/service.rs"]
 mod service;
 
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! The gain of duplicates, by the real layers under a paused clock.
 
 #[allow(dead_code, reason = "the example asks for more")]
-#[path = "../examples/study/model.rs"]
+#[path = "common/study/model.rs"]
 mod model;
 #[allow(dead_code, reason = "the example asks for more")]
-#[path = "../examples/study/objects.rs"]
+#[path = "common/study/objects.rs"]
 mod objects;
 
 use model::{Design, Outcome, Question, Trouble, Wires, run};
@@ -26,7 +26,7 @@ async fn ask(load: f64, design: Design) -> Outcome {
     .await
 }
 
-/// The bars of the study at two of its loads; `cargo run --release --example study` has all of them, with
+/// The bars of the study at two of its loads; `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study` has all of them, with
 /// intervals.
 #[tokio::test(start_paused = true)]
 async fn a_purged_duplicate_cuts_the_mean_and_the_tail_of_one_copy() {
@@ -82,7 +82,7 @@ async fn a_slow_server_costs_less_with_duplicates_than_with_the_shorter_of_two_q
     assert!(duplicates.mean() < lighter.mean() && lighter.mean() < shorter.mean());
 }
 
-/// The bars of the study for objects; `cargo run --release --example study -- objects` has all of them, with
+/// The bars of the study for objects; `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects` has all of them, with
 /// intervals.
 #[tokio::test(start_paused = true)]
 async fn objects_by_ranges_take_half_the_time_and_next_to_no_extra_bytes() {

@@ -2,10 +2,12 @@
 //! accounted for.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --features guard --example soak -- [SECONDS] [REQUESTS A SECOND] [FILE]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin soak -- [SECONDS] [REQUESTS A SECOND] [FILE]
 //! ```
 
+#[path = "../../../../crates/rans/tests/common/soak/load.rs"]
 mod load;
+#[path = "../../../../crates/rans/tests/common/soak/service.rs"]
 mod service;
 
 use std::time::Duration;

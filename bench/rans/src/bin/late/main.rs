@@ -2,7 +2,7 @@
 //! a network namespace, so it needs root on Linux.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --features guard --example late -- [TIMES]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin late -- [TIMES]
 //! ```
 
 mod link;

@@ -2,15 +2,18 @@
 //! layers are those that serve real requests; their clock is paused and their connections are in memory.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --example study -- [SEEDS] [REQUESTS]
-//! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS] [LOAD] [SLOW]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- [SEEDS] [REQUESTS]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects [SEEDS] [OBJECTS] [LOAD] [SLOW]
 //! ```
 //!
 //! `objects` is the same for objects by ranges; with a load, objects of 64 chunks at that one, where a share `SLOW` of
 //! copies is slow (0 without it). The example `loopback` asks the first over TCP, by the wall clock.
 
+#[path = "../interval.rs"]
 mod interval;
+#[path = "../../../../crates/rans/tests/common/study/model.rs"]
 mod model;
+#[path = "../../../../crates/rans/tests/common/study/objects.rs"]
 mod objects;
 
 use interval::ratio;

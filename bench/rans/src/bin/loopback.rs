@@ -2,12 +2,12 @@
 //! takes little CPU time, and as long as the requests take to come: 66 a second.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --example loopback -- [SEEDS] [REQUESTS]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin loopback -- [SEEDS] [REQUESTS]
 //! ```
 
-#[path = "../study/interval.rs"]
+#[path = "../interval.rs"]
 mod interval;
-#[path = "../study/model.rs"]
+#[path = "../../../../crates/rans/tests/common/study/model.rs"]
 #[allow(dead_code, reason = "each program asks its own questions")]
 mod model;
 

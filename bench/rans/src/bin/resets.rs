@@ -2,12 +2,14 @@
 //! losers purged? Needs Node, nginx and HAProxy. Ends with an error where something was lost.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --features ways --example resets -- [SECONDS] [REQUESTS A SECOND]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin resets -- [SECONDS] [REQUESTS A SECOND]
 //! ```
 
+#[path = "../../../../crates/rans/tests/common/resets/load.rs"]
 mod load;
-#[path = "../../tests/common/programs.rs"]
+#[path = "../../../../crates/rans/tests/common/programs.rs"]
 mod programs;
+#[path = "../../../../crates/rans/tests/common/resets/servers.rs"]
 mod servers;
 
 use servers::Kind;

@@ -1,9 +1,9 @@
 //! A service of some servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
 //! clock: hours of load in seconds, and the same result each time.
 
-#[path = "../common/draw.rs"]
+#[path = "../draw.rs"]
 mod draw;
-#[path = "../common/work.rs"]
+#[path = "../work.rs"]
 mod work_by_sleep;
 
 use bytes::Bytes;

@@ -2,10 +2,10 @@
 //! same classes, the same workers and 32 requests at once, in turns within one run. Needs HAProxy.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --features guard --example hop -- [ROUNDS] [REQUESTS]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin hop -- [ROUNDS] [REQUESTS]
 //! ```
 
-#[path = "../../tests/common/programs.rs"]
+#[path = "../../../../crates/rans/tests/common/programs.rs"]
 mod programs;
 
 use bytes::Bytes;

@@ -7,16 +7,16 @@
 //!
 //! ```sh
 //! cargo build --release -p tailcut
-//! cargo run --release -p tailcut-rans --example network -- target/release/tailcut [SEEDS] [SECONDS]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin network -- target/release/tailcut [SEEDS] [SECONDS]
 //! ```
 
 mod client;
-#[path = "../common/draw.rs"]
+#[path = "../../../../../crates/rans/tests/common/draw.rs"]
 mod draw;
-#[path = "../study/interval.rs"]
+#[path = "../../interval.rs"]
 mod interval;
 mod server;
-#[path = "../common/work.rs"]
+#[path = "../../../../../crates/rans/tests/common/work.rs"]
 mod work;
 
 use interval::ratio;
@@ -72,7 +72,7 @@ struct Lab {
 
 impl Lab {
     fn up(tailcut: &str) -> Result<Self, Box<dyn Error>> {
-        let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/network/lab.toml");
+        let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/network/lab.toml");
         let mut command = Command::new(tailcut);
         command.args([
             "lab",

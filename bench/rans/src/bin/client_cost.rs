@@ -2,11 +2,11 @@
 //! take turns in each round, on one thread; the servers are another process.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --features ways --example client_cost -- [ROUNDS] [REQUESTS]
+//! cargo run --release --manifest-path bench/rans/Cargo.toml --bin client_cost -- [ROUNDS] [REQUESTS]
 //! ```
 //!
 //! With a protocol and a case (`cost 1 1000 http2 off`) it runs only that one, for instruction counts:
-//! `valgrind --tool=callgrind target/release/examples/cost 1 1000 http2 off`, once with 1000 and once with 2000
+//! `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000 http2 off`, once with 1000 and once with 2000
 //! requests; the difference is what 1000 requests take.
 
 use bytes::Bytes;
