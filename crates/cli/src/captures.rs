@@ -6,7 +6,7 @@ use crate::output::note;
 use anyhow::anyhow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use tailcut_scenario::observe::Captured;
+use tailcut_scenario::captures::Captured;
 use tailcut_scenario::record::{CaptureFile, OutputDir, PackedRun, RunSummary};
 use tailcut_scenario::units::Time;
 use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study};

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tailcut_scenario::record::{RunKey, RunSummary};
-use tailcut_scenario::{Ended, Forecast, Progress, UnderWay, in_words};
+use tailcut_scenario::{Ended, Progress};
+use tailcut_study::{Forecast, UnderWay, rounded_time};
 
 /// A run's share of the bar.
 const PER_RUN: f64 = 1_000.0;
@@ -154,7 +155,9 @@ impl State {
         let to_go = self.forecast.seconds_to_go(&under_way, self.threads);
         // Runs that have taken longer than their likes: nobody knows how long they still take.
         let to_go = to_go.filter(|&seconds| seconds >= 1.0);
-        let to_go = to_go.map_or_else(String::new, |time| format!(", {} to go", in_words(time)));
+        let to_go = to_go.map_or_else(String::new, |time| {
+            format!(", {} to go", rounded_time(time))
+        });
         format!("{} of {} runs{to_go}", self.finished, self.runs)
     }
 

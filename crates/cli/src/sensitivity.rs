@@ -7,8 +7,9 @@ use crate::output::note;
 use crate::pool::Pool;
 use std::path::Path;
 use tailcut_report::{Variant, order, write_variants};
+use tailcut_scenario::Study;
 use tailcut_scenario::record::Earlier;
-use tailcut_scenario::{Study, VARIATIONS};
+use tailcut_study::VARIATIONS;
 
 /// Runs a finished study again with each change, into directories below its own, and keeps the order of the
 /// designs beside it.
@@ -19,7 +20,7 @@ pub fn vary(study: &Study, dir: &Path, earlier: Earlier, pool: Pool<'_>) -> Resu
     let mut variants = Vec::new();
     for variation in VARIATIONS {
         note(&format!("the same with {}", variation.what));
-        let varied = study.varied(&variation);
+        let varied = variation.of(study);
         let dir = dir.join("sensitivity").join(variation.name);
         let conducted = conduct(&varied, dir, earlier, pool, None)?;
         if conducted.runs.iter().any(Option::is_none) {

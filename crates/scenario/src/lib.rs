@@ -49,7 +49,6 @@ mod builtin;
 mod capture;
 mod crew;
 mod error;
-mod forecast;
 mod origin;
 mod parameters;
 mod path;
@@ -63,13 +62,11 @@ mod sweep;
 mod text;
 mod traces;
 mod value;
-mod variation;
 
 pub use builtin::{BuiltIn, SCENARIOS};
 pub use capture::{CapturePlan, RunCapture};
 pub use crew::{Crew, Ended, Progress, RealHosts, RunFailed, Silent, Watcher};
 pub use error::{Outcome, Place, ScenarioError, did_you_mean};
-pub use forecast::{Forecast, UnderWay, in_words};
 pub use path::KeyPath;
 pub use recorded::{recorded_keys, recorded_parameters};
 pub use scenario::{Entry, Scenario, Table};
@@ -81,10 +78,9 @@ pub use sweep::alike;
 pub use text::ScenarioText;
 pub use value::quantity::{duration, rate};
 pub use value::{Kind, Raw, Value, shortened};
-pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.
 pub use {
-    tailcut_capture as observe, tailcut_record as record, tailcut_sim as sim,
+    tailcut_capture as captures, tailcut_record as record, tailcut_sim as sim,
     tailcut_units as units,
 };
 

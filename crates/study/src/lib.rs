@@ -18,6 +18,7 @@ mod collect;
 mod cost;
 mod error;
 mod failed;
+mod forecast;
 mod holder;
 pub mod hq;
 mod layout;
@@ -32,12 +33,14 @@ mod status;
 mod study_dir;
 mod tally;
 mod told;
+mod variation;
 mod watch;
 
 pub use chunks::Chunk;
 pub use collect::{Collected, Collecting};
 pub use error::Error;
 pub use failed::Failure;
+pub use forecast::{Forecast, UnderWay, rounded_time};
 pub use holder::Holder;
 pub use lock::{HEARTBEAT, SILENCE};
 pub use places::{as_argument, in_words};
@@ -48,6 +51,7 @@ pub use status::{CaseState, Holding, Status};
 pub use study_dir::{Found, StudyDir};
 pub use tally::Tally;
 pub use told::in_a_line;
+pub use variation::{VARIATIONS, Variation};
 pub use watch::Watch;
 
 #[cfg(doctest)]

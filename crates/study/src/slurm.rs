@@ -2,13 +2,13 @@
 
 use crate::chunks::Chunk;
 use crate::error::Error;
+use crate::forecast::rounded_time;
 use crate::paths::{WAIT, absolute, refused, text};
 use crate::study_dir::StudyDir;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tailcut_scenario::in_words;
 
 /// Jobs of an array at most, where Slurm does not say: its own default.
 const MOST_JOBS: usize = 1_000;
@@ -111,7 +111,7 @@ impl Array<'_> {
     pub fn text(&self, job: &str) -> String {
         let (cases, jobs) = (self.cases(), self.chunks.len());
         let longest = self.longest().map_or_else(String::new, |longest| {
-            format!(", the longest {} of CPU time", in_words(longest))
+            format!(", the longest {} of CPU time", rounded_time(longest))
         });
         let dir = self.study.path().display();
         format!(

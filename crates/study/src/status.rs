@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::failed::Failure;
+use crate::forecast::{Forecast, UnderWay};
 use crate::holder::Holder;
 use crate::layout::{DONE, FAILED, LOCKS};
 use crate::lock::{HEARTBEAT, Seen};
@@ -9,7 +10,6 @@ use crate::study_dir::StudyDir;
 use serde::Serialize;
 use std::fmt;
 use tailcut_record::StoredRun;
-use tailcut_scenario::{Forecast, UnderWay};
 
 /// What has become of a case.
 #[derive(Clone, PartialEq, Debug, Serialize)]

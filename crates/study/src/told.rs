@@ -1,5 +1,6 @@
 //! How far a study is, in words and as JSON.
 
+use crate::forecast::rounded_time;
 use crate::plan::PlannedCase;
 use crate::prune::Prunable;
 use crate::status::{CaseState, Status};
@@ -7,7 +8,6 @@ use crate::study_dir::{Found, StudyDir};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tailcut_record::RunSummary;
-use tailcut_scenario::in_words;
 
 /// A run in a line: its flows, and what it took.
 pub fn in_a_line(summary: &RunSummary) -> String {
@@ -53,7 +53,7 @@ fn to_go(cpu: Option<f64>, seconds: Option<f64>, processes: usize) -> String {
         (Some(cpu), Some(seconds)) => format!(
             "To go: about {} CPU-seconds, {} with {processes} at a time",
             cpu_seconds(cpu),
-            in_words(seconds)
+            rounded_time(seconds)
         ),
         _ => "To go: a time that nobody can tell yet".to_owned(),
     }

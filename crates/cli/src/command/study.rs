@@ -17,7 +17,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use tailcut_scenario::record::RunSummary;
-use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words};
+use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words, rounded_time};
 
 /// Runs the command.
 ///
@@ -84,7 +84,7 @@ fn plan(arguments: &Plan, common: &Common) -> Result<(), Failure> {
 
 /// Asks whether a plan is meant that takes long.
 fn confirm(cpu: f64) -> Result<(), Failure> {
-    let long = tailcut_scenario::in_words(cpu);
+    let long = rounded_time(cpu);
     if !io::stdin().is_terminal() {
         let found = format!("study plan: found cases that take {long} of CPU time");
         let allowed = "at most a day, or --yes";

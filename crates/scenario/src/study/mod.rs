@@ -36,7 +36,7 @@ use tailcut_sim::{Design, RunClock, RunConfig, Settings, WorkloadSpec};
 use topology::Network;
 
 /// A study: runs that are compared with each other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Study {
     /// Its name, which is that of its directory too.
     pub name: String,

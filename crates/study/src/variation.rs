@@ -1,12 +1,12 @@
 //! The same runs with timers and buffers halved and doubled, one at a time.
 
-use crate::study::Study;
 use std::sync::Arc;
 use tailcut_record::Parameter;
-use tailcut_sim::fabric::SharedBuffer;
-use tailcut_sim::fabric::queue::{Limit, QueueConfig};
-use tailcut_sim::{RunConfig, Shape};
-use tailcut_units::{Bytes, Duration};
+use tailcut_scenario::Study;
+use tailcut_scenario::sim::fabric::SharedBuffer;
+use tailcut_scenario::sim::fabric::queue::{Limit, QueueConfig};
+use tailcut_scenario::sim::{RunConfig, Shape};
+use tailcut_scenario::units::{Bytes, Duration};
 
 /// A constant, times this over that.
 #[derive(Clone, Copy)]
@@ -122,34 +122,29 @@ fn buffers(run: &mut RunConfig, factor: Factor) {
     factor.limit(&mut designs.scdp.queue);
 }
 
-impl Study {
-    /// The same study with one thing changed.
+impl Variation {
+    /// Returns the study with this change in each run.
     #[must_use]
-    pub fn varied(&self, variation: &Variation) -> Self {
-        let mut runs = self.runs.clone();
-        for run in &mut runs {
-            (variation.change)(run);
-            let parameter = Parameter::text("sensitivity", variation.what);
+    pub fn of(&self, study: &Study) -> Study {
+        let mut varied = study.clone();
+        self.name.clone_into(&mut varied.name);
+        self.what.clone_into(&mut varied.about);
+        for run in &mut varied.runs {
+            (self.change)(run);
+            let parameter = Parameter::text("sensitivity", self.what);
             run.parameters.push(parameter);
         }
-        let mut config = self.config.clone();
-        if let Some(keys) = config.as_object_mut() {
-            keys.insert("sensitivity".to_owned(), variation.what.into());
+        if let Some(keys) = varied.config.as_object_mut() {
+            keys.insert("sensitivity".to_owned(), self.what.into());
         }
-        Self {
-            name: variation.name.to_owned(),
-            about: variation.what.to_owned(),
-            runs,
-            config,
-            ..*self
-        }
+        varied
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scenario;
+    use tailcut_scenario::Scenario;
 
     fn study(text: &str) -> Study {
         let scenario = Scenario::parse("s.toml", "", text).expect("a scenario");
@@ -178,7 +173,7 @@ mod tests {
             )
         };
         assert_eq!(figures(&study), (8.0, 6.0, 100));
-        let all = VARIATIONS.map(|variation| figures(&study.varied(&variation)));
+        let all = VARIATIONS.map(|variation| figures(&variation.of(&study)));
         assert_eq!(
             all,
             [
@@ -196,7 +191,7 @@ mod tests {
             "designs = [\"tcp\"]\n[tcp]\nclock_granularity = \"2us\"\nmin_rto = \"2us\"\ninitial_rto = \"60s\"\n",
         );
         for variation in VARIATIONS {
-            let tcp = &study.varied(&variation).runs[0].settings.tcp;
+            let tcp = &variation.of(&study).runs[0].settings.tcp;
             assert!(
                 tcp.validate().is_ok(),
                 "{}: {:?}",

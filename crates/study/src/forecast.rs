@@ -184,8 +184,8 @@ impl Forecast {
     }
 }
 
-/// A time that nobody knows better: `about 4 min`.
-pub fn in_words(seconds: f64) -> String {
+/// Returns an estimated time in text, rounded to its largest unit: `about 4 min`.
+pub fn rounded_time(seconds: f64) -> String {
     let seconds = seconds.ceil() as u64;
     match seconds {
         0..90 => format!("about {seconds} s"),
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn times_are_said_in_few_digits() {
-        let said = [0.2, 89.0, 90.0, 5_399.0, 5_400.0, 36_000.0, 300_000.0].map(in_words);
+        let said = [0.2, 89.0, 90.0, 5_399.0, 5_400.0, 36_000.0, 300_000.0].map(rounded_time);
         let words = ["1 s", "89 s", "2 min", "90 min", "2 h", "10 h", "3 days"];
         assert_eq!(said, words.map(|time| format!("about {time}")));
     }
