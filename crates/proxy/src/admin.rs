@@ -55,9 +55,21 @@ impl Admin {
         self.address
     }
 
-    /// Whether this is where it was asked to listen.
-    pub fn is_at(&self, asked: &Endpoint) -> bool {
-        self.asked == *asked
+    /// Serves them at another address, unless they are served there already.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on.
+    pub async fn other(
+        open: Option<&Self>,
+        asked: Option<&Endpoint>,
+        pages: &Arc<impl Pages>,
+    ) -> Result<Option<Self>> {
+        match asked {
+            Some(asked) if open.is_none_or(|open| open.asked != *asked) => {
+                Ok(Some(Self::start(asked, Arc::clone(pages) as _).await?))
+            }
+            _ => Ok(None),
+        }
     }
 }
 

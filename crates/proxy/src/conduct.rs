@@ -1,5 +1,6 @@
 //! What a process does at signals and when its files change.
 
+use crate::config::Flags;
 use crate::watch::Watched;
 use anyhow::{Context, Result, bail};
 use std::future::Future;
@@ -8,38 +9,76 @@ use std::path::PathBuf;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A line of a command for its operator.
-///
-/// # Errors
-/// Standard output that cannot be written.
-pub fn say(name: &str, what: &str) -> Result<()> {
+fn say(name: &str, what: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{name}: {what}").context("cannot write standard output")
 }
 
-/// What runs until it is told to end.
-pub trait Running {
-    /// Files whose change is a reason to [`reload`](Self::reload); none where only SIGHUP is.
-    fn files(&self) -> Vec<PathBuf>;
+/// A proxy that runs until it gets a signal to stop.
+pub trait Running: Sized {
+    /// Name of the command in its messages.
+    const NAME: &'static str;
+    /// Work that is lost at a second signal, such as "flows".
+    const WORK: &'static str;
+    /// A configuration that was checked.
+    type Config;
 
-    /// Whether there is something to read again.
-    fn can_reload(&self) -> bool;
+    /// Returns the number of routes.
+    fn routes(config: &Self::Config) -> usize;
 
-    /// Reads its configuration again. Gives what there is to say then.
+    /// Returns files that the configuration names, such as certificates: their changes are a reason to reload.
+    fn files(config: &Self::Config) -> Vec<PathBuf>;
+
+    /// Listens everywhere, or nowhere.
+    fn start(config: &Self::Config) -> impl Future<Output = Result<Self>>;
+
+    /// Returns a line for each address that it listens on.
+    fn addresses(&self, config: &Self::Config) -> Vec<String>;
+
+    /// Takes another configuration.
     ///
     /// # Errors
-    /// What is wrong with the configuration. Then everything is as it was.
-    fn reload(&mut self) -> impl Future<Output = Result<Vec<String>>>;
+    /// An address that cannot be listened on. Then everything is as it was.
+    fn reload(&mut self, config: &Self::Config) -> impl Future<Output = Result<()>>;
 
-    /// Takes no new work, and resolves when the work that is open has ended, or its time is over.
+    /// Takes no new work, and resolves when the open work has ended, or its time is over.
     fn stop(self) -> impl Future<Output = ()>;
+}
 
-    /// What is lost at a second signal, such as "flows".
-    const WORK: &'static str;
+/// Runs a proxy with the configuration that `read` returns, until SIGTERM or SIGINT; a second signal does not wait for
+/// open work. SIGHUP, and a change of a file, read the configuration again.
+///
+/// # Errors
+/// A configuration that is not allowed, an address that cannot be listened on, standard output that cannot be
+/// written, or work that had not ended at a second signal.
+pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> Result<()> {
+    let watched = Watched::new(flags.config.clone());
+    let config = read()?;
+    if flags.check {
+        let routes = R::routes(&config);
+        let valid = format!("the configuration is valid: {routes} route(s)");
+        return say(R::NAME, &valid);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let signals = Signals::new()?;
+        let running = R::start(&config).await?;
+        for line in running.addresses(&config) {
+            say(R::NAME, &line)?;
+        }
+        let files = |config: &R::Config| {
+            let named = R::files(config);
+            flags.config.iter().cloned().chain(named).collect()
+        };
+        conduct(running, config, read, files, signals, watched).await
+    })
 }
 
 /// Signals to a process, from when this was made.
 #[derive(Debug)]
-pub struct Signals {
+struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
@@ -52,10 +91,7 @@ enum Told {
 
 impl Signals {
     /// Takes SIGTERM, SIGINT and SIGHUP from now on.
-    ///
-    /// # Errors
-    /// Where the system refuses.
-    pub fn new() -> io::Result<Self> {
+    fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -80,19 +116,17 @@ impl Signals {
     }
 }
 
-/// Runs until SIGTERM or SIGINT, then lets open work end; a second signal does not wait for it. SIGHUP, and a
-/// file that changes, read the configuration again. `name` is the command's; `watched` are its files as they were
-/// before they were read.
-///
-/// # Errors
-/// Standard output that cannot be written, or work that had not ended at a second signal.
-pub async fn conduct<R: Running>(
-    name: &str,
+/// `watched` are the files as they were before they were read.
+async fn conduct<R: Running>(
     mut running: R,
+    mut config: R::Config,
+    read: impl Fn() -> Result<R::Config>,
+    files: impl Fn(&R::Config) -> Vec<PathBuf>,
     mut signals: Signals,
     mut watched: Watched,
 ) -> Result<()> {
-    watched = watched.with(running.files());
+    let name = R::NAME;
+    watched = watched.with(files(&config));
     loop {
         let why = match signals.next(&mut watched).await {
             Told::Stop(why) => {
@@ -101,19 +135,25 @@ pub async fn conduct<R: Running>(
             }
             Told::Reload(why) => why,
         };
-        if !running.can_reload() {
+        let before = Watched::new(files(&config));
+        if files(&config).is_empty() {
             say(name, &format!("{why}: nothing to read again"))?;
             continue;
         }
-        let before = Watched::new(running.files());
-        match running.reload().await {
-            Ok(lines) => {
+        let reloaded = async {
+            let next = read()?;
+            running.reload(&next).await?;
+            Ok::<_, anyhow::Error>(next)
+        };
+        match reloaded.await {
+            Ok(next) => {
+                config = next;
                 say(name, &format!("{why}: reloaded"))?;
-                for line in lines {
+                for line in running.addresses(&config) {
                     say(name, &line)?;
                 }
                 // Other files may be named now.
-                watched = before.with(running.files());
+                watched = before.with(files(&config));
             }
             Err(error) => {
                 eprintln!("{name}: {why}: {error:#}");

@@ -32,10 +32,7 @@ impl fmt::Display for Endpoint {
 
 impl Endpoint {
     /// Reads `host:port`, `[ipv6]:port`, or a port alone, which is one of 127.0.0.1.
-    ///
-    /// # Errors
-    /// What is allowed.
-    pub fn parse(text: &str, ports: &RangeInclusive<u16>) -> Result<Self, String> {
+    pub fn parse(text: &str, ports: &RangeInclusive<u16>) -> Option<Self> {
         let (host, port) = text.rsplit_once(':').unwrap_or((LOOPBACK, text));
         let bracketed = host
             .strip_prefix('[')
@@ -44,33 +41,20 @@ impl Endpoint {
             Some(address) => address.parse::<Ipv6Addr>().is_ok(),
             None => !host.is_empty() && !host.contains([':', '[', ']', '/', '@', ' ']),
         };
-        match port.parse() {
-            Ok(port) if is_host && ports.contains(&port) => Ok(Self {
-                host: bracketed.unwrap_or(host).to_owned(),
-                port,
-            }),
-            _ => Err(format!(
-                "\"host:port\", \"[ipv6]:port\", or a port of {LOOPBACK}, with a port from {} to {}",
-                ports.start(),
-                ports.end()
-            )),
-        }
+        let port = port.parse().ok().filter(|port| ports.contains(port))?;
+        is_host.then(|| Self {
+            host: bracketed.unwrap_or(host).to_owned(),
+            port,
+        })
     }
 
-    /// Where to listen: port 0 is allowed. For flags.
-    ///
-    /// # Errors
-    /// What is allowed.
-    pub fn listening(text: &str) -> Result<Self, String> {
-        Self::parse(text, &(0..=65_535)).map_err(|allowed| format!("allowed: {allowed}"))
-    }
-
-    /// Where to connect to. For flags.
-    ///
-    /// # Errors
-    /// What is allowed.
-    pub fn target(text: &str) -> Result<Self, String> {
-        Self::parse(text, &PORTS).map_err(|allowed| format!("allowed: {allowed}"))
+    /// Returns the texts that [`parse`](Self::parse) reads.
+    pub fn allowed(ports: &RangeInclusive<u16>) -> String {
+        format!(
+            "\"host:port\", \"[ipv6]:port\", or a port of {LOOPBACK}, with a port from {} to {}",
+            ports.start(),
+            ports.end()
+        )
     }
 
     /// The same at another port.
@@ -109,12 +93,12 @@ mod tests {
             ("db.internal:5432", "db.internal", 5432),
             ("[::1]:80", "::1", 80),
         ] {
-            let read = Endpoint::target(text).expect("an address");
+            let read = Endpoint::parse(text, &PORTS).expect("an address");
             assert_eq!((read.host.as_str(), read.port), (host, port));
         }
         assert_eq!(
-            Endpoint::target("[::1]:80").map(|at| at.to_string()),
-            Ok("[::1]:80".to_owned())
+            Endpoint::parse("[::1]:80", &PORTS).map(|at| at.to_string()),
+            Some("[::1]:80".to_owned())
         );
         for wrong in [
             "",
@@ -127,9 +111,8 @@ mod tests {
             "a@b:1",
             "x:0",
         ] {
-            let allowed = Endpoint::target(wrong).expect_err(wrong);
-            assert!(allowed.contains("from 1 to 65535"), "{allowed}");
+            assert_eq!(Endpoint::parse(wrong, &PORTS), None, "{wrong}");
         }
-        assert!(Endpoint::listening("x:0").is_ok());
+        assert!(Endpoint::parse("x:0", &(0..=1)).is_some());
     }
 }

@@ -1,14 +1,16 @@
 //! TLS on both sides, by rustls with ring: certificates and keys in PEM, ALPN, clients that show a
 //! certificate.
 
+use crate::config::{File, Table};
 use anyhow::{Context as _, Result, anyhow, bail};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore};
-use std::fmt;
+use serde::Deserialize;
 use std::io::{self, IoSlice};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,31 +21,16 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 pub use rustls::ServerConfig;
 pub use rustls::pki_types::ServerName;
 
-/// Who somebody is: a chain of certificates and the key of the first one, both in PEM.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The chain.
-    pub certificates: Vec<u8>,
-    /// The key.
-    pub key: Vec<u8>,
+fn identity(
+    certificates: &File,
+    key: &File,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let key = PrivateKeyDer::from_pem_slice(&key.bytes)
+        .map_err(|error| anyhow!("found no private key in PEM: {error}"))?;
+    Ok((chain(&certificates.bytes)?, key))
 }
 
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A key is nobody's to read.
-        f.debug_struct("Identity").finish_non_exhaustive()
-    }
-}
-
-impl Identity {
-    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-        let key = PrivateKeyDer::from_pem_slice(&self.key)
-            .map_err(|error| anyhow!("found no private key in PEM: {error}"))?;
-        Ok((certificates(&self.certificates)?, key))
-    }
-}
-
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
+fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let all = all.map_err(|error| anyhow!("found what is no certificate in PEM: {error}"))?;
     match all.is_empty() {
@@ -54,7 +41,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
 
 fn roots(pem: &[u8]) -> Result<Arc<RootCertStore>> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(pem)? {
+    for certificate in chain(pem)? {
         roots.add(certificate)?;
     }
     Ok(Arc::new(roots))
@@ -64,28 +51,121 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// What a listener speaks: TLS 1.2 and 1.3, with ALPN for HTTP/2 and HTTP/1.1. With `client_ca`, in PEM, clients
-/// have to show a certificate that one of these has signed.
-///
-/// # Errors
-/// Certificates or keys that cannot be read, or do not belong together.
-pub fn server(identity: &Identity, client_ca: Option<&[u8]>) -> Result<Arc<ServerConfig>> {
-    let (chain, key) = identity.read()?;
-    let builder =
-        ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
-    let builder = match client_ca {
-        Some(pem) => {
-            let verifier = WebPkiClientVerifier::builder_with_provider(roots(pem)?, provider());
-            builder.with_client_cert_verifier(verifier.build()?)
-        }
-        None => builder.with_no_client_auth(),
-    };
-    let mut config = builder.with_single_cert(chain, key)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+/// TLS of a listener: the key `tls`.
+#[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct ServerTls {
+    certificate: File,
+    key: File,
+    /// Authorities that sign the certificates of clients. `None`: clients show none.
+    #[serde(default)]
+    client_ca: Option<File>,
 }
 
-/// How servers are met.
+impl ServerTls {
+    /// Returns what the listener speaks: TLS 1.2 and 1.3 with these protocols of ALPN, or without ALPN.
+    ///
+    /// # Errors
+    /// Certificates or keys that cannot be read, or do not belong together.
+    pub fn config(&self, protocols: &[&str]) -> Result<Arc<ServerConfig>> {
+        let (chain, key) = identity(&self.certificate, &self.key)?;
+        let builder = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()?;
+        let builder = match &self.client_ca {
+            Some(ca) => {
+                let roots = roots(&ca.bytes)?;
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
+                builder.with_client_cert_verifier(verifier.build()?)
+            }
+            None => builder.with_no_client_auth(),
+        };
+        let mut config = builder.with_single_cert(chain, key)?;
+        let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+        config.alpn_protocols = protocols.collect();
+        Ok(Arc::new(config))
+    }
+
+    /// Refuses files that TLS cannot use. They stand under the key `tls` of a table.
+    ///
+    /// # Errors
+    /// The key, and the cause.
+    pub fn check(&self, at: &Table<'_>) -> Result<()> {
+        let config = self.config(&HTTP);
+        config.map(drop).map_err(|error| refused(at, "tls", &error))
+    }
+
+    /// Returns the paths of its files.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let files = [
+            Some(&self.certificate),
+            Some(&self.key),
+            self.client_ca.as_ref(),
+        ];
+        paths(files)
+    }
+}
+
+fn paths<'a>(files: impl IntoIterator<Item = Option<&'a File>>) -> impl Iterator<Item = PathBuf> {
+    files.into_iter().flatten().map(|file| file.path.clone())
+}
+
+fn refused(at: &Table<'_>, key: &str, cause: &anyhow::Error) -> anyhow::Error {
+    at.refuse(key, &format!("files that TLS can use ({cause:#})"))
+}
+
+/// Protocols of HTTP in ALPN.
+pub const HTTP: [&str; 2] = ["h2", "http/1.1"];
+
+/// TLS to servers: the key `replica_tls`.
+#[derive(Deserialize, Clone, PartialEq, Eq, Debug, Default)]
+#[serde(default)]
+pub struct ClientTls {
+    /// Authorities that sign the certificates of servers. `None`: the system's.
+    ca: Option<File>,
+    /// Name that every server has to show. `None`: its host.
+    pub server_name: Option<String>,
+    /// Certificate and key that are shown to servers.
+    certificate: Option<File>,
+    key: Option<File>,
+}
+
+impl ClientTls {
+    /// Refuses what TLS cannot use. It stands under the key `replica_tls` of a table.
+    ///
+    /// # Errors
+    /// The key, and the cause.
+    pub fn check(&self, at: &Table<'_>) -> Result<()> {
+        let inner = at.table("replica_tls");
+        let pem = "the path of a file in PEM";
+        match (&self.certificate, &self.key) {
+            (None, Some(_)) => return Err(inner.refuse("certificate", pem)),
+            (Some(_), None) => return Err(inner.refuse("key", pem)),
+            _ => {}
+        }
+        if self
+            .server_name
+            .as_deref()
+            .is_some_and(|name| server_name(name).is_err())
+        {
+            return Err(inner.refuse("server_name", "a host's name or an address"));
+        }
+        let client = Client::new(self, false);
+        client
+            .map(drop)
+            .map_err(|error| refused(at, "replica_tls", &error))
+    }
+
+    /// Returns the paths of its files.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let files = [
+            self.ca.as_ref(),
+            self.certificate.as_ref(),
+            self.key.as_ref(),
+        ];
+        paths(files)
+    }
+}
+
+/// TLS with servers.
 #[derive(Clone, Debug)]
 pub struct Client {
     config: Arc<ClientConfig>,
@@ -93,25 +173,24 @@ pub struct Client {
 }
 
 impl Client {
-    /// Servers have to show a certificate that one of `ca` (in PEM), or of the system's authorities, has signed.
-    /// With `identity` the client shows one, too.
+    /// A client of servers that speak HTTP/2, or HTTP/1.1.
     ///
     /// # Errors
     /// Certificates or keys that cannot be read, or do not belong together.
-    pub fn new(ca: Option<&[u8]>, identity: Option<&Identity>, is_http2: bool) -> Result<Self> {
-        let roots = match ca {
-            Some(pem) => roots(pem)?,
+    pub fn new(tls: &ClientTls, is_http2: bool) -> Result<Self> {
+        let roots = match &tls.ca {
+            Some(ca) => roots(&ca.bytes)?,
             None => system_roots()?,
         };
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots);
-        let mut config = match identity {
-            Some(identity) => {
-                let (chain, key) = identity.read()?;
+        let mut config = match (&tls.certificate, &tls.key) {
+            (Some(certificate), Some(key)) => {
+                let (chain, key) = identity(certificate, key)?;
                 builder.with_client_auth_cert(chain, key)?
             }
-            None => builder.with_no_client_auth(),
+            _ => builder.with_no_client_auth(),
         };
         let protocol: &[u8] = if is_http2 { b"h2" } else { b"http/1.1" };
         config.alpn_protocols = vec![protocol.to_vec()];
@@ -162,19 +241,30 @@ fn system_roots() -> Result<Arc<RootCertStore>> {
 
 /// A connection with TLS or without.
 #[derive(Debug)]
-pub enum Stream {
+pub enum Stream<S = TcpStream> {
     /// Without.
-    Plain(TcpStream),
+    Plain(S),
     /// With.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<S>>),
 }
 
-impl Stream {
+impl<S> Stream<S> {
     /// What it is over.
-    pub fn socket(&self) -> &TcpStream {
+    pub fn socket(&self) -> &S {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+
+    /// Returns what it is over.
+    pub fn into_socket(self) -> S {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => match *stream {
+                TlsStream::Client(stream) => stream.into_inner().0,
+                TlsStream::Server(stream) => stream.into_inner().0,
+            },
         }
     }
 }
@@ -188,7 +278,7 @@ macro_rules! on_either {
     };
 }
 
-impl AsyncRead for Stream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -198,7 +288,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -232,10 +322,10 @@ impl AsyncWrite for Stream {
 ///
 /// # Errors
 /// A client that does not speak TLS, or shows no certificate where it should.
-pub async fn accept(
+pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     config: Option<Arc<ServerConfig>>,
-    stream: TcpStream,
-) -> io::Result<(Stream, bool)> {
+    stream: S,
+) -> io::Result<(Stream<S>, bool)> {
     match config {
         Some(config) => {
             let stream = TlsAcceptor::from(config).accept(stream).await?;

@@ -112,15 +112,16 @@ impl ClassMarks {
     }
 }
 
+const ALLOWED: &str = "three DSCPs, numbers from 0 to 63, for primaries, duplicates and optional work, such as \
+                       0,1,1";
+
 impl FromStr for ClassMarks {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let allowed = "allowed: three DSCPs, numbers from 0 to 63, for primaries, duplicates and \
-                       optional work, such as 0,1,1";
         let marks: Result<Vec<Dscp>, _> = text.split(',').map(str::parse).collect();
         let marks = marks.ok().and_then(|marks| marks.try_into().ok());
-        marks.map(Self).ok_or(allowed)
+        marks.map(Self).ok_or(ALLOWED)
     }
 }
 
@@ -233,19 +234,13 @@ impl AsyncWrite for MarkedStream {
     }
 }
 
-/// Listeners whose connections send as their requests are marked.
 #[cfg(feature = "guard")]
-#[derive(Clone, Copy, Debug)]
-pub struct Marked(pub ClassMarks);
-
-#[cfg(feature = "guard")]
-impl tailcut_proxy::http::Accept for Marked {
-    type Stream = MarkedStream;
-    type Told = ConnectionMark;
-
-    async fn accept(&self, stream: TcpStream) -> io::Result<(MarkedStream, ConnectionMark)> {
-        SocketOptions::default().set(&stream);
-        Ok(MarkedStream::new(stream, self.0))
+impl<'de> serde::Deserialize<'de> for ClassMarks {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        tailcut_proxy::config::scalar(from, ALLOWED, |found| match found {
+            tailcut_proxy::config::Scalar::Text(text) => text.parse().ok(),
+            _ => None,
+        })
     }
 }
 

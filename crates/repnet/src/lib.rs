@@ -64,6 +64,8 @@ mod prefix_check;
 pub mod proxy;
 mod settings;
 mod stream;
+#[cfg(feature = "proxy")]
+mod values;
 
 pub use connector::Connector;
 pub use counters::{Counters, Stats};

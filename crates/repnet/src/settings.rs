@@ -2,12 +2,19 @@
 //! package.
 
 use crate::clock::span;
+#[cfg(feature = "proxy")]
+use crate::values::{ANY, count, mode, port, share, size, size_or_endless, time, time_or_endless};
 use std::fmt;
 use std::time::Duration;
 use tailcut_transport::repnet::{FlowLimits, Mode};
 
 /// How a server knows that two connections belong together.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    feature = "proxy",
+    derive(serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Pairing {
     /// By a hello of 32 bytes on the replica port; the service's own port stays plain TCP.
     #[default]
@@ -19,6 +26,11 @@ pub enum Pairing {
 
 /// Where a server takes the second leg of a flow from.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    feature = "proxy",
+    derive(serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum SecondLegFrom {
     /// The first one's address.
     #[default]
@@ -29,31 +41,41 @@ pub enum SecondLegFrom {
 
 /// How a flow is replicated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "proxy", derive(serde::Deserialize), serde(default))]
 pub struct FlowSettings {
     /// What is replicated; `None`: nothing, every flow is one plain connection.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "mode"))]
     pub mode: Option<Mode>,
     /// How the legs find each other.
     pub pairing: Pairing,
     /// The port of the second listener; `None`: the one after the service's.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "port"))]
     pub replica_port: Option<u16>,
     /// Bytes, sent plus received since the connection was idle, beyond which a flow settles on one
     /// leg; `u64::MAX`: never.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub max_bytes: u64,
     /// Bytes that are kept for a leg that has not come yet; at most 2^30.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub archive_cap: u64,
     /// Bytes that may wait for a slow leg; 65,536 to 2^30.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub lag_cap: u64,
     /// In which a leg has to be established, hello included; 1 ms to 2^31 - 1 ms.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub leg_deadline: Duration,
     /// For which a finished flow waits for its other leg; 1 ms to 60 s.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub confirm_timeout: Duration,
     /// Open both legs to a target that has not been probed yet.
     pub assume_capable: bool,
     /// After which a flow goes to the service's own port, when nothing has answered on the replica
     /// port; `None`: never.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time_or_endless"))]
     pub fallback_delay: Option<Duration>,
     /// Without a byte in either direction, after which a kept-alive connection is replicated
     /// again; `None`: never.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time_or_endless"))]
     pub idle_time: Option<Duration>,
     /// Fewer second legs to a target whose legs fail often.
     pub adaptive: bool,
@@ -83,30 +105,41 @@ impl Default for FlowSettings {
 
 /// What holds for all flows of a connector or a listener.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "proxy", derive(serde::Deserialize), serde(default))]
 pub struct Settings {
     /// How a flow is replicated.
+    #[cfg_attr(feature = "proxy", serde(skip))]
     pub flow: FlowSettings,
     /// For which a server waits for the second leg.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub waiting_list_timeout: Duration,
     /// In which a hello to a server has to be complete.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub hello_timeout: Duration,
     /// For which a server remembers an ended flow; keep it well above every client's
     /// `leg_deadline`.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub tombstone_time: Duration,
     /// How many flows a server remembers, open ones included; beyond it new flows run plain. 1 to
     /// 2^24.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub tombstone_limit: usize,
     /// Connections that may be in the middle of their hello, or were answered and have not hung
     /// up; 1 to 2^20.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub pending_hellos: usize,
     /// Flows that may wait for the server's `accept`, plain ones included; 1 to 2^20. Beyond it
     /// new flows run plain, and plain ones wait in the kernel.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub accept_backlog: usize,
     /// Time after which an incapable target is probed again.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub capability_ttl: Duration,
     /// Ceiling on the share of flows, for each target, that get a second leg; 0 to 1.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "share"))]
     pub budget: f64,
     /// Live RepFlow flows beyond which new ones are RepSYN; `u64::MAX`: never.
+    #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub incast_limit: u64,
 }
 

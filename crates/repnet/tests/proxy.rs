@@ -3,10 +3,14 @@
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
-use tailcut_repnet::Settings;
-use tailcut_repnet::proxy::{Proxy, parse};
+use tailcut_proxy::config::Draft;
+use tailcut_repnet::proxy::{Proxy, ProxyConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+
+fn parse(name: &str, text: &str) -> anyhow::Result<ProxyConfig> {
+    ProxyConfig::read(&Draft::of_text(name, Path::new(""), text)?)
+}
 
 fn route(to: u16, replicate: &str, mode: &str, pairing: &str) -> Value {
     json!({
@@ -26,7 +30,7 @@ async fn a_flow_that_does_not_end_is_reset_when_the_time_to_drain_is_over() -> i
     let mut route = route(target.local_addr()?.port(), "in", "repflow", "hello");
     route["name"] = json!("slow");
     let config = json!({ "routes": [route], "admin": "127.0.0.1:0", "drainTimeout": 1 });
-    let config = parse("a test", &config, &Settings::default()).expect("a valid configuration");
+    let config = parse("a test", &config.to_string()).expect("a valid configuration");
     let proxy = Proxy::start(&config).await.expect("free ports");
     let port = proxy.address("slow").expect("the route").port();
     let (client, accepted) = tokio::join!(TcpStream::connect(("127.0.0.1", port)), target.accept());
@@ -69,30 +73,43 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
         json!({ "routes": [route] })
     };
     let cases = [
-        (json!([]), "f: \"(the whole)\" is []; allowed: an object"),
+        (json!([]), "\"(the whole)\" is []; allowed: a table"),
         (
             json!({}),
-            "f: \"routes\" is absent; allowed: a list of at least one route",
+            "\"routes\" is absent; allowed: a list of at least one route",
         ),
         (
             json!({ "rout": 1 }),
-            "f: \"rout\" is 1; allowed: only routes, admin and drainTimeout",
+            "\"rout\" is not a key here; did you mean \"routes\"?",
+        ),
+        (
+            route(json!({ "maxByte": 1 })),
+            "\"routes[0].maxByte\" is not a key here; allowed: name, listen, to, replicate, tls, limits, \
+             waitingListTimeout, helloTimeout, tombstoneTime, tombstoneLimit, pendingHellos, acceptBacklog, \
+             capabilityTtl, budget, incastLimit, mode, pairing, replicaPort, maxBytes, archiveCap, lagCap, \
+             legDeadline, confirmTimeout, assumeCapable, fallbackDelay, idleTime, adaptive, secondLegFrom, eager; \
+             did you mean \"maxBytes\"?",
+        ),
+        (
+            route(json!({ "idleTime": "5" })),
+            "\"routes[0].idleTime\" is \"5\"; allowed: a time such as \"250ms\", \"10s\" or \"2m\", or \
+             \"Infinity\"",
         ),
         (
             route(json!({ "replicate": "both" })),
-            "f: \"routes[0].replicate\" is \"both\"; allowed: \"in\", \"out\"",
+            "\"routes[0].replicate\" is \"both\"; allowed: \"in\", \"out\"",
         ),
         (
             route(json!({ "lagCap": 1 })),
-            "f: \"routes[0].lagCap\" is 1; allowed: an integer from 65536 to 1073741824",
+            "\"routes[0].lagCap\" is 1; allowed: 65536 to 1073741824",
         ),
         (
             route(json!({ "eager": true })),
-            "f: \"routes[0].eager\" is true; allowed: false (this proxy opens no eager flows)",
+            "\"routes[0].eager\" is true; allowed: false (this proxy opens no eager flows)",
         ),
         (
             route(json!({ "to": "h:0" })),
-            "f: \"routes[0].to\" is \"h:0\"; allowed: \"host:port\", \"[ipv6]:port\", or a port of \
+            "\"routes[0].to\" is \"h:0\"; allowed: \"host:port\", \"[ipv6]:port\", or a port of \
              127.0.0.1, with a port from 1 to 65535",
         ),
         (
@@ -100,18 +117,20 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
                 { "name": "a", "listen": "7000", "to": "h:2", "replicate": "in" },
                 { "name": "b", "listen": "127.0.0.1:7001", "to": "h:2", "replicate": "out" },
             ] }),
-            "f: \"routes[1].listen\" is \"127.0.0.1:7001\"; allowed: an address that \
+            "\"routes[1].listen\" is \"127.0.0.1:7001\"; allowed: an address that \
              routes[0].listen (its replica port) does not use",
         ),
     ];
     for (config, message) in cases {
-        let error = parse("f", &config, &Settings::default()).expect_err("not allowed");
-        assert_eq!(error.to_string(), message);
+        let error = parse("f.json", &config.to_string()).expect_err("not allowed");
+        let text = error.to_string();
+        let (place, text) = text.split_once(": ").expect("a place");
+        assert!(place.starts_with("f.json:1:"), "{place}");
+        assert_eq!(text, message);
     }
     let endless = parse(
-        "f",
-        &route(json!({ "maxBytes": "Infinity", "idleTime": "Infinity" })),
-        &Settings::default(),
+        "f.json",
+        &route(json!({ "maxBytes": "Infinity", "idleTime": "Infinity" })).to_string(),
     );
     let settings = endless.expect("a valid configuration").routes[0]
         .settings
@@ -125,7 +144,6 @@ fn the_example_of_the_guide_is_a_valid_configuration() {
     let guide = std::fs::read_to_string(guide).expect("the guide");
     let example = guide.split("```json\n").nth(1).expect("an example");
     let example = example.split("```").next().expect("its end");
-    let example: Value = serde_json::from_str(example).expect("JSON");
-    let config = parse("the guide", &example, &Settings::default()).expect("a valid configuration");
+    let config = parse("the guide", example).expect("a valid configuration");
     assert_eq!(config.routes.len(), 2);
 }

@@ -7,6 +7,7 @@
 
 use super::station::JobId;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 /// The classes of a gate: primaries, duplicates, and work that may be refused at any time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -32,6 +33,13 @@ pub struct GateConfig {
     pub workers: u32,
     /// Jobs that wait, of all classes, at most.
     pub queue: u32,
+}
+
+impl GateConfig {
+    fn valid(self) -> Self {
+        let workers = self.workers.max(1);
+        Self { workers, ..self }
+    }
 }
 
 /// What becomes of a job that arrives.
@@ -71,14 +79,27 @@ pub struct Gate {
 impl Gate {
     /// A gate without jobs. No worker is taken for one.
     pub fn new(config: GateConfig) -> Self {
-        let workers = config.workers.max(1);
         Self {
-            config: GateConfig { workers, ..config },
+            config: config.valid(),
             queue: BTreeSet::new(),
             jobs: BTreeMap::new(),
             running: 0,
             arrivals: 0,
         }
+    }
+
+    /// Takes other bounds, and returns the waiting jobs that run now. Jobs beyond a smaller number of workers run to
+    /// their end; jobs beyond a shorter queue wait on.
+    pub fn set(&mut self, config: GateConfig) -> Vec<JobId> {
+        self.config = config.valid();
+        let mut next = Vec::new();
+        while self.running < self.config.workers
+            && let Some((_, _, job)) = self.queue.pop_first()
+        {
+            self.running += 1;
+            next.push(job);
+        }
+        next
     }
 
     /// A job comes. One whose number is here already is refused.
@@ -121,7 +142,10 @@ impl Gate {
                 next: None,
             });
         }
-        let next = self.queue.pop_first().map(|(_, _, next)| next);
+        let next = match self.running <= self.config.workers {
+            true => self.queue.pop_first().map(|(_, _, next)| next),
+            false => None,
+        };
         if next.is_none() {
             self.running -= 1;
         }

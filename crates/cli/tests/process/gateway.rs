@@ -145,12 +145,12 @@ fn a_wrong_configuration_is_refused_with_the_place_what_was_found_and_what_is_al
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.complaint(),
-        r#"tailcut: gateway.toml: "routes[0].purges" is "often"; allowed: "learn", "yes", "no""#
+        r#"tailcut: gateway.toml:4:10: "routes[0].purges" is "often"; allowed: "learn", "yes", "no""#
     );
     for (key, complaint) in [
         (
-            "tls.key=a",
-            "\"routes[0].tls.certificate\" is absent; allowed: a file in PEM, where there is a key",
+            "tls.key=gateway.toml",
+            "\"routes[0].tls.certificate\" is absent; allowed: the path of a file in PEM",
         ),
         (
             "budget=200",

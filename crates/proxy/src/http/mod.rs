@@ -4,6 +4,7 @@
 mod activity;
 
 use crate::BACK_OFF;
+use crate::config::{count, size, time};
 use activity::{Activity, Noted, OpenBody, Patience};
 use bytes::Buf;
 use http::{Request, Response};
@@ -13,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use serde::Deserialize;
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -30,23 +32,31 @@ use tokio::task::JoinHandle;
 const MOST_PENDING_RESETS: usize = 10_000;
 /// Bytes of an answer that wait for the client to take them, for each request.
 const SEND_BUFFER: usize = 64 << 10;
+const DAY_MS: u64 = 86_400_000;
 /// How often a silent HTTP/2 connection is asked whether somebody is there.
 const PING: Duration = Duration::from_secs(30);
 
-/// What a listener bears.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Limits of a listener: the key `limits`.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(default)]
 pub struct Limits {
-    /// Connections at once; others wait to be accepted.
+    /// Connections at once, 1 to 1,000,000; others wait to be accepted.
+    #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
     pub connections: u32,
-    /// Requests at once on one HTTP/2 connection.
+    /// Requests at once on one HTTP/2 connection, 1 to 10,000.
+    #[serde(deserialize_with = "count::<1, 10_000, _, _>")]
     pub streams: u32,
-    /// Bytes of a request's head, at least 8,192. With HTTP/1.1 there are also 100 fields at most.
+    /// Bytes of a request's head, 8 KiB to 16 MiB. With HTTP/1.1 there are also 100 fields at most.
+    #[serde(rename = "head", deserialize_with = "size::<8_192, 16_777_216, _, _>")]
     pub head_bytes: u32,
-    /// In which a request's head has to come, and the first request of a connection.
+    /// Time for a request's head to come, and for the first request of a connection, 1 ms to 24 h.
+    #[serde(rename = "head_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub head_time: Duration,
-    /// After which a connection without a request is closed.
+    /// Time after which a connection without a request is closed, 1 ms to 24 h.
+    #[serde(rename = "idle_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub idle_time: Duration,
-    /// After which a connection is closed whose client takes nothing of an answer.
+    /// Time after which a connection is closed whose client takes nothing of an answer, 1 ms to 24 h.
+    #[serde(rename = "stall_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub stall_time: Duration,
 }
 

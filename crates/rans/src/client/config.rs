@@ -6,6 +6,11 @@ use std::time::Duration;
 use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 
 /// Which requests may be copied.
+#[cfg_attr(
+    feature = "gateway",
+    derive(serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Methods {
     /// GET, HEAD and OPTIONS: what changes nothing.

@@ -3,6 +3,11 @@
 use std::time::Duration;
 
 /// Whether a replica stops working on a request whose client leaves.
+#[cfg_attr(
+    feature = "gateway",
+    derive(serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purges {
     /// It does when its answers say that a guard is before it (`via: 1.1 tailcut-guard`).

@@ -68,7 +68,7 @@ struct Row {
 }
 
 async fn check_all(route: Weak<Route>, check: Check) {
-    let mut every = every(check.every);
+    let mut every = every(check.interval);
     let mut rows: HashMap<SocketAddr, Row> = HashMap::new();
     loop {
         every.tick().await;
@@ -111,7 +111,7 @@ async fn passes(member: &Member, check: &Check) -> bool {
         return false;
     };
     let mut way = member.way();
-    let answered = tokio::time::timeout(check.time, way.call(request)).await;
+    let answered = tokio::time::timeout(check.timeout, way.call(request)).await;
     let Ok(Ok(answer)) = answered else {
         return false;
     };

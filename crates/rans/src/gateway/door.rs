@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tailcut_proxy::admin::{Admin, Pages};
 use tailcut_proxy::http::{Accept, Front, Limits};
-use tailcut_proxy::tls::{self, ServerConfig, Stream, server};
+use tailcut_proxy::tls::{self, ServerConfig, Stream};
 use tailcut_proxy::{Doors, Endpoint, exchange};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -32,7 +32,7 @@ impl Behind {
     async fn open(config: &RouteConfig, before: Option<&Arc<Route>>) -> Result<Self> {
         let tls = match &config.tls {
             Some(tls) => {
-                let made = server(&tls.identity, tls.client_ca.as_deref());
+                let made = tls.config(&tls::HTTP);
                 Some(made.with_context(|| format!("route {}", config.name))?)
             }
             None => None,
@@ -235,12 +235,8 @@ impl Gateway {
     /// An address that cannot be listened on, or a replica's name that cannot be resolved. Then every route is as
     /// it was.
     pub async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
-        let admin = match &config.admin {
-            Some(asked) if self.admin.as_ref().is_none_or(|admin| !admin.is_at(asked)) => {
-                Some(Admin::start(asked, Arc::clone(&self.known) as _).await?)
-            }
-            _ => None,
-        };
+        let asked = config.admin.as_ref();
+        let admin = Admin::other(self.admin.as_ref(), asked, &self.known).await?;
         let mut wanted = Vec::new();
         for config in &config.routes {
             let old = self.doors.iter().map(|door| behind(&door.slot).route);

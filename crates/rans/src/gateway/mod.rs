@@ -13,7 +13,6 @@ mod config;
 mod counts;
 mod door;
 mod metrics;
-mod parse;
 mod pool;
 mod route;
 mod translate;
@@ -21,8 +20,6 @@ mod upstream;
 
 pub use command::{GatewayCommand, execute};
 pub use config::{
-    Check, Duplicates, Forwarded, GatewayConfig, Limits, ReplicaConfig, ReplicaTls, RouteConfig,
-    ServerTls, Times,
+    Check, Duplicates, Forwarded, GatewayConfig, Kept, Limits, ReplicaConfig, RouteConfig, Times,
 };
 pub use door::Gateway;
-pub use parse::{document, parse};

@@ -165,7 +165,7 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
         true => {
             let given = &config.replica_tls;
             let is_http2 = config.protocol == crate::ways::Protocol::Two;
-            let client = tls::Client::new(given.ca.as_deref(), given.identity.as_ref(), is_http2)?;
+            let client = tls::Client::new(given, is_http2)?;
             let name = given.server_name.as_deref().unwrap_or(&replica.to.host);
             Some((client, server_name(name)?))
         }
@@ -191,7 +191,7 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
             way: Way::<Dial, Ask>::new(dial, host.clone(), way),
             counts: Arc::clone(&counts),
             time: config.times.answer,
-            whole: config.limits.whole,
+            whole: config.kept.whole,
         })
     };
     Ok(Member {

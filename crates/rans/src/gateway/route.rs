@@ -38,7 +38,7 @@ impl Route {
         let addresses = resolved.with_context(|| format!("route {name}"))?;
         let alike = before.filter(|before| {
             let old = &before.config;
-            let times_are = old.times == config.times && old.limits.whole == config.limits.whole;
+            let times_are = old.times == config.times && old.kept.whole == config.kept.whole;
             times_are && old.protocol == config.protocol && old.replica_tls == config.replica_tls
         });
         let pool = alike.map(Self::pool);
@@ -110,7 +110,7 @@ impl Route {
         let limits = &self.config.limits;
         let upload = UploadLimits {
             most: limits.body,
-            kept: limits.replay,
+            kept: self.config.kept.replay,
             stall: limits.front.stall_time,
         };
         let ask = Ask::take(body, upload, may_keep).await.map_err(of_fault)?;

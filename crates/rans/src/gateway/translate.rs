@@ -95,11 +95,11 @@ fn forward(headers: &mut HeaderMap, caller: Caller, forwarded: Forwarded) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse::parse;
+    use super::super::config::GatewayConfig;
     use super::*;
     use http::Request;
-    use serde_json::json;
     use std::path::Path;
+    use tailcut_proxy::config::Draft;
 
     const CALLER: Caller = Caller {
         address: SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 5),
@@ -107,9 +107,9 @@ mod tests {
     };
 
     fn translated(forwarded: &str, request: Request<()>) -> Result<Parts, Refusal> {
-        let route = json!({ "listen": 0, "replicas": [1], "forwarded": forwarded });
-        let config = parse("a test", Path::new("."), &json!({ "routes": [route] }));
-        let config = config.expect("a configuration");
+        let text = format!("[[routes]]\nlisten = 0\nreplicas = [1]\nforwarded = \"{forwarded}\"");
+        let draft = Draft::of_text("a test", Path::new("."), &text).expect("TOML");
+        let config = GatewayConfig::read(&draft).expect("a configuration");
         let (mut parts, ()) = request.into_parts();
         super::request(&mut parts, CALLER, &config.routes[0]).map(|()| parts)
     }

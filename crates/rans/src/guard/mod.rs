@@ -23,7 +23,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tailcut_requests::GateConfig;
 use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -37,12 +36,13 @@ pub struct GuardLayer {
 impl GuardLayer {
     /// A guard with its own workers.
     pub fn new(config: GuardConfig) -> Self {
-        let gate = GateConfig {
-            workers: config.workers,
-            queue: config.queue,
-        };
-        let shared = Arc::new(Shared::new(config, gate));
+        let shared = Arc::new(Shared::new(config));
         Self { shared }
+    }
+
+    /// Takes another configuration, for the requests that come next.
+    pub fn set(&self, config: GuardConfig) {
+        self.shared.set(config);
     }
 
     /// Counters of all services of this layer.
@@ -90,7 +90,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let class = class_of(request.headers());
         let (shared, inner) = (Arc::clone(&self.shared), self.inner.clone());
-        let retry_after = shared.config.retry_after;
+        let retry_after = shared.config().retry_after;
         // It takes its place now, not when it is polled first.
         let ticket = shared.arrive(class);
         Guarded(Box::pin(async move {

@@ -20,6 +20,7 @@ pub(super) enum Refusal {
 }
 
 struct State {
+    config: GuardConfig,
     gate: Gate,
     /// Waiting requests, each with the channel that starts it.
     waiting: HashMap<JobId, oneshot::Sender<Result<(), Refusal>>>,
@@ -28,36 +29,44 @@ struct State {
     next: JobId,
 }
 
-pub(super) struct Shared {
-    pub(super) config: GuardConfig,
-    state: Mutex<State>,
-}
+pub(super) struct Shared(Mutex<State>);
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard")
-            .field("config", &self.config)
+            .field("config", &self.config())
             .finish_non_exhaustive()
     }
 }
 
 impl Shared {
-    pub(super) fn new(config: GuardConfig, gate: GateConfig) -> Self {
+    pub(super) fn new(config: GuardConfig) -> Self {
         let state = State {
-            gate: Gate::new(gate),
+            config,
+            gate: Gate::new(bounds(&config)),
             waiting: HashMap::new(),
             classes: HashMap::new(),
             counts: GuardCounts::default(),
             next: 0,
         };
-        Self {
-            config,
-            state: Mutex::new(state),
+        Self(Mutex::new(state))
+    }
+
+    pub(super) fn config(&self) -> GuardConfig {
+        self.lock().config
+    }
+
+    /// Takes another configuration. Requests that are here keep theirs.
+    pub(super) fn set(&self, config: GuardConfig) {
+        let mut state = self.lock();
+        state.config = config;
+        for next in state.gate.set(bounds(&config)) {
+            state.start(next);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn counts(&self) -> GuardCounts {
@@ -98,12 +107,20 @@ impl Shared {
         state.classes.insert(job, class);
         Ok(Ticket {
             shared: Arc::clone(self),
+            config: state.config,
             job,
             class,
             told,
             since,
             is_done: false,
         })
+    }
+}
+
+fn bounds(config: &GuardConfig) -> GateConfig {
+    GateConfig {
+        workers: config.workers,
+        queue: config.queue,
     }
 }
 
@@ -124,9 +141,14 @@ impl State {
         self.classes.remove(&job);
         self.waiting.remove(&job);
         let left = self.gate.leave(job);
-        if let Some(next) = left.and_then(|left| left.next)
-            && let Some(tell) = self.waiting.remove(&next)
-        {
+        if let Some(next) = left.and_then(|left| left.next) {
+            self.start(next);
+        }
+    }
+
+    /// A job that waited gets a worker.
+    fn start(&mut self, job: JobId) {
+        if let Some(tell) = self.waiting.remove(&job) {
             // One that is leaving gives the worker on when its ticket is dropped.
             let _ = tell.send(Ok(()));
         }
@@ -136,6 +158,7 @@ impl State {
 /// A request's place at the gate. Dropping it gives the place up.
 pub(super) struct Ticket {
     shared: Arc<Shared>,
+    config: GuardConfig,
     job: JobId,
     class: Class,
     /// Tells when it may run; `None`: it may.
@@ -170,11 +193,11 @@ impl Ticket {
     }
 
     pub(super) fn hold(&self) -> Duration {
-        self.shared.config.hold
+        self.config.hold
     }
 
     pub(super) fn on_cancel(&self) -> OnCancel {
-        self.shared.config.on_cancel
+        self.config.on_cancel
     }
 }
 
@@ -182,7 +205,7 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         if !self.is_done {
-            let on_cancel = self.shared.config.on_cancel;
+            let on_cancel = self.config.on_cancel;
             let counts = &mut state.counts.classes[self.class as usize];
             match (self.since, on_cancel) {
                 (None, _) => counts.purged += 1,

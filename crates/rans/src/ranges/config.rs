@@ -3,6 +3,11 @@
 use std::time::Duration;
 
 /// Use of the digests that an origin sends.
+#[cfg_attr(
+    feature = "gateway",
+    derive(serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Verify {
     /// They are not looked at.

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 /// Which HTTP a way speaks.
+#[cfg_attr(feature = "gateway", derive(serde::Deserialize))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Protocol {
     /// HTTP/1.1.
     #[default]
+    #[cfg_attr(feature = "gateway", serde(rename = "http1"))]
     One,
     /// HTTP/2, which the server has to know beforehand, or by ALPN.
+    #[cfg_attr(feature = "gateway", serde(rename = "http2"))]
     Two,
 }
 

@@ -9,7 +9,8 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
-use tailcut_rans::gateway::{Gateway, GatewayConfig, parse};
+use tailcut_proxy::config::Draft;
+use tailcut_rans::gateway::{Gateway, GatewayConfig};
 use tower_service::Service;
 
 /// A configuration of one route, named "test", to some replicas. `more` has other keys.
@@ -20,7 +21,8 @@ pub fn config(replicas: &[SocketAddr], more: &Value) -> GatewayConfig {
         route[key] = value.clone();
     }
     let whole = json!({ "routes": [route], "admin": false });
-    parse("a test", Path::new(""), &whole).expect("a configuration")
+    let draft = Draft::of_text("a test", Path::new(""), &whole.to_string());
+    GatewayConfig::read(&draft.expect("JSON")).expect("a configuration")
 }
 
 /// A gateway of one route.

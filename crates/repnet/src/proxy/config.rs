@@ -1,16 +1,20 @@
-//! The configuration of the proxy: a JSON file, flags, or both. Everything is checked before a
-//! socket is opened, and every error names the place, the key, what was found and what is allowed.
+//! The configuration of the proxy. Everything is checked before a socket is opened.
 
-use crate::settings::{FlowSettings, Pairing, SecondLegFrom, Settings};
+use crate::settings::Settings;
 use anyhow::{Result, bail};
-use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use serde::Deserialize;
+use std::path::PathBuf;
 use std::time::Duration;
-use tailcut_proxy::{Endpoint, PORTS, Place};
-use tailcut_transport::repnet::Mode;
+use tailcut_proxy::Endpoint;
+use tailcut_proxy::config::{Common, Draft, Table, count, keys, name, target, unique};
+use tailcut_proxy::tls::ServerTls;
+
+/// Where health and metrics are served unless the configuration says otherwise.
+pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9464";
 
 /// Which side of a route carries replicated flows; the other one is plain TCP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// In front of a server.
     In,
@@ -18,23 +22,76 @@ pub enum Side {
     Out,
 }
 
+/// Limits of a route.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct Limits {
+    /// Flows at once, 1 to 1,000,000; others wait to be accepted.
+    #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
+    pub connections: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 1_000_000,
+        }
+    }
+}
+
 /// One way through the proxy.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct RouteConfig {
     /// Unique; a label in the metrics.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// Where connections are accepted; with [`Side::In`] also on the replica port.
     pub listen: Endpoint,
     /// Where they go to; with [`Side::Out`] also to the replica port.
+    #[serde(deserialize_with = "target")]
     pub to: Endpoint,
     /// Which side is replicated.
     pub replicate: Side,
+    /// TLS of the listener. It ends here: the target gets plain bytes.
+    #[serde(default)]
+    pub tls: Option<ServerTls>,
+    /// Limits.
+    #[serde(skip)]
+    pub limits: Limits,
     /// How flows are replicated.
+    #[serde(skip)]
     pub settings: Settings,
 }
 
+/// A key of the npm package alone. A server takes eager flows, whatever it says.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Eager {
+    eager: bool,
+}
+
 impl RouteConfig {
-    /// Where it accepts second connections: beside `listen`, with [`Side::In`] only.
+    fn read(at: &Table<'_>) -> Result<Self> {
+        let mut route: Self = at.read()?;
+        route.limits = at.table("limits").read()?;
+        route.settings = at.read()?;
+        route.settings.flow = at.read()?;
+        if let Err(wrong) = route.settings.validate() {
+            return Err(at.refuse(wrong.key, wrong.allowed));
+        }
+        if at.read::<Eager>()?.eager {
+            return Err(at.refuse("eager", "false (this proxy opens no eager flows)"));
+        }
+        if let Some(tls) = &route.tls {
+            tls.check(at)?;
+        }
+        if route.replicate == Side::In && route.listen.port != 0 && route.replica().is_none() {
+            return Err(at.refuse("listen", "a port up to 65534, or a replica_port"));
+        }
+        Ok(route)
+    }
+
+    /// Where it accepts second connections, with [`Side::In`] only.
     fn replica(&self) -> Option<Endpoint> {
         let next = self.listen.port.checked_add(1);
         let port = self.settings.flow.replica_port.or(next)?;
@@ -66,230 +123,136 @@ pub struct ProxyConfig {
     pub drain_timeout: Duration,
 }
 
-/// Where health and metrics are served unless the configuration says otherwise.
-pub const DEFAULT_ADMIN: &str = "127.0.0.1:9464";
-/// How long open flows may go on after a signal to stop, unless the configuration says otherwise.
-pub const DEFAULT_DRAIN_MS: u64 = 10_000;
-const HOUR_MS: u64 = 3_600_000;
-
-/// The settings of flows, by the names of the npm package.
-pub(super) const SETTINGS: [&str; 14] = [
-    "mode",
-    "pairing",
-    "replicaPort",
-    "maxBytes",
-    "archiveCap",
-    "lagCap",
-    "legDeadline",
-    "confirmTimeout",
-    "assumeCapable",
-    "fallbackDelay",
-    "idleTime",
-    "adaptive",
-    "secondLegFrom",
-    "eager",
-];
-const WORDS: [&str; 3] = ["mode", "pairing", "secondLegFrom"];
-pub(super) const MOST_SAFE: u64 = (1 << 53) - 1;
-const LONGEST_MS: u64 = (1 << 31) - 1;
-
-pub(super) fn set(
-    at: Place<'_>,
-    settings: &mut FlowSettings,
-    key: &str,
-    found: &Value,
-) -> Result<()> {
-    let milliseconds = |most| at.number(key, found, 1..=most).map(Duration::from_millis);
-    let or_endless = || {
-        let number = at.number_or_endless(key, found, 1..=LONGEST_MS)?;
-        Ok::<_, anyhow::Error>(number.map(Duration::from_millis))
-    };
-    let bytes = |least, most| at.number(key, found, least..=most);
-    match key {
-        "mode" => {
-            let modes = [
-                ("repflow", Some(Mode::RepFlow)),
-                ("repsyn", Some(Mode::RepSyn)),
-                ("off", None),
-            ];
-            settings.mode = at.word(key, found, &modes)?;
-        }
-        "pairing" => {
-            let pairings = [("hello", Pairing::Hello), ("port", Pairing::Port)];
-            settings.pairing = at.word(key, found, &pairings)?;
-        }
-        "secondLegFrom" => {
-            let from = [
-                ("same-address", SecondLegFrom::SameAddress),
-                ("anywhere", SecondLegFrom::Anywhere),
-            ];
-            settings.second_leg_from = at.word(key, found, &from)?;
-        }
-        "replicaPort" => {
-            let port = at.number(key, found, 1..=65_535)?;
-            settings.replica_port = u16::try_from(port).ok();
-        }
-        "maxBytes" => {
-            let most = at.number_or_endless(key, found, 0..=MOST_SAFE)?;
-            settings.max_bytes = most.unwrap_or(u64::MAX);
-        }
-        "archiveCap" => settings.archive_cap = bytes(0, 1 << 30)?,
-        "lagCap" => settings.lag_cap = bytes(65_536, 1 << 30)?,
-        "legDeadline" => settings.leg_deadline = milliseconds(LONGEST_MS)?,
-        "confirmTimeout" => settings.confirm_timeout = milliseconds(60_000)?,
-        "fallbackDelay" => settings.fallback_delay = or_endless()?,
-        "idleTime" => settings.idle_time = or_endless()?,
-        "assumeCapable" => settings.assume_capable = at.flag(key, found)?,
-        "adaptive" => settings.adaptive = at.flag(key, found)?,
-        // A server takes eager flows, whatever this says.
-        "eager" if found == &Value::Bool(false) => {}
-        "eager" => at.refuse(key, Some(found), "false (this proxy opens no eager flows)")?,
-        _ => bail!(
-            "{}: \"{}{key}\" is not a setting here; allowed: name, listen, to, replicate, {}",
-            at.file,
-            at.before,
-            SETTINGS.join(", ")
-        ),
+impl ProxyConfig {
+    /// Reads and checks a draft.
+    ///
+    /// # Errors
+    /// The first key that is not allowed: its place, the value found, and the values allowed.
+    pub fn read(draft: &Draft) -> Result<Self> {
+        let top = draft.top();
+        let common: Common = top.read()?;
+        let tables = top.tables("routes", "route")?;
+        let routes = tables.iter().map(RouteConfig::read);
+        let config = Self {
+            routes: routes.collect::<Result<_>>()?,
+            admin: common.admin(DEFAULT_ADMIN),
+            drain_timeout: common.drain_timeout,
+        };
+        draft.finish()?;
+        let routes = || tables.iter().cloned().zip(&config.routes);
+        let names = routes().map(|(at, route)| (at, "name", "", &route.name));
+        unique("a name", names)?;
+        let listens = routes().flat_map(|(at, route)| {
+            let replica = route.replica().filter(|_| route.listen.port != 0);
+            let second = replica.map(|to| (at.clone(), "listen", " (its replica port)", to));
+            let first = (at, "listen", "", route.listen.clone());
+            std::iter::once(first).chain(second)
+        });
+        let admin = config.admin.iter().cloned();
+        let claims = listens.chain(admin.map(|at| (top.clone(), "admin", "", at)));
+        unique("an address", claims.filter(|(.., at)| at.port != 0))?;
+        Ok(config)
     }
-    Ok(())
-}
 
-fn route(top: Place<'_>, index: usize, found: &Value, defaults: &Settings) -> Result<RouteConfig> {
-    let key = format!("routes[{index}]");
-    let Some(fields) = found.as_object() else {
-        return top.refuse(&key, Some(found), "an object");
-    };
-    let before = format!("{key}.");
-    let at = top.table(&before);
-    let name = at.name("name", fields.get("name"))?;
-    let mut settings = *defaults;
-    for (key, found) in fields {
-        if !["name", "listen", "to", "replicate"].contains(&key.as_str()) {
-            set(at, &mut settings.flow, key, found)?;
-        }
-    }
-    let replicate = fields.get("replicate");
-    Ok(RouteConfig {
-        name: name.to_owned(),
-        listen: at.endpoint("listen", fields.get("listen"), 0..=65_535)?,
-        to: at.endpoint("to", fields.get("to"), PORTS)?,
-        replicate: match replicate.and_then(Value::as_str) {
-            Some("in") => Side::In,
-            Some("out") => Side::Out,
-            _ => at.refuse("replicate", replicate, "\"in\", \"out\"")?,
-        },
-        settings,
-    })
-}
-
-/// Checks a configuration as it comes from JSON. `place` is where it stands; `defaults` holds for what a
-/// route does not say.
-///
-/// # Errors
-/// What is not allowed: the place, the key, what was found, and what is allowed.
-pub fn parse(place: &str, found: &Value, defaults: &Settings) -> Result<ProxyConfig> {
-    let at = Place::top(place);
-    let Some(fields) = found.as_object() else {
-        return at.refuse("(the whole)", Some(found), "an object");
-    };
-    let unknown = fields
-        .iter()
-        .find(|(key, _)| !["routes", "admin", "drainTimeout"].contains(&key.as_str()));
-    if let Some((key, found)) = unknown {
-        return at.refuse(key, Some(found), "only routes, admin and drainTimeout");
-    }
-    let list = at.list("routes", fields.get("routes"), "route")?;
-    let list = list.iter().enumerate();
-    let routes = list.map(|(index, found)| route(at, index, found, defaults));
-    let routes = routes.collect::<Result<Vec<RouteConfig>>>()?;
-    let default = json!(DEFAULT_ADMIN);
-    let admin = match fields.get("admin") {
-        Some(Value::Bool(false)) => None,
-        found => Some(at.endpoint("admin", found.or(Some(&default)), 0..=65_535)?),
-    };
-    let drain = match fields.get("drainTimeout") {
-        Some(found) => at.number("drainTimeout", found, 0..=HOUR_MS)?,
-        None => DEFAULT_DRAIN_MS,
-    };
-    let config = ProxyConfig {
-        routes,
-        admin,
-        drain_timeout: Duration::from_millis(drain),
-    };
-    refuse_collisions(at, &config)?;
-    Ok(config)
-}
-
-/// Names and listening addresses are unique, the replica ports included.
-fn refuse_collisions(at: Place<'_>, config: &ProxyConfig) -> Result<()> {
-    let mut names = HashMap::new();
-    let mut addresses: HashMap<Endpoint, String> = HashMap::new();
-    let mut claim = |key: String, endpoint: Endpoint| {
-        if endpoint.port == 0 {
-            return Ok(());
-        }
-        if let Some(owner) = addresses.get(&endpoint) {
-            let found = json!(endpoint.to_string());
-            return at.refuse(
-                &key,
-                Some(&found),
-                &format!("an address that {owner} does not use"),
-            );
-        }
-        addresses.insert(endpoint, key);
-        Ok(())
-    };
-    for (index, route) in config.routes.iter().enumerate() {
-        let key = format!("routes[{index}]");
-        if let Some(owner) = names.insert(&route.name, key.clone()) {
-            let allowed = format!("a name that {owner} does not have");
-            return at.refuse(&format!("{key}.name"), Some(&json!(route.name)), &allowed);
-        }
-        claim(format!("{key}.listen"), route.listen.clone())?;
-        if route.replicate == Side::In && route.listen.port != 0 {
-            let Some(replica) = route.replica() else {
-                let found = json!(route.listen.to_string());
-                return at.refuse(
-                    &format!("{key}.listen"),
-                    Some(&found),
-                    "a port up to 65534, or a replicaPort",
-                );
-            };
-            claim(format!("{key}.listen (its replica port)"), replica)?;
-        }
-    }
-    match &config.admin {
-        Some(admin) => claim("admin".to_owned(), admin.clone()),
-        None => Ok(()),
+    /// Returns the files that certificates and keys were read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let tls = self.routes.iter().filter_map(|route| route.tls.as_ref());
+        tls.flat_map(ServerTls::files).collect()
     }
 }
 
-/// The value of a setting that was given as text, in JSON's shape.
-pub(super) fn value_of_text(key: &str, text: &str) -> Value {
-    match (text.parse::<u64>(), text) {
-        _ if WORDS.contains(&key) => json!(text),
-        (Ok(number), _) => json!(number),
-        (_, "true") => json!(true),
-        (_, "false") => json!(false),
-        _ => json!(text),
-    }
-}
-
-/// `name=redis,listen=127.0.0.1:6379,...` as one route in JSON's shape.
+/// Adds a route of a flag, such as `name=redis,listen=127.0.0.1:6379,...`.
 ///
 /// # Errors
 /// A part that is not `name=value`.
-pub fn route_of_flag(text: &str, number: usize) -> Result<Value> {
-    let mut fields = Map::new();
+pub fn add_route(draft: &mut Draft, text: &str, number: usize) -> Result<()> {
+    let mut keys = Vec::new();
     for part in text.split(',') {
         let Some((key, value)) = part.split_once('=').filter(|(key, _)| !key.is_empty()) else {
             bail!("command line: \"--route (number {number})\" is {part:?}; allowed: name=value");
         };
-        let parsed = match SETTINGS.contains(&key) {
-            true => value_of_text(key, value),
-            false => json!(value),
-        };
-        fields.insert(key.to_owned(), parsed);
+        keys.push((key, value));
     }
-    Ok(Value::Object(fields))
+    draft.route(keys, true);
+    Ok(())
+}
+
+/// Sets keys that a route does not have to the `REPNET_*` variables, as the npm package reads them: `max_bytes` is
+/// `REPNET_MAX_BYTES`. `variable` returns the value of a variable; an empty one is none.
+pub fn add_environment(draft: &mut Draft, variable: impl Fn(&str) -> Option<String>) {
+    for key in keys::<Settings>()
+        .into_iter()
+        .chain(keys::<crate::settings::FlowSettings>())
+    {
+        let name = format!("REPNET_{}", key.to_ascii_uppercase());
+        if let Some(text) = variable(&name).filter(|text| !text.is_empty()) {
+            draft.default(&format!("environment, {name}"), key, &text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailcut_transport::repnet::Mode;
+
+    fn read(given: &[(&str, &str)]) -> Result<Settings> {
+        let mut draft = Draft::new(None)?;
+        add_route(&mut draft, "name=a,listen=0,to=1,replicate=in", 1)?;
+        add_environment(&mut draft, |name| {
+            let found = given.iter().find(|(known, _)| *known == name);
+            found.map(|(_, text)| (*text).to_owned())
+        });
+        Ok(ProxyConfig::read(&draft)?.routes[0].settings)
+    }
+
+    #[test]
+    fn each_variable_sets_what_it_names_and_an_empty_one_nothing() {
+        let settings = read(&[
+            ("REPNET_MODE", "repsyn"),
+            ("REPNET_MAX_BYTES", "Infinity"),
+            ("REPNET_ASSUME_CAPABLE", "true"),
+            ("REPNET_TOMBSTONE_LIMIT", "7"),
+            ("REPNET_LEG_DEADLINE", "20"),
+            ("REPNET_BUDGET", "0.25"),
+            ("REPNET_INCAST_LIMIT", "Infinity"),
+            ("REPNET_HELLO_TIMEOUT", ""),
+        ])
+        .expect("allowed");
+        let default = Settings::default();
+        assert_eq!(settings.flow.mode, Some(Mode::RepSyn));
+        assert_eq!(settings.flow.max_bytes, u64::MAX);
+        assert!(settings.flow.assume_capable);
+        assert_eq!((settings.tombstone_limit, settings.budget), (7, 0.25));
+        assert_eq!(settings.flow.leg_deadline, Duration::from_millis(20));
+        assert_eq!(settings.incast_limit, u64::MAX);
+        assert_eq!(settings.hello_timeout, default.hello_timeout);
+        assert_eq!(settings.flow.lag_cap, default.flow.lag_cap);
+    }
+
+    #[test]
+    fn a_value_that_is_not_allowed_is_named_with_its_variable() {
+        for (name, text, message) in [
+            (
+                "REPNET_MAX_BYTES",
+                "many",
+                "environment, REPNET_MAX_BYTES: \"routes[0].max_bytes\" is \"many\"; allowed: bytes, or a size \
+                 such as \"64KiB\" or \"1MiB\", or \"Infinity\"",
+            ),
+            (
+                "REPNET_BUDGET",
+                "2",
+                "environment, REPNET_BUDGET: \"routes[0].budget\" is 2; allowed: 0 to 1",
+            ),
+            (
+                "REPNET_TOMBSTONE_TIME",
+                "0",
+                "environment, REPNET_TOMBSTONE_TIME: \"routes[0].tombstone_time\" is 0; allowed: 1 ms to \
+                 2147483647 ms",
+            ),
+        ] {
+            let error = read(&[(name, text)]).expect_err("not allowed");
+            assert_eq!(error.to_string(), message);
+        }
+    }
 }

@@ -1,24 +1,22 @@
-//! RepNet for any program: a sidecar. A route with `replicate: "in"` stands in front of a server
-//! (Redis, memcached, nginx), one with `replicate: "out"` behind a client. Its configuration and
-//! its metrics are the same as in the npm package's `repnet-proxy`.
+//! RepNet for any program: a sidecar. A route with `replicate = "in"` stands in front of a server
+//! (Redis, memcached, nginx), one with `replicate = "out"` behind a client. It also reads the configuration of the npm
+//! package's `repnet-proxy`, and its metrics are the same.
 
 mod command;
 mod config;
-mod environment;
 mod metrics;
 mod relay;
 mod reload;
 
 pub use command::{ProxyCommand, execute};
-pub use config::{ProxyConfig, RouteConfig, Side, parse, route_of_flag};
-pub use environment::settings_of_environment;
+pub use config::{Limits, ProxyConfig, RouteConfig, Side, add_environment, add_route};
 pub use tailcut_proxy::Endpoint;
 
 use crate::connector::Connector;
 use crate::counters::{Counters, Stats};
 use crate::listener::TcpListener;
 use crate::stream::TcpStream;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use metrics::{RouteCounts, render};
 use relay::{Failed, RelayEnd, relay};
 use std::fmt;
@@ -29,9 +27,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailcut_proxy::BACK_OFF;
 use tailcut_proxy::admin::{Admin, Pages};
+use tailcut_proxy::tls::{self, ServerConfig};
 use tokio::net;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// What a route's flows share, also after the route has gone.
 struct Flows {
@@ -41,18 +41,33 @@ struct Flows {
     open: watch::Sender<usize>,
     /// Whether they are to be reset.
     cut: watch::Sender<bool>,
+    tls: Option<Arc<ServerConfig>>,
+    /// Places of flows at once.
+    places: Arc<Semaphore>,
 }
 
 impl Flows {
-    fn of(config: &RouteConfig) -> Arc<Self> {
-        Arc::new(Self {
+    fn of(config: &RouteConfig) -> Result<Arc<Self>> {
+        let tls = config.tls.as_ref().map(|tls| tls.config(&[]));
+        let naming = || format!("route {}", config.name);
+        Ok(Arc::new(Self {
             config: config.clone(),
             counts: RouteCounts::default(),
             open: watch::Sender::new(0),
             cut: watch::Sender::new(false),
-        })
+            tls: tls.transpose().with_context(naming)?,
+            places: Arc::new(Semaphore::new(config.limits.connections as usize)),
+        }))
+    }
+
+    /// Resolves when there is a place for another flow. It is never `None`.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).acquire_owned().await.ok()
     }
 }
+
+/// Time for a handshake of TLS.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// A route that accepts. Dropping it closes its port; its flows go on.
 struct Route {
@@ -193,7 +208,7 @@ impl Proxy {
 
 /// In front of a server.
 async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
-    loop {
+    while let Some(place) = flows.place().await {
         match listener.accept().await {
             Ok((accepted, _)) => {
                 // The two connections of a replicated flow say so themselves.
@@ -204,7 +219,11 @@ async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
                     stream.set_nodelay(true)?;
                     Ok(TcpStream::plain(stream))
                 };
-                tokio::spawn(carry(Arc::clone(&flows), accepted, target));
+                let flow = carry(Arc::clone(&flows), accepted, target);
+                tokio::spawn(async move {
+                    flow.await;
+                    drop(place);
+                });
             }
             Err(_) => tokio::time::sleep(BACK_OFF).await,
         }
@@ -213,7 +232,7 @@ async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
 
 /// Behind a client.
 async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<Flows>) {
-    loop {
+    while let Some(place) = flows.place().await {
         match listener.accept().await {
             Ok((accepted, _)) => {
                 let _ = accepted.set_nodelay(true);
@@ -225,7 +244,11 @@ async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<
                     Ok(stream)
                 };
                 let accepted = TcpStream::plain(accepted);
-                tokio::spawn(carry(Arc::clone(&flows), accepted, target));
+                let flow = carry(Arc::clone(&flows), accepted, target);
+                tokio::spawn(async move {
+                    flow.await;
+                    drop(place);
+                });
             }
             Err(_) => tokio::time::sleep(BACK_OFF).await,
         }
@@ -243,25 +266,38 @@ async fn carry(
     counts.flows.inc();
     counts.active.inc();
     let mut cut = flows.cut.subscribe();
-    let target = tokio::select! {
-        target = target => Some(target),
-        _ = cut.wait_for(|cut| *cut) => None,
+    let accepted = tokio::select! {
+        shaken = timeout(HANDSHAKE_TIME, tls::accept(flows.tls.clone(), accepted)) => match shaken {
+            Ok(Ok((accepted, _))) => Ok(accepted),
+            _ => Err(Failed::Accepted),
+        },
+        _ = cut.wait_for(|cut| *cut) => Err(Failed::Cut),
     };
-    let end = match target {
-        Some(Ok(target)) => {
+    let both = match accepted {
+        Ok(accepted) => {
+            let target = tokio::select! {
+                target = target => target.map_err(|_| Failed::Target),
+                _ = cut.wait_for(|cut| *cut) => Err(Failed::Cut),
+            };
+            match target {
+                Ok(target) => Ok((accepted, target)),
+                Err(failed) => {
+                    accepted.into_socket().reset();
+                    Err(failed)
+                }
+            }
+        }
+        Err(failed) => Err(failed),
+    };
+    let end = match both {
+        Ok((accepted, target)) => {
             let cut = async move { drop(cut.wait_for(|cut| *cut).await) };
             relay(accepted, target, cut).await
         }
-        failed => {
-            accepted.reset();
-            RelayEnd {
-                failed: Some(match failed {
-                    Some(_) => Failed::Target,
-                    None => Failed::Cut,
-                }),
-                ..RelayEnd::default()
-            }
-        }
+        Err(failed) => RelayEnd {
+            failed: Some(failed),
+            ..RelayEnd::default()
+        },
     };
     counts.bytes_in.inc_by(end.bytes_in);
     counts.bytes_out.inc_by(end.bytes_out);

@@ -3,7 +3,8 @@
 
 use crate::stream::TcpStream;
 use std::io;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tailcut_proxy::tls::Stream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 
 /// Bytes on their way in one direction at most.
 const BUFFER: usize = 16_384;
@@ -30,7 +31,7 @@ pub(crate) struct RelayEnd {
 /// Joins both connections until both have ended, or until `cut` does. A failure of one resets the
 /// other, so that neither peer takes a cut stream for a finished one.
 pub(crate) async fn relay(
-    accepted: TcpStream,
+    accepted: Stream<TcpStream>,
     target: TcpStream,
     cut: impl Future<Output = ()>,
 ) -> RelayEnd {
@@ -57,7 +58,7 @@ pub(crate) async fn relay(
     };
     end.failed = failed;
     if failed.is_some() {
-        from_client.unsplit(to_client).reset();
+        from_client.unsplit(to_client).into_socket().reset();
         from_target.unsplit(to_target).reset();
     }
     end
@@ -80,8 +81,8 @@ impl Side {
 
 /// One direction, its end included.
 async fn copy(
-    from: &mut ReadHalf<TcpStream>,
-    to: &mut WriteHalf<TcpStream>,
+    from: &mut ReadHalf<impl AsyncRead>,
+    to: &mut WriteHalf<impl AsyncWrite>,
     count: &mut u64,
 ) -> Result<(), Side> {
     let source = |_: io::Error| Side::Source;

@@ -19,17 +19,14 @@ impl Proxy {
     /// between, the error names the route.
     pub async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
         // New sockets are opened before old ones are closed.
-        let admin = match &config.admin {
-            Some(asked) if self.admin.as_ref().is_none_or(|admin| !admin.is_at(asked)) => {
-                Some(Admin::start(asked, Arc::clone(&self.shown) as _).await?)
-            }
-            _ => None,
+        let asked = config.admin.as_ref();
+        let admin = Admin::other(self.admin.as_ref(), asked, &self.shown).await?;
+        let plan = |route: &_| {
+            let flows = Flows::of(route)?;
+            let at = flows.config.listen.clone();
+            Ok(Plan { flows, at })
         };
-        let plan = |route: &_| Plan {
-            flows: Flows::of(route),
-            at: route.listen.clone(),
-        };
-        let plans = config.routes.iter().map(plan).collect();
+        let plans = config.routes.iter().map(plan).collect::<Result<_>>()?;
         exchange(&*self.shown, &mut self.routes, plans).await?;
 
         self.drain_timeout = config.drain_timeout;

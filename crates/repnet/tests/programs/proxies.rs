@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use tailcut_repnet::Settings;
-use tailcut_repnet::proxy::{Proxy, parse};
+use tailcut_proxy::config::Draft;
+use tailcut_repnet::proxy::{Proxy, ProxyConfig};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -25,11 +25,9 @@ pub enum Running {
 impl Running {
     pub async fn start(kind: Kind, route: Value) -> io::Result<Self> {
         if kind == Kind::Rust {
-            let config = parse(
-                "a test",
-                &json!({ "routes": [route], "admin": false }),
-                &Settings::default(),
-            );
+            let text = json!({ "routes": [route], "admin": false }).to_string();
+            let draft = Draft::of_text("a test", Path::new(""), &text).expect("JSON");
+            let config = ProxyConfig::read(&draft);
             let config = config.expect("a valid configuration");
             let proxy = Proxy::start(&config).await.expect("free ports");
             return Ok(Self::Rust(proxy));

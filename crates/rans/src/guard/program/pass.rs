@@ -15,6 +15,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tailcut_proxy::Endpoint;
 use tower_service::Service;
 
 /// In which the service has to accept a connection.
@@ -29,10 +30,11 @@ const IDLE: usize = 1_024;
 pub(super) struct Pass(Way<Connector, Once<Incoming>>);
 
 impl Pass {
-    pub fn to(target: &str) -> Result<Self> {
-        let to: Authority = target.parse().with_context(|| format!("--to {target}"))?;
+    pub fn to(target: &Endpoint) -> Result<Self> {
+        let name = || format!("to {target}");
+        let to: Authority = target.to_string().parse().with_context(name)?;
         let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
-        let connector = connector.map_err(|why| anyhow!("--to {target}: {why}"))?;
+        let connector = connector.map_err(|why| anyhow!("to {target}: {why}"))?;
         let config = WayConfig {
             protocol: Protocol::One,
             idle: IDLE,

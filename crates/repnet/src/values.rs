@@ -1,0 +1,27 @@
+//! Types of values in a configuration. [`Settings::validate`](crate::Settings::validate) checks their ranges.
+
+use serde::Deserializer;
+use tailcut_proxy::config::{Scalar, scalar};
+pub(crate) use tailcut_proxy::config::{count, size, size_or_endless, time, time_or_endless};
+use tailcut_transport::repnet::Mode;
+
+/// The end of a range that is checked elsewhere.
+pub(crate) const ANY: u64 = u64::MAX;
+
+pub(crate) fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Mode>, D::Error> {
+    let allowed = "\"repflow\", \"repsyn\", \"off\"";
+    scalar(from, allowed, |found| match found {
+        Scalar::Text("repflow") => Some(Some(Mode::RepFlow)),
+        Scalar::Text("repsyn") => Some(Some(Mode::RepSyn)),
+        Scalar::Text("off") => Some(None),
+        _ => None,
+    })
+}
+
+pub(crate) fn port<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
+    count::<1, 65_535, _, _>(from).map(Some)
+}
+
+pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    scalar(from, "a number from 0 to 1", |found| found.number())
+}
