@@ -1,5 +1,6 @@
 //! The command line. Help, man page and completions come from these definitions.
 
+use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Seeds, Shared, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -15,29 +16,6 @@ use tailcut_scenario::record::Earlier;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// What every command takes.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Options of every command")]
-pub struct Common {
-    /// Print JSON on standard output; progress goes to standard error
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// The first seed
-    #[arg(long, value_name = "SEED", global = true)]
-    pub seed: Option<u64>,
-    /// How many seeds to run, counted up from the first
-    #[arg(long, value_name = "N", global = true)]
-    pub seeds: Option<u64>,
-    /// Runs at the same time; results do not depend on it [default: the machine's cores]
-    #[arg(long, value_name = "N", global = true)]
-    pub threads: Option<std::num::NonZeroUsize>,
-    /// The directory that results are written to [default: out/NAME]
-    #[arg(long, value_name = "DIR", global = true)]
-    pub out: Option<PathBuf>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -65,8 +43,7 @@ Examples:
     /// Run what a paper has published, and print ours beside theirs
     Reproduce(Reproduce),
     /// Plan a study as cases that any number of processes run, watch it, and collect its results
-    #[command(subcommand)]
-    Study(Study),
+    Study(StudyOf),
     /// Run cases of a planned study; those that are done, or that another process is at, are skipped
     #[command(after_help = "\
 Exit codes: 0 all of these cases are done, 3 some failed, 4 another process is at some,
@@ -81,10 +58,7 @@ Examples:
     /// pictures
     Report(Report),
     /// List the names that other commands take
-    List {
-        /// What to list
-        what: Listing,
-    },
+    List(List),
     /// Run programs on Linux hosts of their own, over this simulator's switches, in wall-clock time
     #[cfg(all(feature = "lab", target_os = "linux"))]
     #[command(subcommand)]
@@ -95,8 +69,7 @@ Examples:
     Lab(Absent),
     /// Copy files, directories and streams to other hosts: SCDP over UDP
     #[cfg(all(feature = "cast", target_os = "linux"))]
-    #[command(subcommand)]
-    Cast(tailcut_cast::command::CastCommand),
+    Cast(CastOf),
     /// Copy files, directories and streams to other hosts: not in this build
     #[cfg(not(all(feature = "cast", target_os = "linux")))]
     #[command(hide = true)]
@@ -108,7 +81,7 @@ Examples:
   tailcut probe web1:443
   tailcut probe 10.1.2.3:6379 --volleys 1000 --out probe-of-redis
   tailcut probe web1:443 --every 5m --for 6h --out probe-of-a-day")]
-    Probe(tailcut_probe::command::Probe),
+    Probe(ProbeOf),
     /// Tell what RepNet would gain on this network: not in this build
     #[cfg(not(all(feature = "probe", target_os = "linux")))]
     #[command(hide = true)]
@@ -262,6 +235,8 @@ pub struct Compare {
     pub limit: FindLimit,
     #[command(flatten)]
     pub finished: Finished,
+    #[command(flatten)]
+    pub shared: Shared,
 }
 
 #[derive(Args, Debug)]
@@ -279,6 +254,8 @@ pub struct Run {
     pub finished: Finished,
     #[command(flatten)]
     pub capture: Capture,
+    #[command(flatten)]
+    pub shared: Shared,
 }
 
 /// What is captured of the packets, for tshark and Wireshark.
@@ -299,6 +276,42 @@ pub struct Capture {
     pub capture_seeds: Option<u64>,
 }
 
+#[derive(Args, Debug)]
+pub struct StudyOf {
+    #[command(flatten)]
+    pub json: JsonOfAll,
+    #[command(subcommand)]
+    pub command: Study,
+}
+
+#[cfg(all(feature = "cast", target_os = "linux"))]
+#[derive(Args, Debug)]
+pub struct CastOf {
+    #[command(flatten)]
+    pub json: JsonOfAll,
+    #[command(subcommand)]
+    pub command: tailcut_cast::command::CastCommand,
+}
+
+#[cfg(all(feature = "probe", target_os = "linux"))]
+#[derive(Args, Debug)]
+pub struct ProbeOf {
+    #[command(flatten)]
+    pub probe: tailcut_probe::command::Probe,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub out: Out,
+}
+
+#[derive(Args, Debug)]
+pub struct List {
+    /// What to list
+    pub what: Listing,
+    #[command(flatten)]
+    pub json: Json,
+}
+
 #[derive(Subcommand, Debug)]
 pub enum Study {
     /// Write the plan of a study: its cases, and the CPU time that they are expected to take
@@ -315,7 +328,7 @@ Examples:
   tailcut study submit grid --on slurm -- --mem=2G --constraint=avx2")]
     Submit(Submit),
     /// Say which cases are done, failed, running or waiting, and how much CPU time is to go
-    Status(StudyAt),
+    Status(Status),
     /// Make of the results what `compare` would have written, and print its answer
     Collect(Collect),
     /// Let failed cases be run again
@@ -328,6 +341,14 @@ Examples:
 pub struct StudyAt {
     /// The study's directory
     pub dir: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct Status {
+    #[command(flatten)]
+    pub study: StudyAt,
+    #[command(flatten)]
+    pub threads: Threads,
 }
 
 #[derive(Args, Debug)]
@@ -353,6 +374,10 @@ pub struct Plan {
     /// not been tested with it
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<JobFile>,
+    #[command(flatten)]
+    pub seeds: Seeds,
+    #[command(flatten)]
+    pub threads: Threads,
 }
 
 #[derive(Args, Debug)]
@@ -396,6 +421,8 @@ pub struct Collect {
     /// Take cases of several builds of tailcut, too
     #[arg(long)]
     pub accept_older: bool,
+    #[command(flatten)]
+    pub out: Out,
 }
 
 #[derive(Args, Debug)]
@@ -422,6 +449,10 @@ pub struct Case {
     /// Run them within this process
     #[arg(long, hide = true)]
     pub within: bool,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub threads: Threads,
 }
 
 #[derive(Args, Debug)]
@@ -448,6 +479,8 @@ pub struct Reproduce {
     pub slowdown: Option<u32>,
     #[command(flatten)]
     pub finished: Finished,
+    #[command(flatten)]
+    pub shared: Shared,
 }
 
 /// What a figure is reproduced on.
@@ -467,6 +500,10 @@ pub struct Report {
     /// Also write each plot as a picture
     #[arg(long, value_name = "FORMAT")]
     pub plots: Option<Picture>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub out: Out,
 }
 
 #[derive(Args, Debug)]
@@ -480,6 +517,10 @@ pub struct Bench {
     /// Measure one workload within this process
     #[arg(long, hide = true, requires = "workload")]
     pub within: bool,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub first: FirstSeed,
 }
 
 /// What runs jobs.

@@ -1,8 +1,9 @@
 //! The scenario that a command line asks for: designs, or a file, with the changes of the flags.
 
-use crate::args::{Changes, Common};
+use crate::args::Changes;
 use crate::changes;
 use crate::failure::Failure;
+use crate::shared::Seeds;
 use anyhow::anyhow;
 use std::io;
 use std::path::Path;
@@ -18,7 +19,7 @@ const ON_HOSTS: &str = "lab-two-racks";
 pub fn of_designs(
     designs: &[String],
     changes: &Changes,
-    common: &Common,
+    seeds: &Seeds,
 ) -> Result<Scenario, Failure> {
     // Real hosts have a scenario that a machine can keep up with.
     let start = match changes.clock.as_deref() {
@@ -27,7 +28,7 @@ pub fn of_designs(
     };
     let mut scenario = start.parse()?;
     scenario.start_from_here();
-    changes::apply(&mut scenario, changes, common)?;
+    changes::apply(&mut scenario, changes, seeds)?;
     // An argument may be a list; the settings of a design have commas, too.
     let names = designs.iter().flat_map(|name| match name.contains(':') {
         true => vec![name.as_str()],
@@ -42,9 +43,9 @@ pub fn of_designs(
 ///
 /// # Errors
 /// A file that cannot be read or is no scenario, or a flag that is not allowed.
-pub fn of_file(path: &Path, changes: &Changes, common: &Common) -> Result<Scenario, Failure> {
+pub fn of_file(path: &Path, changes: &Changes, seeds: &Seeds) -> Result<Scenario, Failure> {
     let mut scenario = read(path)?;
-    changes::apply(&mut scenario, changes, common)?;
+    changes::apply(&mut scenario, changes, seeds)?;
     Ok(scenario)
 }
 

@@ -1,6 +1,7 @@
 //! Flags, put into a scenario.
 
-use crate::args::{Changes, Common};
+use crate::args::Changes;
+use crate::shared::Seeds;
 use tailcut_scenario::{
     Outcome, Place, Scenario, ScenarioError, replace_topology, replace_workload, shortened,
 };
@@ -10,7 +11,7 @@ use tailcut_scenario::{
 ///
 /// # Errors
 /// A flag whose value is not allowed.
-pub fn apply(scenario: &mut Scenario, changes: &Changes, common: &Common) -> Outcome<()> {
+pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outcome<()> {
     if changes.topology.is_some() || changes.workload.is_some() {
         // What the scenario says of itself is no longer true.
         scenario.unset("", "about");
@@ -21,8 +22,8 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, common: &Common) -> Out
     if let Some(text) = &changes.workload {
         replace_workload(scenario, text, &Place::flag("--workload"))?;
     }
-    let seed = common.seed.map(|seed| seed.to_string());
-    let seeds = common.seeds.map(|seeds| seeds.to_string());
+    let seed = seeds.first.seed.map(|seed| seed.to_string());
+    let seeds = seeds.seeds.map(|seeds| seeds.to_string());
     let flags = [
         ("--load", "loads", &changes.load),
         ("--matrix", "workload.matrix", &changes.matrix),

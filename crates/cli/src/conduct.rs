@@ -1,12 +1,12 @@
 //! A study from its runs to its directory and its report.
 
-use crate::args::Common;
 use crate::build;
 use crate::captures::Captures;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json, width};
 use crate::pool::Pool;
 use crate::sensitivity;
+use crate::shared::Shared;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -159,15 +159,16 @@ fn tell(found: &Found, dir: &Path) {
 /// As [`conduct`]; [`Failure::Interrupted`] after what was finished has been reported.
 pub fn conduct_and_report(
     study: &Study,
-    common: &Common,
+    shared: &Shared,
     asked: Asked,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let dir = common
+    let dir = shared
+        .out
         .out
         .clone()
         .unwrap_or_else(|| Path::new("out").join(&study.name));
-    let pool = Pool::new(common, stop)?;
+    let pool = Pool::new(shared.threads, shared.json, stop)?;
     let planned = study.runs.len();
     if !study.about.is_empty() {
         note(&study.about);
@@ -191,7 +192,7 @@ pub fn conduct_and_report(
             dir.display()
         ));
     }
-    report(dir, &finished, common)?;
+    report(dir, &finished, shared.json.json)?;
     if interrupted {
         Err(Failure::Interrupted)
     } else {
@@ -203,20 +204,20 @@ pub fn conduct_and_report(
 ///
 /// # Errors
 /// Runs that cannot be read, or a report that cannot be written.
-pub fn report(dir: &Path, finished: &[&RunSummary], common: &Common) -> Result<(), Failure> {
+pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(), Failure> {
     if !finished.is_empty() {
         let loaded = tailcut_report::load(dir)?;
         let report = dir.join(REPORT);
         tailcut_report::write_html(&loaded, &report)?;
         let shown = report.display();
-        if !common.json {
+        if !is_json {
             let answer = tailcut_report::text_answer(&loaded);
             let table = tailcut_report::text_table_within(&loaded, width());
             return print(&format!("{answer}\n\n{table}\nReport: {shown}"));
         }
         note(&format!("report: {shown}"));
     }
-    match common.json {
+    match is_json {
         true => print_json(&finished),
         false => Ok(()),
     }

@@ -24,6 +24,7 @@ mod pool;
 mod progress;
 mod real_hosts;
 mod sensitivity;
+mod shared;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -56,28 +57,27 @@ pub fn definition() -> clap::Command {
 }
 
 fn execute(cli: &Cli) -> Result<(), Failure> {
-    let common = &cli.common;
     match &cli.command {
-        Command::Compare(arguments) => command::compare::execute(arguments, common),
-        Command::Run(arguments) => command::run::execute(arguments, common),
-        Command::Reproduce(arguments) => command::reproduce::execute(arguments, common),
-        Command::Study(command) => command::study::execute(command, common),
-        Command::Case(arguments) => command::case::execute(arguments, common),
-        Command::Report(arguments) => command::report::execute(arguments, common),
-        Command::List { what } => command::list::execute(*what, common),
+        Command::Compare(arguments) => command::compare::execute(arguments),
+        Command::Run(arguments) => command::run::execute(arguments),
+        Command::Reproduce(arguments) => command::reproduce::execute(arguments),
+        Command::Study(command) => command::study::execute(command),
+        Command::Case(arguments) => command::case::execute(arguments),
+        Command::Report(arguments) => command::report::execute(arguments),
+        Command::List(arguments) => command::list::execute(arguments),
         #[cfg(all(feature = "lab", target_os = "linux"))]
-        Command::Lab(command) => command::lab::execute(command, common),
+        Command::Lab(command) => command::lab::execute(command),
         #[cfg(not(all(feature = "lab", target_os = "linux")))]
         Command::Lab { .. } => command::lab::refuse(),
         #[cfg(all(feature = "cast", target_os = "linux"))]
-        Command::Cast(command) => command::cast::execute(command, common),
+        Command::Cast(command) => command::cast::execute(command),
         #[cfg(not(all(feature = "cast", target_os = "linux")))]
         Command::Cast { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no cast: it takes Linux, and `cargo build --release` without \
              --no-default-features"
         ))),
         #[cfg(all(feature = "probe", target_os = "linux"))]
-        Command::Probe(arguments) => command::probe::execute(arguments, common),
+        Command::Probe(arguments) => command::probe::execute(arguments),
         #[cfg(not(all(feature = "probe", target_os = "linux")))]
         Command::Probe { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no probe: it takes Linux, and `cargo build --release` without \
@@ -101,7 +101,7 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Gateway { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no gateway: it takes `cargo build --release` without --no-default-features"
         ))),
-        Command::Bench(arguments) => command::bench::execute(arguments, common),
+        Command::Bench(arguments) => command::bench::execute(arguments),
         Command::Completions { shell } => command::shell::completions(*shell),
         Command::Man => command::shell::manual(),
     }

@@ -1,9 +1,9 @@
 //! Runs of a study over threads, with their progress on standard error.
 
-use crate::args::Common;
 use crate::failure::Failure;
 use crate::progress::StudyProgress;
 use crate::real_hosts;
+use crate::shared::{Json, Threads};
 use anyhow::Context;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -26,9 +26,9 @@ pub struct Pool<'a> {
 ///
 /// # Errors
 /// A number of threads beyond any machine.
-pub fn threads(common: &Common) -> anyhow::Result<NonZeroUsize> {
+pub fn threads(flag: Threads) -> anyhow::Result<NonZeroUsize> {
     const MOST: usize = 4_096;
-    let threads = common.threads.unwrap_or(Crew::default().threads);
+    let threads = flag.threads.unwrap_or(Crew::default().threads);
     (threads.get() <= MOST)
         .then_some(threads)
         .with_context(|| format!("--threads: found {threads}; allowed: 1 to {MOST}"))
@@ -39,11 +39,11 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// A number of threads beyond any machine.
-    pub fn new(common: &Common, stop: &'a AtomicBool) -> anyhow::Result<Self> {
+    pub fn new(flag: Threads, json: Json, stop: &'a AtomicBool) -> anyhow::Result<Self> {
         Ok(Self {
-            threads: threads(common)?,
+            threads: threads(flag)?,
             stop,
-            plain: common.json,
+            plain: json.json,
         })
     }
 

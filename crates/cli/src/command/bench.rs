@@ -1,7 +1,7 @@
 //! `tailcut bench`: the speed of the simulator on this machine, one core, each workload in a process of
 //! its own so that its peak memory is its own.
 
-use crate::args::{Bench, Common};
+use crate::args::Bench;
 use crate::command::lab;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
@@ -70,9 +70,9 @@ struct Measurement {
 ///
 /// # Errors
 /// An unknown workload, or a measurement that fails.
-pub fn execute(arguments: &Bench, common: &Common) -> Result<(), Failure> {
+pub fn execute(arguments: &Bench) -> Result<(), Failure> {
     if let Some(name) = arguments.workload.as_deref()
-        && let Some(done) = lab::bench(name, arguments.repeat.get(), common)
+        && let Some(done) = lab::bench(name, arguments.repeat.get(), arguments.json)
     {
         return done;
     }
@@ -82,15 +82,15 @@ pub fn execute(arguments: &Bench, common: &Common) -> Result<(), Failure> {
         let mut measured = Vec::with_capacity(arguments.repeat.get());
         for repeat in 1..=arguments.repeat.get() {
             if arguments.within {
-                measured.push(measure(name, common.seed)?);
+                measured.push(measure(name, arguments.first.seed)?);
                 continue;
             }
             note(&format!("{name}, {repeat} of {}", arguments.repeat));
-            measured.push(measure_apart(name, common.seed)?);
+            measured.push(measure_apart(name, arguments.first.seed)?);
         }
         medians.extend(median(measured));
     }
-    if common.json || arguments.within {
+    if arguments.json.json || arguments.within {
         return print_json(&medians);
     }
     print(&table(&medians))

@@ -1,6 +1,6 @@
 //! `tailcut case`: runs cases of a planned study, in processes of their own.
 
-use crate::args::{Case, Common};
+use crate::args::Case;
 use crate::build;
 use crate::failure::Failure;
 use crate::interrupt::{self, Until};
@@ -23,7 +23,7 @@ const COMPLAINT: &str = "tailcut: ";
 ///
 /// # Errors
 /// Wrong input, what the system refuses, cases that failed, or cases that other processes are at.
-pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
+pub fn execute(arguments: &Case) -> Result<(), Failure> {
     let study = StudyDir::open(&arguments.dir)?;
     let places = study.places(arguments.cases.as_deref())?;
     let stop = interrupt::listen()?;
@@ -58,13 +58,13 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
         wait: Duration::from_secs(arguments.wait),
     };
     let now = watch
-        .run(&places, threads(common)?.get())
+        .run(&places, threads(arguments.threads)?.get())
         .map_err(complaint)?;
     for (place, by) in now.running.iter().zip(&now.by) {
         note(&format!("case {place}: skipped, {by} is at it"));
     }
     let run = now.done.saturating_sub(before);
-    if common.json {
+    if arguments.json.json {
         let mut told = json!(now);
         told["run"] = run.into();
         print_json(&told)?;

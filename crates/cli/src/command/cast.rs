@@ -1,13 +1,13 @@
 //! `tailcut cast`.
 
-use crate::args::Common;
+use crate::args::CastOf;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{note, print, print_json_line};
 use indicatif::{BinaryBytes, HumanDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tailcut_cast::command::{CastCommand, Moment, Told, execute as run};
+use tailcut_cast::command::{Moment, Told, execute as run};
 
 /// Without a terminal, between two lines.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
@@ -16,10 +16,10 @@ const TOLD_EVERY: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// Why it ends without success; the exit code is that of the command's help.
-pub fn execute(command: &CastCommand, common: &Common) -> Result<(), Failure> {
+pub fn execute(CastOf { json, command }: &CastOf) -> Result<(), Failure> {
     let stop = interrupt::listen()?;
-    let mut shown = Shown::new(common.json);
-    let result = run(command, common.json, &stop, &mut |told| shown.tell(&told));
+    let mut shown = Shown::new(json.json);
+    let result = run(command, json.json, &stop, &mut |told| shown.tell(&told));
     shown.clear();
     if let Some(failure) = shown.failed {
         return Err(failure);

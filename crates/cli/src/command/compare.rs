@@ -1,6 +1,6 @@
 //! `tailcut compare`: the built-in scenario of that name, with designs and changes of the flags.
 
-use crate::args::{Common, Compare};
+use crate::args::Compare;
 use crate::asked;
 use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
@@ -13,10 +13,19 @@ use tailcut_scenario::Study;
 ///
 /// # Errors
 /// Wrong input, or whatever keeps the study from its end.
-pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
-    let mut scenario = asked::of_designs(&arguments.designs, &arguments.changes, common)?;
+pub fn execute(arguments: &Compare) -> Result<(), Failure> {
+    let mut scenario = asked::of_designs(
+        &arguments.designs,
+        &arguments.changes,
+        &arguments.shared.seeds,
+    )?;
     if let Some(flag) = &arguments.limit.find_limit {
-        return limit::find_and_print(&scenario, flag, arguments.finished.into(), common);
+        return limit::find_and_print(
+            &scenario,
+            flag,
+            arguments.finished.into(),
+            &arguments.shared,
+        );
     }
     real_hosts::settle(&mut scenario)?;
     let study = Study::of(&scenario)?;
@@ -26,5 +35,5 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
         sensitivity: arguments.variants.sensitivity,
         capture: None,
     };
-    conduct_and_report(&study, common, asked, &*interrupt::listen()?)
+    conduct_and_report(&study, &arguments.shared, asked, &*interrupt::listen()?)
 }

@@ -1,9 +1,9 @@
 //! `tailcut lab`, where this build has it.
 
-use crate::args::Common;
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use crate::output::{note, print, print_json, width};
+use crate::shared::Json;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use crate::{build, conduct::REPORT};
 #[cfg(all(feature = "lab", target_os = "linux"))]
@@ -16,9 +16,8 @@ use tailcut_scenario::record::{Earlier, Manifest, OutputDir, TableFormat};
 /// # Errors
 /// Wrong input, or the system refuses.
 #[cfg(all(feature = "lab", target_os = "linux"))]
-pub fn execute(command: &tailcut_lab::command::LabCommand, common: &Common) -> Result<(), Failure> {
-    let keep = |flows: &flows::Flows| keep(flows, common);
-    match tailcut_lab::command::execute(command, common.json, keep)? {
+pub fn execute(command: &tailcut_lab::command::LabCommand) -> Result<(), Failure> {
+    match tailcut_lab::command::execute(command, keep)? {
         0 => Ok(()),
         code => std::process::exit(code),
     }
@@ -26,9 +25,9 @@ pub fn execute(command: &tailcut_lab::command::LabCommand, common: &Common) -> R
 
 /// Writes what programs have sent over a lab as a study of one run, with its report.
 #[cfg(all(feature = "lab", target_os = "linux"))]
-fn keep(arguments: &flows::Flows, common: &Common) -> Result<(), Failure> {
+fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
     let (record, notes) = flows::record(arguments)?;
-    let dir = common
+    let dir = arguments
         .out
         .clone()
         .map_or_else(|| flows::place(arguments), Ok)?;
@@ -48,7 +47,7 @@ fn keep(arguments: &flows::Flows, common: &Common) -> Result<(), Failure> {
     let report = dir.join(REPORT);
     tailcut_report::write_html(&study, &report)?;
     let shown = format!("report: {}", report.display());
-    if common.json {
+    if arguments.json {
         note(&shown);
         return print_json(&tailcut_report::json(&study));
     }
@@ -69,20 +68,20 @@ pub fn refuse() -> Result<(), Failure> {
 }
 
 /// Runs a bench of the lab; `None` where it is none.
-pub fn bench(name: &str, times: usize, common: &Common) -> Option<Result<(), Failure>> {
+pub fn bench(name: &str, times: usize, json: Json) -> Option<Result<(), Failure>> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     if tailcut_lab::bench::names().any(|known| known == name) {
-        return Some(measure(name, times, common));
+        return Some(measure(name, times, json));
     }
-    let _ = (name, times, common);
+    let _ = (name, times, json);
     None
 }
 
 #[cfg(all(feature = "lab", target_os = "linux"))]
-fn measure(name: &str, times: usize, common: &Common) -> Result<(), Failure> {
+fn measure(name: &str, times: usize, json: Json) -> Result<(), Failure> {
     tailcut_lab::prepare()?;
     let figures = tailcut_lab::bench::run(name, times)?;
-    if common.json {
+    if json.json {
         return print_json(&figures);
     }
     let lines = figures.iter().map(|figure| {

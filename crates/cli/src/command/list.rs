@@ -1,6 +1,6 @@
 //! `tailcut list`: the names that other commands take.
 
-use crate::args::{Common, Listing};
+use crate::args::{List, Listing};
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use serde_json::{Value, json};
@@ -23,8 +23,8 @@ struct Item {
 ///
 /// # Errors
 /// Where standard output cannot be written.
-pub fn execute(what: Listing, common: &Common) -> Result<(), Failure> {
-    let (items, hint) = match what {
+pub fn execute(arguments: &List) -> Result<(), Failure> {
+    let (items, hint) = match arguments.what {
         Listing::Designs => (
             designs(),
             "A design is [replication+]transport[@routing]: repflow+dctcp, dctcp@spray. What is left \
@@ -44,7 +44,7 @@ pub fn execute(what: Listing, common: &Common) -> Result<(), Failure> {
             "Use one in a scenario's file, or with --set KEY=VALUE. docs/scenario.md says more.",
         ),
     };
-    if common.json {
+    if arguments.json.json {
         return print_json(&items.iter().map(Item::to_json).collect::<Vec<_>>());
     }
     print(&table(&items, hint))

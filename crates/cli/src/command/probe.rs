@@ -1,13 +1,13 @@
 //! `tailcut probe`.
 
-use crate::args::Common;
+use crate::args::ProbeOf;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{note, print, print_json, width};
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tailcut_probe::command::{Probe, Progress, run};
+use tailcut_probe::command::{Progress, run};
 use tailcut_probe::net::Trouble;
 
 /// Without a terminal, between two lines.
@@ -17,7 +17,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Wrong input, or nothing could be measured.
-pub fn execute(arguments: &Probe, common: &Common) -> Result<(), Failure> {
+pub fn execute(arguments: &ProbeOf) -> Result<(), Failure> {
     let stop = interrupt::listen()?;
     let bar = std::io::stderr()
         .is_terminal()
@@ -34,7 +34,12 @@ pub fn execute(arguments: &Probe, common: &Common) -> Result<(), Failure> {
         }
         None => {}
     };
-    let probed = run(arguments, common.out.as_deref(), &stop, &mut tell);
+    let probed = run(
+        &arguments.probe,
+        arguments.out.out.as_deref(),
+        &stop,
+        &mut tell,
+    );
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -42,7 +47,7 @@ pub fn execute(arguments: &Probe, common: &Common) -> Result<(), Failure> {
         Some(Trouble::Interrupted) => Failure::Interrupted,
         _ => Failure::Refused(error),
     })?;
-    match common.json {
+    match arguments.json.json {
         true => print_json(&probed.findings)?,
         false => print(&probed.findings.text(width()))?,
     }

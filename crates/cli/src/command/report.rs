@@ -1,6 +1,6 @@
 //! `tailcut report`: the report of directories of runs, written again.
 
-use crate::args::{Common, Picture, Report};
+use crate::args::{Picture, Report};
 use crate::conduct::REPORT;
 use crate::failure::Failure;
 use crate::join;
@@ -15,7 +15,7 @@ const JOINED: &str = "out/joined";
 ///
 /// # Errors
 /// A directory that holds no runs, or that cannot be written.
-pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
+pub fn execute(arguments: &Report) -> Result<(), Failure> {
     let study = join::load(&arguments.dirs)?;
     let (first, others) = arguments.dirs.split_first().context("DIR: found none")?;
     if study.runs().is_empty() {
@@ -29,7 +29,7 @@ pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
         true => first.as_path(),
         false => Path::new(JOINED),
     };
-    let out = common.out.as_deref().unwrap_or(usual);
+    let out = arguments.out.out.as_deref().unwrap_or(usual);
     make_dir(out)?;
     let report = out.join(REPORT);
     tailcut_report::write_html(&study, &report)?;
@@ -38,7 +38,7 @@ pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
         write_plots(&study, &dir, picture)?;
         note(&format!("plots: {}", dir.display()));
     }
-    if common.json {
+    if arguments.json.json {
         note(&format!("report: {}", report.display()));
         return print_json(&tailcut_report::json(&study));
     }

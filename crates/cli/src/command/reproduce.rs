@@ -1,6 +1,6 @@
 //! `tailcut reproduce`: published figures, ours beside theirs.
 
-use crate::args::{Common, Reproduce, ReproduceOn};
+use crate::args::{Reproduce, ReproduceOn};
 use crate::command::program;
 use crate::conduct::{REPORT, conduct};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use tailcut_scenario::{Place, Study, did_you_mean};
 /// # Errors
 /// An unknown name, a page that cannot be read or names an unknown reproduction, whatever keeps a study
 /// from its end, and with `--check` rows that do not hold.
-pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
+pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     let chosen = chosen(arguments)?;
     let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
     // Before there are threads.
@@ -32,13 +32,13 @@ pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
         .first()
         .and_then(|first| parts(*first, arguments).pop())
     {
-        real_hosts::prepare(&study(&part, arguments, common)?)?;
+        real_hosts::prepare(&study(&part, arguments)?)?;
     }
     let stop = interrupt::listen()?;
     let mut comparisons = Vec::with_capacity(chosen.len());
     for reproduction in chosen {
-        let (comparison, runs) = reproduce(reproduction, arguments, common, &stop)?;
-        if !common.json {
+        let (comparison, runs) = reproduce(reproduction, arguments, &stop)?;
+        if !arguments.shared.json.json {
             print(&comparison.table().to_text_within(width()))?;
         }
         if let Some(page) = &mut page {
@@ -46,7 +46,7 @@ pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
         }
         comparisons.push(comparison);
     }
-    if common.json {
+    if arguments.shared.json.json {
         print_json(&comparisons)?;
     }
     let check = Check::of(comparisons.iter().flat_map(|comparison| &comparison.rows));
@@ -138,15 +138,16 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static dyn Reproduction>, Failu
 fn reproduce(
     reproduction: &dyn Reproduction,
     arguments: &Reproduce,
-    common: &Common,
     stop: &AtomicBool,
 ) -> Result<(Comparison, RunsOf), Failure> {
     note(reproduction.title());
-    let base = common
+    let shared = &arguments.shared;
+    let base = shared
+        .out
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from("out/reproduce"));
-    let pool = Pool::new(common, stop)?;
+    let pool = Pool::new(shared.threads, shared.json, stop)?;
     let mut results = Results::default();
     let mut outputs = Vec::new();
     let mut runs = RunsOf {
@@ -154,7 +155,7 @@ fn reproduce(
         ..RunsOf::default()
     };
     for part in parts(reproduction, arguments) {
-        let study = study(&part, arguments, common)?;
+        let study = study(&part, arguments)?;
         let dir = base.join(called(reproduction, arguments)).join(part.name);
         let conducted = conduct(&study, dir, arguments.finished.into(), pool, None)?;
         if stop.load(Ordering::Relaxed) {
@@ -212,8 +213,9 @@ fn late(part: &str, finished: &[&RunSummary]) -> Option<String> {
 }
 
 /// The study of a part, on real hosts with what their kernels will do.
-fn study(part: &Part, arguments: &Reproduce, common: &Common) -> Result<Study, Failure> {
-    let mut scenario = part.scenario(arguments.quick, common.seed, common.seeds)?;
+fn study(part: &Part, arguments: &Reproduce) -> Result<Study, Failure> {
+    let seeds = &arguments.shared.seeds;
+    let mut scenario = part.scenario(arguments.quick, seeds.first.seed, seeds.seeds)?;
     if let Some(slowdown) = arguments.slowdown {
         scenario.set(
             "slowdown",

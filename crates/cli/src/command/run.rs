@@ -1,6 +1,6 @@
 //! `tailcut run`: a scenario from a file, or one that is built in.
 
-use crate::args::{Common, Run};
+use crate::args::Run;
 use crate::asked;
 use crate::captures;
 use crate::conduct::{Asked, conduct_and_report};
@@ -14,10 +14,19 @@ use tailcut_scenario::Study;
 ///
 /// # Errors
 /// Wrong input, or whatever keeps the study from its end.
-pub fn execute(arguments: &Run, common: &Common) -> Result<(), Failure> {
-    let mut scenario = asked::of_file(&arguments.scenario, &arguments.changes, common)?;
+pub fn execute(arguments: &Run) -> Result<(), Failure> {
+    let mut scenario = asked::of_file(
+        &arguments.scenario,
+        &arguments.changes,
+        &arguments.shared.seeds,
+    )?;
     if let Some(flag) = &arguments.limit.find_limit {
-        return limit::find_and_print(&scenario, flag, arguments.finished.into(), common);
+        return limit::find_and_print(
+            &scenario,
+            flag,
+            arguments.finished.into(),
+            &arguments.shared,
+        );
     }
     real_hosts::settle(&mut scenario)?;
     let study = Study::of(&scenario)?;
@@ -27,5 +36,5 @@ pub fn execute(arguments: &Run, common: &Common) -> Result<(), Failure> {
         sensitivity: arguments.variants.sensitivity,
         capture: captures::plan(&study, &arguments.capture)?,
     };
-    conduct_and_report(&study, common, asked, &*interrupt::listen()?)
+    conduct_and_report(&study, &arguments.shared, asked, &*interrupt::listen()?)
 }

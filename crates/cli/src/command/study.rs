@@ -2,7 +2,7 @@
 
 mod submit;
 
-use crate::args::{Collect, Common, JobFile, Plan, Prune, Study, StudyAt};
+use crate::args::{Collect, JobFile, Plan, Prune, Status, Study, StudyAt, StudyOf};
 use crate::asked;
 use crate::build;
 use crate::conduct::{REPORT, remove_if_there, report};
@@ -23,24 +23,24 @@ use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words, rounded_time};
 ///
 /// # Errors
 /// Wrong input, or what the system refuses.
-pub fn execute(command: &Study, common: &Common) -> Result<(), Failure> {
+pub fn execute(StudyOf { json, command }: &StudyOf) -> Result<(), Failure> {
     match command {
-        Study::Plan(arguments) => plan(arguments, common),
-        Study::Submit(arguments) => submit::execute(arguments, common),
-        Study::Status(arguments) => status(arguments, common),
-        Study::Collect(arguments) => collect(arguments, common),
-        Study::Retry(arguments) => retry(arguments, common),
-        Study::Prune(arguments) => prune(arguments, common),
+        Study::Plan(arguments) => plan(arguments, json.json),
+        Study::Submit(arguments) => submit::execute(arguments, json.json),
+        Study::Status(arguments) => status(arguments, json.json),
+        Study::Collect(arguments) => collect(arguments, json.json),
+        Study::Retry(arguments) => retry(arguments, json.json),
+        Study::Prune(arguments) => prune(arguments, json.json),
     }
 }
 
 /// The CPU time, in seconds, beyond which a plan has to be meant.
 const MUCH: f64 = 86_400.0;
 
-fn plan(arguments: &Plan, common: &Common) -> Result<(), Failure> {
+fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
     let scenario = match &arguments.scenario {
-        Some(file) => asked::of_file(file, &arguments.changes, common)?,
-        None => asked::of_designs(&arguments.designs, &arguments.changes, common)?,
+        Some(file) => asked::of_file(file, &arguments.changes, &arguments.seeds)?,
+        None => asked::of_designs(&arguments.designs, &arguments.changes, &arguments.seeds)?,
     };
     StudyDir::check_free(&arguments.dir)?;
     let stop = interrupt::listen()?;
@@ -66,8 +66,8 @@ fn plan(arguments: &Plan, common: &Common) -> Result<(), Failure> {
         Some(JobFile::Hq) => Some(hq::write(&study, &program?)?),
         None => None,
     };
-    let processes = threads(common)?.get();
-    match (common.json, &job_file) {
+    let processes = threads(arguments.threads)?.get();
+    match (is_json, &job_file) {
         (true, _) => {
             let mut told = found.json(&study, processes);
             told["job_file"] = json!(job_file);
@@ -103,24 +103,24 @@ fn confirm(cpu: f64) -> Result<(), Failure> {
     }
 }
 
-fn status(arguments: &StudyAt, common: &Common) -> Result<(), Failure> {
-    let study = StudyDir::open(&arguments.dir)?;
+fn status(arguments: &Status, is_json: bool) -> Result<(), Failure> {
+    let study = StudyDir::open(&arguments.study.dir)?;
     let status = study.status()?;
-    let processes = match (common.threads, status.at_work()) {
+    let processes = match (arguments.threads.threads, status.at_work()) {
         (None, at_work) if at_work > 0 => at_work,
-        _ => threads(common)?.get(),
+        _ => threads(arguments.threads)?.get(),
     };
-    match common.json {
+    match is_json {
         true => print_json(&status.json(&study, processes)),
         false => print(&status.text(&study, processes)),
     }
 }
 
-fn collect(arguments: &Collect, common: &Common) -> Result<(), Failure> {
+fn collect(arguments: &Collect, is_json: bool) -> Result<(), Failure> {
     let study = StudyDir::open(&arguments.study.dir)?;
     let plan = study.plan();
     let usual = Path::new("out").join(&plan.name);
-    let out = common.out.as_ref().unwrap_or(&usual);
+    let out = arguments.out.out.as_ref().unwrap_or(&usual);
     let what = Collecting {
         partial: arguments.partial,
         any_build: arguments.accept_older,
@@ -143,13 +143,13 @@ fn collect(arguments: &Collect, common: &Common) -> Result<(), Failure> {
     if !plan.about.is_empty() {
         note(&plan.about);
     }
-    report(out, &finished, common)
+    report(out, &finished, is_json)
 }
 
-fn retry(arguments: &StudyAt, common: &Common) -> Result<(), Failure> {
+fn retry(arguments: &StudyAt, is_json: bool) -> Result<(), Failure> {
     let study = StudyDir::open(&arguments.dir)?;
     let again = study.retry()?;
-    if common.json {
+    if is_json {
         return print_json(&again);
     }
     let (dir, places) = (study.path().display(), in_words(&again));
@@ -159,13 +159,13 @@ fn retry(arguments: &StudyAt, common: &Common) -> Result<(), Failure> {
     })
 }
 
-fn prune(arguments: &Prune, common: &Common) -> Result<(), Failure> {
+fn prune(arguments: &Prune, is_json: bool) -> Result<(), Failure> {
     let study = StudyDir::open(&arguments.study.dir)?;
     let found = study.prunable()?;
     if arguments.yes {
         study.prune(&found)?;
     }
-    if common.json {
+    if is_json {
         let mut told = json!(found);
         told["removed"] = arguments.yes.into();
         return print_json(&told);

@@ -1,7 +1,7 @@
 //! What `--find-limit` asks for.
 
-use crate::args::Common;
 use crate::failure::Failure;
+use crate::shared::Seeds;
 use anyhow::anyhow;
 use tailcut_report::{SEEDS_FOR_QUANTILES, SearchRange, Statistic};
 use tailcut_scenario::{
@@ -27,14 +27,14 @@ impl Limit {
     ///
     /// # Errors
     /// What is not allowed in them, or too few seeds.
-    pub fn read(scenario: &Scenario, flag: &[String], common: &Common) -> Result<Self, Failure> {
+    pub fn read(scenario: &Scenario, flag: &[String], seeds: &Seeds) -> Result<Self, Failure> {
         let place = Place::flag("--find-limit");
         let [key, metric] = flag else {
             return Err(anyhow!("--find-limit takes KEY and METRIC=VALUE").into());
         };
         let key = scenario.searched(key, &place)?;
         let (statistic, limit_us) = read_metric(metric, &place)?;
-        let most_seeds = common.seeds.unwrap_or(MOST_SEEDS);
+        let most_seeds = seeds.seeds.unwrap_or(MOST_SEEDS);
         if most_seeds < FEWEST_SEEDS {
             let allowed = format!("at least {FEWEST_SEEDS} with --find-limit: the most at a point");
             let found = most_seeds.to_string();

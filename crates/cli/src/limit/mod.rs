@@ -3,12 +3,12 @@
 mod asked;
 mod told;
 
-use crate::args::Common;
 use crate::conduct::{open, run_missing};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::note;
 use crate::pool::Pool;
+use crate::shared::Shared;
 use anyhow::anyhow;
 use asked::Limit;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ pub fn find_and_print(
     scenario: &Scenario,
     flag: &[String],
     earlier: Earlier,
-    common: &Common,
+    shared: &Shared,
 ) -> Result<(), Failure> {
-    let limit = Limit::read(scenario, flag, common)?;
+    let limit = Limit::read(scenario, flag, &shared.seeds)?;
     let stop = interrupt::listen()?;
     let study = study_at(scenario, &limit, limit.range().low, 1)?;
     let of_designs: Vec<String> = study.runs.iter().map(|run| run.key().design).collect();
@@ -45,7 +45,8 @@ pub fn find_and_print(
     if !study.about.is_empty() {
         note(&study.about);
     }
-    let dir = common
+    let dir = shared
+        .out
         .out
         .clone()
         .unwrap_or_else(|| Path::new("out").join(&study.name));
@@ -59,7 +60,7 @@ pub fn find_and_print(
         found: 0,
         run: 0,
     };
-    let pool = Pool::new(common, &stop)?;
+    let pool = Pool::new(shared.threads, shared.json, &stop)?;
     loop {
         let mut asked: Vec<(usize, f64)> = Vec::new();
         for (index, design) in designs.iter().enumerate() {
@@ -92,7 +93,7 @@ pub fn find_and_print(
         }
     }
     let answer = Answer::new(&limit, &designs)?;
-    answer.print(common.json, &kept)
+    answer.print(shared.json.json, &kept)
 }
 
 /// The study of every design at one value of the key.

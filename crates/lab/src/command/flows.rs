@@ -14,6 +14,12 @@ use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 pub struct Flows {
     #[command(flatten)]
     which: Which,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// The directory that results are written to [default: out/lab-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// What the one class of these flows is called.

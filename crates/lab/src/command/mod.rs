@@ -59,7 +59,6 @@ Examples:
 /// Wrong input, or the system refuses.
 pub fn execute<E: From<anyhow::Error>>(
     command: &LabCommand,
-    json: bool,
     keep: impl FnOnce(&flows::Flows) -> Result<(), E>,
 ) -> Result<i32, E> {
     let code = match command {
@@ -67,7 +66,7 @@ pub fn execute<E: From<anyhow::Error>>(
         LabCommand::Up(arguments) => up::execute(arguments)?,
         LabCommand::Exec(arguments) => exec::execute(arguments)?,
         LabCommand::Shell(arguments) => exec::shell(arguments)?,
-        LabCommand::Status(arguments) => status::execute(arguments, json)?,
+        LabCommand::Status(arguments) => status::execute(arguments)?,
         LabCommand::Link(arguments) => link::execute(arguments)?,
         LabCommand::Down(arguments) => down::execute(arguments)?,
     };

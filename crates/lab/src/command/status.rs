@@ -14,6 +14,9 @@ pub struct StatusOf {
     /// Show it again every second, until Ctrl-C or the lab's end
     #[arg(long)]
     watch: bool,
+    /// Print JSON on standard output
+    #[arg(long)]
+    json: bool,
 }
 
 /// How often a watched status is drawn.
@@ -25,16 +28,16 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 ///
 /// # Errors
 /// There is no such lab, or nobody reads standard output.
-pub fn execute(arguments: &StatusOf, json: bool) -> Result<i32> {
+pub fn execute(arguments: &StatusOf) -> Result<i32> {
     let lab = control::find(arguments.which.lab.as_deref())?;
     let mut out = io::stdout();
     loop {
         let status = lab.status()?;
-        let shown = match json {
+        let shown = match arguments.json {
             true => serde_json::to_string(&status)? + "\n",
             false => status.to_string(),
         };
-        let clear = arguments.watch && !json && out.is_terminal();
+        let clear = arguments.watch && !arguments.json && out.is_terminal();
         let written = write!(out, "{}{shown}", if clear { CLEAR } else { "" });
         match written.and_then(|()| out.flush()) {
             Ok(()) => {}

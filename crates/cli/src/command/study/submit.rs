@@ -1,6 +1,6 @@
 //! `tailcut study submit`: the cases that wait, as jobs of an engine.
 
-use crate::args::{Common, Engine, Submit};
+use crate::args::{Engine, Submit};
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
 use anyhow::Context;
@@ -12,13 +12,13 @@ use tailcut_study::{StudyDir, slurm};
 ///
 /// # Errors
 /// Wrong input, or what the engine or the system refuses.
-pub fn execute(arguments: &Submit, common: &Common) -> Result<(), Failure> {
+pub fn execute(arguments: &Submit, is_json: bool) -> Result<(), Failure> {
     match arguments.on {
-        Engine::Slurm => on_slurm(arguments, common),
+        Engine::Slurm => on_slurm(arguments, is_json),
     }
 }
 
-fn on_slurm(arguments: &Submit, common: &Common) -> Result<(), Failure> {
+fn on_slurm(arguments: &Submit, is_json: bool) -> Result<(), Failure> {
     let study = StudyDir::open(&arguments.dir)?;
     let chunks = study.chunks(f64::from(arguments.chunk.get()), slurm::most_jobs())?;
     if chunks.is_empty() {
@@ -26,7 +26,7 @@ fn on_slurm(arguments: &Submit, common: &Common) -> Result<(), Failure> {
         note(&format!(
             "no case in {dir} waits; `tailcut study status {dir}` says what has become of them"
         ));
-        return match common.json {
+        return match is_json {
             true => print_json(&json!({ "job": null, "cases": 0, "chunks": [], "script": null })),
             false => Ok(()),
         };
@@ -51,7 +51,7 @@ fn on_slurm(arguments: &Submit, common: &Common) -> Result<(), Failure> {
         true => None,
         false => Some(slurm::submit(&script)?),
     };
-    match (common.json, &job) {
+    match (is_json, &job) {
         (true, job) => print_json(&array.json(job.as_deref(), &script)),
         (false, Some(job)) => print(&array.text(job)),
         (false, None) => print(&script),
