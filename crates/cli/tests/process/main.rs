@@ -6,6 +6,8 @@ mod captures;
 mod cast;
 mod collected;
 mod commands;
+#[cfg(unix)]
+mod configured;
 mod finished_work;
 #[cfg(unix)]
 mod gateway;

@@ -1,0 +1,236 @@
+//! Guard, gateway and proxy from files with the same keys for the same things: listen, drain, admin, TLS, limits.
+
+use crate::place::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Keys of the whole, the same for all.
+const TOP: &str = "admin = \"127.0.0.1:0\"\ndrain_timeout = \"1s\"\n";
+
+/// Keys of a listener, the same for all.
+fn listener(connections: u32) -> String {
+    format!(
+        "listen = \"127.0.0.1:0\"\ntls = {{ certificate = \"pem/cert.pem\", key = \"pem/key.pem\" }}\n\
+         limits = {{ connections = {connections} }}\n"
+    )
+}
+
+/// A program, its arguments, and the text of its file for a service.
+type Program = (&'static [&'static str], fn(u16, u32) -> String);
+
+const PROGRAMS: [Program; 3] = [
+    (&["guard"], |to, connections| {
+        format!("{TOP}{}to = {to}\nworkers = 4\n", listener(connections))
+    }),
+    (&["gateway"], |to, connections| {
+        format!(
+            "{TOP}[[routes]]\n{}replicas = [{to}]\n",
+            listener(connections)
+        )
+    }),
+    (&["proxy", "repnet"], |to, connections| {
+        format!(
+            "{TOP}[[routes]]\n{}name = \"a\"\nto = {to}\nreplicate = \"out\"\nmode = \"off\"\n",
+            listener(connections)
+        )
+    }),
+];
+
+struct Running {
+    child: Child,
+    said: BufReader<ChildStdout>,
+    port: u16,
+    admin: u16,
+}
+
+impl Running {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let mut child = place
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        let said = BufReader::new(child.stdout.take().expect("standard output"));
+        let (port, admin) = (0, 0);
+        let mut running = Self {
+            child,
+            said,
+            port,
+            admin,
+        };
+        running.learn();
+        running
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.said.read_line(&mut line).expect("a line");
+        assert!(read > 0, "the program has ended");
+        line
+    }
+
+    /// Reads where it listens.
+    fn learn(&mut self) {
+        let mut port = || {
+            let line = self.line();
+            let (_, after) = line.split_once("127.0.0.1:").expect("an address");
+            let digits = after.split(|letter: char| !letter.is_ascii_digit()).next();
+            let port = digits.and_then(|port| port.parse().ok());
+            (line.clone(), port.expect("a port"))
+        };
+        let (line, own) = port();
+        assert!(line.contains(" (TLS) -> "), "{line}");
+        let (_, admin) = port();
+        (self.port, self.admin) = (own, admin);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a signal");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended, where nothing failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A service that says hello; a request for /never gets no answer, and is noted.
+fn service() -> (u16, Receiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (note, noted) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            let note = note.clone();
+            std::thread::spawn(move || {
+                let mut stream = BufReader::new(stream);
+                let mut head = String::new();
+                while !head.ends_with("\r\n\r\n") {
+                    if stream.read_line(&mut head).unwrap_or(0) == 0 {
+                        return;
+                    }
+                }
+                let mut stream = stream.into_inner();
+                if head.starts_with("GET /never ") {
+                    // The test may have ended.
+                    let _ = note.send(stream);
+                    return;
+                }
+                let answer =
+                    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+                let _ = stream.write_all(answer);
+            });
+        }
+    });
+    (port, noted)
+}
+
+/// A request over TLS, whose certificate is checked.
+fn curl(place: &Place, port: u16, path: &str, seconds: &str) -> Command {
+    let mut curl = Command::new("curl");
+    curl.current_dir(place.path())
+        .args([
+            "--silent",
+            "--cacert",
+            "pem/cert.pem",
+            "--max-time",
+            seconds,
+        ])
+        .args(["--resolve", &format!("here.example:{port}:127.0.0.1")])
+        .arg(format!("https://here.example:{port}{path}"));
+    curl
+}
+
+fn get(place: &Place, port: u16) -> String {
+    let answer = curl(place, port, "/", "20").output().expect("curl runs");
+    assert!(answer.status.success(), "{:?}", answer.status);
+    String::from_utf8(answer.stdout).expect("text")
+}
+
+fn plain(port: u16, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
+    let certified = rcgen::generate_simple_self_signed(vec!["here.example".to_owned()]);
+    let certified = certified.expect("a certificate");
+    let (to, never) = service();
+    for (words, text) in PROGRAMS {
+        let place = Place::new();
+        std::fs::create_dir(place.path().join("pem")).expect("a folder");
+        place.file("pem/cert.pem", &certified.cert.pem());
+        place.file("pem/key.pem", &certified.signing_key.serialize_pem());
+        place.file("config.toml", &text(to, 2));
+        let checked = place.run(&[words, &["--config", "config.toml", "--check"]].concat());
+        assert!(
+            checked
+                .stdout
+                .ends_with(": the configuration is valid: 1 route(s)\n")
+        );
+        let mut running = Running::start(&place, &[words, &["--config", "config.toml"]].concat());
+
+        // TLS at the listener, and health at the admin address.
+        assert_eq!(get(&place, running.port), "hello", "{words:?}");
+        assert!(
+            plain(running.admin, "/healthz").ends_with("ok\n"),
+            "{words:?}"
+        );
+
+        // Beyond two connections others wait.
+        let held = [(); 2].map(|()| TcpStream::connect(("127.0.0.1", running.port)));
+        let beyond = curl(&place, running.port, "/", "1")
+            .status()
+            .expect("curl runs");
+        assert!(!beyond.success(), "{words:?}: a third connection is served");
+        drop(held);
+        assert_eq!(get(&place, running.port), "hello", "{words:?}");
+
+        // A wrong file changes nothing; a changed one is read by itself.
+        place.file("config.toml", "listen = 1\nlimits = { connections = 0 }\n");
+        running.signal(Signal::HUP);
+        let line = running.line();
+        assert!(line.ends_with(": SIGHUP: not reloaded\n"), "{line}");
+        place.file("config.toml", &text(to, 50));
+        let line = running.line();
+        assert!(
+            line.ends_with(": config.toml has changed: reloaded\n"),
+            "{line}"
+        );
+        running.learn();
+        let held = [(); 2].map(|()| TcpStream::connect(("127.0.0.1", running.port)));
+        assert_eq!(get(&place, running.port), "hello", "{words:?}");
+        drop(held);
+
+        // An open request may go on for the time to drain, and is cut then.
+        let mut open = curl(&place, running.port, "/never", "60")
+            .spawn()
+            .expect("curl runs");
+        let _open = never
+            .recv_timeout(Duration::from_secs(20))
+            .expect("a request");
+        let began = Instant::now();
+        running.signal(Signal::TERM);
+        assert_eq!(
+            running.child.wait().expect("an end").code(),
+            Some(0),
+            "{words:?}"
+        );
+        let time = began.elapsed();
+        assert!((1..10).contains(&time.as_secs()), "{words:?}: {time:?}");
+        assert!(!open.wait().expect("curl ends").success(), "{words:?}");
+    }
+}
