@@ -139,11 +139,14 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
 }
 
 #[test]
-fn the_example_of_the_guide_is_a_valid_configuration() {
+fn the_examples_of_the_guide_are_one_valid_configuration() {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/repnet-proxy.md");
     let guide = std::fs::read_to_string(guide).expect("the guide");
-    let example = guide.split("```json\n").nth(1).expect("an example");
-    let example = example.split("```").next().expect("its end");
-    let config = parse("the guide", example).expect("a valid configuration");
-    assert_eq!(config.routes.len(), 2);
+    let [json, toml] = ["```json\n", "```toml\n"].map(|start| {
+        let example = guide.split(start).nth(1).expect("an example");
+        let example = example.split("```").next().expect("its end");
+        parse("the guide", example).expect("a valid configuration")
+    });
+    assert_eq!(json.routes.len(), 2);
+    assert_eq!(json, toml);
 }
