@@ -5,10 +5,13 @@
 //! of floating-point numbers. The crate knows no clock: whoever owns one passes the time in.
 #![no_std]
 
+extern crate alloc;
+
 mod bytes;
 mod ecn;
 mod flow;
 mod mix;
+pub mod quantity;
 mod rate;
 mod time;
 

@@ -132,6 +132,12 @@ impl Sub for Time {
         Duration(self.0 - earlier.0)
     }
 }
+impl From<Duration> for core::time::Duration {
+    /// Returns the span in whole nanoseconds, rounded down.
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.as_ns())
+    }
+}
 impl Add for Duration {
     type Output = Self;
     fn add(self, other: Self) -> Self {

@@ -1,0 +1,34 @@
+//! Refusals.
+
+use super::Quantity;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+/// Text that is no quantity of the wanted kind and range. Its place and the text are named by the caller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QuantityError {
+    /// The kind, the range and the spellings that are allowed, in words.
+    pub allowed: String,
+}
+
+impl QuantityError {
+    pub(super) fn new<Q: Quantity>(range: &RangeInclusive<Q>) -> Self {
+        let (kind, least) = (Q::KIND, range.start().written());
+        let to = match range.end() {
+            most if *most == Q::MOST => String::new(),
+            most => format!(" to {}", most.written()),
+        };
+        let allowed = format!("{kind} from {least}{to}{}", Q::SUCH_AS);
+        Self { allowed }
+    }
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "allowed: {}", self.allowed)
+    }
+}
+
+impl core::error::Error for QuantityError {}

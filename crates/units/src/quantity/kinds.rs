@@ -1,0 +1,156 @@
+//! Kinds of quantities: their units, and the words for them.
+
+use super::number::exact;
+use super::split;
+use super::written::{DECIMAL, TIMES, in_largest, written_rate};
+use crate::{Bytes, Duration, Rate};
+use alloc::format;
+use alloc::string::{String, ToString};
+
+/// A kind of quantity.
+pub trait Quantity: Copy + PartialOrd {
+    /// Largest value; a range that ends there has no end in words.
+    const MOST: Self;
+    /// Noun with the units.
+    const KIND: &'static str;
+    /// Examples, with a comma in front.
+    const SUCH_AS: &'static str;
+    /// Returns the quantity that a text is.
+    fn read(text: &str) -> Option<Self>;
+    /// Returns the shortest text of the quantity.
+    fn written(self) -> String;
+}
+
+const fn bits(bits: u64) -> Rate {
+    Rate::from_bps(bits).expect("above zero")
+}
+
+pub(super) const LOWEST_RATE: Rate = bits(1);
+
+/// Returns the factor of a prefix.
+fn prefix(text: &str) -> Option<u64> {
+    let (letter, base) = match text.strip_suffix('i') {
+        Some(letter) => (letter, 1_024_u64),
+        None if text.is_empty() => return Some(1),
+        None => (text, 1_000),
+    };
+    let power = match letter {
+        "k" | "K" => 1,
+        // A lower-case m is a minute, or a thousandth.
+        "M" => 2,
+        "g" | "G" => 3,
+        "t" | "T" => 4,
+        _ => return None,
+    };
+    Some(base.pow(power))
+}
+
+impl Quantity for Duration {
+    const MOST: Self = Self::MAX;
+    const KIND: &'static str = "a time with a unit (ps, ns, us, ms, s, m, h, d)";
+    const SUCH_AS: &'static str = ", such as \"10ms\"";
+
+    fn read(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        let scale = match unit {
+            "" => return (exact(number, 1)? == 0).then_some(Self::ZERO),
+            "\u{b5}s" | "\u{3bc}s" => 1_000_000,
+            "min" => 60_000_000_000_000,
+            unit => TIMES.iter().find(|(name, _)| *name == unit)?.1,
+        };
+        exact(number, scale).map(Self::from_ps)
+    }
+
+    fn written(self) -> String {
+        match self {
+            Self::ZERO => "0s".to_string(),
+            _ => in_largest(self.as_ps(), &TIMES),
+        }
+    }
+}
+
+impl Quantity for Rate {
+    const MOST: Self = bits(u64::MAX);
+    const KIND: &'static str = "a rate with a unit (bps, Kbps, Mbps, Gbps, Tbps, or B/s to TB/s)";
+    const SUCH_AS: &'static str = ", such as \"10Gbps\"";
+
+    fn read(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        let ends = [("bps", 1), ("bit/s", 1), ("b/s", 1), ("Bps", 8), ("B/s", 8)];
+        let found = ends
+            .iter()
+            .find_map(|(end, bits)| Some((unit.strip_suffix(end)?, *bits)));
+        let (name, bits) = found.or((!unit.is_empty()).then_some((unit, 1)))?;
+        Self::from_bps(exact(number, prefix(name)? * bits)?)
+    }
+
+    fn written(self) -> String {
+        written_rate(self)
+    }
+}
+
+impl Quantity for Bytes {
+    const MOST: Self = Self(u64::MAX);
+    const KIND: &'static str = "bytes";
+    const SUCH_AS: &'static str =
+        ", a number or with a unit, such as \"100KB\" (10^5) or \"64KiB\" (2^16)";
+
+    fn read(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        let scale = prefix(unit.strip_suffix('B').unwrap_or(unit))?;
+        exact(number, scale).map(Self)
+    }
+
+    fn written(self) -> String {
+        let binary = [
+            ("", 1),
+            ("KiB", 1 << 10),
+            ("MiB", 1 << 20),
+            ("GiB", 1 << 30),
+            ("TiB", 1 << 40),
+        ];
+        let [decimal, binary] = [&DECIMAL, &binary].map(|units| in_largest(self.0, units));
+        match binary.len() <= decimal.len() {
+            true => binary,
+            false => decimal,
+        }
+    }
+}
+
+/// A count.
+impl Quantity for u64 {
+    const MOST: Self = Self::MAX;
+    const KIND: &'static str = "a whole number";
+    const SUCH_AS: &'static str = "";
+
+    fn read(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        exact(number, prefix(unit)?)
+    }
+
+    fn written(self) -> String {
+        self.to_string()
+    }
+}
+
+/// A number, such as a share.
+impl Quantity for f64 {
+    const MOST: Self = Self::INFINITY;
+    const KIND: &'static str = "a number";
+    const SUCH_AS: &'static str = ", such as 0.5 or \"50%\"";
+
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let number: Self = match text.strip_suffix('%') {
+            // Rounded once: 0.1% is the number that 0.001 is.
+            Some(percent) => format!("{}e-2", percent.trim_end()).parse(),
+            None => text.parse(),
+        }
+        .ok()?;
+        number.is_finite().then_some(number)
+    }
+
+    fn written(self) -> String {
+        self.to_string()
+    }
+}

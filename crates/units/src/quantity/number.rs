@@ -1,0 +1,21 @@
+//! Decimal numbers times a scale, without rounding.
+
+/// Returns a decimal number times `scale`, where that is a whole number within 64 bits.
+pub(super) fn exact(number: &str, scale: u64) -> Option<u64> {
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    let decimals = decimals.trim_end_matches('0');
+    let is_decimal = |c: u8| c.is_ascii_digit() || c == b'.';
+    let has_digit = number.bytes().any(|c| c.is_ascii_digit());
+    if !has_digit || !number.bytes().all(is_decimal) || decimals.len() > 18 {
+        return None;
+    }
+    let digits = |text: &str| match text {
+        "" => Some(0),
+        text => text.parse::<u64>().ok().map(u128::from),
+    };
+    let (scale, divisor) = (u128::from(scale), 10u128.pow(decimals.len() as u32));
+    let fraction = digits(decimals)? * scale;
+    let total = digits(whole)? * scale + fraction / divisor;
+    let is_whole = fraction.is_multiple_of(divisor);
+    is_whole.then(|| u64::try_from(total).ok()).flatten()
+}
