@@ -140,6 +140,29 @@ async fn a_client_that_leaves_takes_its_request_out_of_the_queue_or_off_its_work
 }
 
 #[tokio::test]
+async fn a_guard_that_gets_more_workers_runs_what_waits() {
+    for version in VERSIONS {
+        let stage = Stage::one_worker(version).await;
+        let first = stage.ask("/first", Class::Primary).await;
+        stage.work.until(|seen| seen.began.len() == 1).await;
+        let second = stage.ask("/second", Class::Primary).await;
+        stage.until_waiting(1).await;
+        stage.guard.set(GuardConfig {
+            workers: 2,
+            ..GuardConfig::default()
+        });
+        stage
+            .work
+            .until(|seen| seen.began == ["/first", "/second"])
+            .await;
+        assert_eq!(stage.guard.counts().running, 2);
+        stage.work.allow(2);
+        assert_eq!(first.answer().await, ok("/first"));
+        assert_eq!(second.answer().await, ok("/second"));
+    }
+}
+
+#[tokio::test]
 async fn work_that_cannot_be_stopped_keeps_its_worker_when_its_client_has_left() {
     for version in VERSIONS {
         let config = GuardConfig {

@@ -60,6 +60,23 @@ fn where_all_places_are_taken_a_duplicate_gives_its_own_to_a_primary() {
 }
 
 #[test]
+fn more_workers_start_jobs_that_wait_and_fewer_let_running_ones_end() {
+    let mut gate = gate(1, 10);
+    for job in 1..=4 {
+        gate.arrive(job, Class::Primary);
+    }
+    let bounds = |workers| GateConfig { workers, queue: 10 };
+    assert_eq!(gate.set(bounds(3)), [2, 3]);
+    assert_eq!(gate.set(bounds(1)), []);
+    assert_eq!(gate.running(), 3);
+    let ended = |next| Some(Left { ran: true, next });
+    assert_eq!(gate.leave(1), ended(None));
+    assert_eq!(gate.leave(2), ended(None));
+    assert_eq!(gate.leave(3), ended(Some(4)));
+    assert_eq!(gate.running(), 1);
+}
+
+#[test]
 fn optional_work_runs_on_idle_workers_and_never_waits() {
     let mut gate = gate(2, 10);
     assert_eq!(gate.arrive(1, Class::Primary), Admission::Runs);
