@@ -43,7 +43,7 @@ fn refused(program: Read, text: &str) -> String {
 #[test]
 fn an_error_has_the_line_and_the_column_the_value_found_and_the_values_allowed() {
     let address = "\"host:port\", \"[ipv6]:port\", or a port of 127.0.0.1, with a port from";
-    let time = "a time such as \"250ms\", \"10s\" or \"2m\"";
+    let time = "a time with a unit (ps, ns, us, ms, s, m, h, d)";
     let cases: [(Read, &str, String); 16] = [
         (guard, "listen = [", "f:1:11: not TOML: ".to_owned()),
         (guard, "{\"listen\": }", "f:1:12: not JSON: expected value".to_owned()),
@@ -65,7 +65,7 @@ fn an_error_has_the_line_and_the_column_the_value_found_and_the_values_allowed()
         (
             guard,
             "listen = 1\nto = 2\n",
-            "f:1:1: \"workers\" is absent; allowed: an integer from 1 to 100000".to_owned(),
+            "f:1:1: \"workers\" is absent; allowed: a whole number from 1 to 100000".to_owned(),
         ),
         (
             guard,
@@ -75,7 +75,7 @@ fn an_error_has_the_line_and_the_column_the_value_found_and_the_values_allowed()
         (
             guard,
             "listen = 1\nto = 2\nworkers = 3\nretry_after = 5",
-            format!("f:4:15: \"retry_after\" is 5; allowed: {time}, from 1s to 24h"),
+            format!("f:4:15: \"retry_after\" is 5; allowed: {time} from 1s to 1d"),
         ),
         (
             guard,
@@ -132,15 +132,11 @@ fn an_error_has_the_line_and_the_column_the_value_found_and_the_values_allowed()
 fn the_same_key_has_the_same_errors_in_all_three() {
     for (key, value, message) in [
         ("listen", "\"a\"", "is \"a\"; allowed: \"host:port\", "),
-        (
-            "drain_timeout",
-            "10",
-            "is 10; allowed: a time such as \"250ms\", ",
-        ),
+        ("drain_timeout", "10", "is 10; allowed: a time with a unit "),
         (
             "drain_timeout",
             "\"2h\"",
-            "is \"2h\"; allowed: a time such as \"250ms\", ",
+            "is \"2h\"; allowed: a time with a unit ",
         ),
         ("admin", "true", "is true; allowed: \"host:port\", "),
         (
@@ -151,7 +147,7 @@ fn the_same_key_has_the_same_errors_in_all_three() {
         (
             "limits.connections",
             "0",
-            "is 0; allowed: an integer from 1 to 1000000",
+            "is 0; allowed: a whole number from 1 to 1000000",
         ),
     ] {
         for (program, text) in PROGRAMS {

@@ -4,6 +4,7 @@ use serde::Deserializer;
 use tailcut_proxy::config::{Scalar, scalar};
 pub(crate) use tailcut_proxy::config::{count, size, size_or_endless, time, time_or_endless};
 use tailcut_transport::repnet::Mode;
+use tailcut_units::quantity::allowed;
 
 /// The end of a range that is checked elsewhere.
 pub(crate) const ANY: u64 = u64::MAX;
@@ -23,5 +24,5 @@ pub(crate) fn port<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D:
 }
 
 pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    scalar(from, "a number from 0 to 1", |found| found.number())
+    scalar(from, allowed(&(0.0..=1.0)), |found| found.number())
 }

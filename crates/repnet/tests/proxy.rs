@@ -92,8 +92,8 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
         ),
         (
             route(json!({ "idleTime": "5" })),
-            "\"routes[0].idleTime\" is \"5\"; allowed: a time such as \"250ms\", \"10s\" or \"2m\", or \
-             \"Infinity\"",
+            "\"routes[0].idleTime\" is \"5\"; allowed: a time with a unit (ps, ns, us, ms, s, m, h, d) from 1ms, such \
+             as \"10ms\"; or \"Infinity\"",
         ),
         (
             route(json!({ "replicate": "both" })),

@@ -183,7 +183,7 @@ fn a_wrong_address_or_number_is_refused_with_what_is_allowed() {
         ),
         (
             ["--listen", "0", "--to", "1", "--workers", "0"],
-            "command line: \"workers\" is 0; allowed: an integer from 1 to 100000",
+            "command line: \"workers\" is 0; allowed: a whole number from 1 to 100000",
         ),
     ] {
         let ended = place.run(&[&["guard"], &flags[..]].concat());

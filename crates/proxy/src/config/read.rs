@@ -372,7 +372,7 @@ impl<'de> Deserializer<'de> for Table<'_> {
         let Source { folder, style, .. } = &*self.origin.source;
         let is_npm = *style == Style::Npm;
         let read = match (name, self.value()) {
-            (TIME, Value::Integer(_) | Value::Float(_)) if !is_npm => {
+            (TIME, Value::Integer(1..) | Value::Float(_)) if !is_npm => {
                 Err(de::Error::invalid_type(Unexpected::Unit, &visitor))
             }
             (TIME, Value::Word(word)) if is_npm => match word.parse() {

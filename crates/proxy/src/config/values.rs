@@ -6,8 +6,12 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use tailcut_units::quantity::{Quantity, allowed};
+use tailcut_units::{Bytes, Duration as Span};
 
 /// A value without a structure.
 #[derive(Clone, Copy, Debug)]
@@ -23,62 +27,25 @@ pub enum Scalar<'a> {
 }
 
 impl Scalar<'_> {
-    /// Returns the number, if it is one.
+    /// Returns the quantity, if it is one within the range. `of` is a quantity without a unit.
+    pub fn quantity<Q: Quantity>(self, range: &RangeInclusive<Q>, of: fn(u64) -> Q) -> Option<Q> {
+        let found = match self {
+            Self::Text(text) => Q::read(text)?,
+            Self::Count(count) => of(count),
+            _ => return None,
+        };
+        range.contains(&found).then_some(found)
+    }
+
+    /// Returns the number, if it is one. The text `50%` is 0.5.
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Flag(_) => None,
             Self::Count(count) => Some(count as f64),
             Self::Number(number) => Some(number),
-            Self::Text(text) => text.parse().ok(),
+            Self::Text(text) => f64::read(text),
         }
     }
-
-    /// Returns a count, such as 5 or "10k".
-    pub fn count(self) -> Option<u64> {
-        match self {
-            Self::Count(count) => Some(count),
-            Self::Text(text) => text.parse().ok(),
-            _ => None,
-        }
-    }
-
-    /// Returns bytes, such as 5 or "64KiB".
-    pub fn size(self) -> Option<u64> {
-        match self {
-            Self::Text(text) => text.parse().ok().or_else(|| size_of(text)),
-            _ => self.count(),
-        }
-    }
-
-    /// Returns a time, such as "10s". A number is one of milliseconds.
-    pub fn time(self) -> Option<Duration> {
-        match self {
-            Self::Text(text) => time_of(text),
-            _ => self.count().map(Duration::from_millis),
-        }
-    }
-}
-
-fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(digits);
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
-    number.parse::<u64>().ok()?.checked_mul(*factor)
-}
-
-fn size_of(text: &str) -> Option<u64> {
-    let units = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("B", 1),
-    ];
-    scaled(text, &units)
-}
-
-fn time_of(text: &str) -> Option<Duration> {
-    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-    scaled(text, &units).map(Duration::from_millis)
 }
 
 struct Reading<T, A, R> {
@@ -141,17 +108,6 @@ pub fn scalar<'de, T, D: Deserializer<'de>>(
     from.deserialize_any(reading(allowed, read))
 }
 
-/// `an integer` and `from 1 to 100`; a range without an end is another type's to check.
-fn within(what: &str, [least, most]: [u64; 2], text: impl Fn(u64) -> String) -> String {
-    match most {
-        u64::MAX => what.trim_end_matches(',').to_owned(),
-        _ => format!("{what} from {} to {}", text(least), text(most)),
-    }
-}
-
-const SIZE: &str = "bytes, or a size such as \"64KiB\" or \"1MiB\",";
-const SPAN: &str = "a time such as \"250ms\", \"10s\" or \"2m\",";
-
 /// Reads a count within a range.
 ///
 /// # Errors
@@ -161,10 +117,9 @@ where
     T: TryFrom<u64>,
     D: Deserializer<'de>,
 {
-    let allowed = within("an integer", [LEAST, MOST], |end| end.to_string());
-    scalar(from, allowed, |found| {
-        let count = found.count().filter(|count| (LEAST..=MOST).contains(count));
-        count?.try_into().ok()
+    let range = LEAST..=MOST;
+    scalar(from, allowed(&range), |found| {
+        found.quantity(&range, |count| count)?.try_into().ok()
     })
 }
 
@@ -177,11 +132,14 @@ where
     T: TryFrom<u64>,
     D: Deserializer<'de>,
 {
-    let allowed = within(SIZE, [LEAST, MOST], |end| end.to_string());
-    scalar(from, allowed, |found| {
-        let size = found.size().filter(|size| (LEAST..=MOST).contains(size));
-        size?.try_into().ok()
+    let range = Bytes(LEAST)..=Bytes(MOST);
+    scalar(from, allowed(&range), |found| {
+        found.quantity(&range, Bytes)?.0.try_into().ok()
     })
+}
+
+const fn of_units(time: Span) -> Duration {
+    Duration::from_nanos(time.as_ps() / 1_000)
 }
 
 /// Reads a time within a range of milliseconds.
@@ -191,10 +149,14 @@ where
 pub fn time<'de, const LEAST: u64, const MOST: u64, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Duration, D::Error> {
-    let [least, most] = [LEAST, MOST].map(Duration::from_millis);
-    let allowed = within(SPAN, [LEAST, MOST], |end| span(Duration::from_millis(end)));
-    let read = |found: Scalar<'_>| found.time().filter(|time| (least..=most).contains(time));
-    from.deserialize_newtype_struct(TIME, reading(allowed, read))
+    let range = Span::from_ms(LEAST)..=Span::from_ms(MOST);
+    let words = allowed(&range);
+    let read = |found: Scalar<'_>| found.quantity(&range, Span::from_ms).map(of_units);
+    from.deserialize_newtype_struct(TIME, reading(words, read))
+}
+
+fn or_endless<Q: Quantity>(range: &RangeInclusive<Q>) -> String {
+    format!("{}; or \"Infinity\"", allowed(range))
 }
 
 /// Reads bytes or a count; "Infinity" is the largest number.
@@ -202,35 +164,24 @@ pub fn time<'de, const LEAST: u64, const MOST: u64, D: Deserializer<'de>>(
 /// # Errors
 /// Another value.
 pub fn size_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    scalar(from, format!("{SIZE} or {ENDLESS}"), |found| match found {
+    let range = Bytes(0)..=Bytes::MOST;
+    scalar(from, or_endless(&range), |found| match found {
         Scalar::Text("Infinity") => Some(u64::MAX),
-        found => found.size(),
+        found => Some(found.quantity(&range, Bytes)?.0),
     })
 }
-
-const ENDLESS: &str = "\"Infinity\"";
 
 /// Reads a time; "Infinity" is none.
 ///
 /// # Errors
 /// Another value.
 pub fn time_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let range = Span::from_ms(1)..=Span::MOST;
     let read = |found: Scalar<'_>| match found {
         Scalar::Text("Infinity") => Some(None),
-        found => found.time().map(Some),
+        found => Some(Some(of_units(found.quantity(&range, Span::from_ms)?))),
     };
-    from.deserialize_newtype_struct(TIME, reading(format!("{SPAN} or {ENDLESS}"), read))
-}
-
-/// A time as it is written in a configuration.
-pub fn span(time: Duration) -> String {
-    let ms = time.as_millis();
-    match ms {
-        _ if ms >= 3_600_000 && ms.is_multiple_of(3_600_000) => format!("{}h", ms / 3_600_000),
-        _ if ms >= 60_000 && ms.is_multiple_of(60_000) => format!("{}m", ms / 60_000),
-        _ if ms >= 1_000 && ms.is_multiple_of(1_000) => format!("{}s", ms / 1_000),
-        _ => format!("{ms}ms"),
-    }
+    from.deserialize_newtype_struct(TIME, reading(or_endless(&range), read))
 }
 
 /// Reads the address of a peer: its port is not 0.

@@ -13,6 +13,7 @@ use tailcut_proxy::config::{
 use tailcut_proxy::http::Limits as FrontLimits;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_proxy::{Endpoint, PORTS};
+use tailcut_units::{Bytes, quantity};
 
 /// Where health and metrics are served unless the configuration says otherwise.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9466";
@@ -303,7 +304,11 @@ where
     let [least, most] = [LEAST, MOST].map(|end| f64::from(end) / 10.0);
     let allowed = format!("a number of per cent from {least} to {most}, in steps of 0.1");
     scalar(from, allowed, |found| {
-        let thousandths = found.number()? * 10.0;
+        let scale = match found {
+            Scalar::Text(text) if text.ends_with('%') => 1_000.0,
+            _ => 10.0,
+        };
+        let thousandths = found.number()? * scale;
         let whole = thousandths.round();
         let is_allowed = (thousandths - whole).abs() < 1e-6
             && (f64::from(LEAST)..=f64::from(MOST)).contains(&whole);
@@ -312,12 +317,11 @@ where
 }
 
 fn ranges<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    let sizes = 64 << 10..=1 << 30;
-    let allowed =
-        "bytes, or a size such as \"64KiB\" or \"1MiB\", from 65536 to 1073741824; or false";
+    let sizes = Bytes(64 << 10)..=Bytes(1 << 30);
+    let allowed = format!("{}; or false", quantity::allowed(&sizes));
     scalar(from, allowed, |found| match found {
         Scalar::Flag(false) => Some(None),
-        found => found.size().filter(|size| sizes.contains(size)).map(Some),
+        found => Some(Some(found.quantity(&sizes, Bytes)?.0)),
     })
 }
 

@@ -236,8 +236,8 @@ mod tests {
             (
                 "REPNET_MAX_BYTES",
                 "many",
-                "environment, REPNET_MAX_BYTES: \"routes[0].max_bytes\" is \"many\"; allowed: bytes, or a size \
-                 such as \"64KiB\" or \"1MiB\", or \"Infinity\"",
+                "environment, REPNET_MAX_BYTES: \"routes[0].max_bytes\" is \"many\"; allowed: bytes from 0, a \
+                 number or with a unit, such as \"100KB\" (10^5) or \"64KiB\" (2^16); or \"Infinity\"",
             ),
             (
                 "REPNET_BUDGET",

@@ -9,6 +9,7 @@ use tailcut_proxy::Endpoint;
 use tailcut_proxy::config::{Common, Draft, target, unique};
 use tailcut_proxy::http::Limits;
 use tailcut_proxy::tls::ServerTls;
+use tailcut_units::quantity::allowed;
 
 /// Where health and metrics are served unless the configuration says otherwise.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9465";
@@ -53,7 +54,7 @@ impl ProgramConfig {
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
         if !top.has("workers") {
-            return Err(top.refuse("workers", "an integer from 1 to 100000"));
+            return Err(top.refuse("workers", &allowed(&(1..=100_000))));
         }
         let limits = top.table("limits");
         config.limits = limits.read()?;
