@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
+use tailcut_proxy::Running as _;
 use tailcut_proxy::config::Draft;
 use tailcut_repnet::proxy::{Proxy, ProxyConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -2,6 +2,9 @@
 //! clients that stop to read or to speak.
 
 mod activity;
+mod listeners;
+
+pub use listeners::{Listeners, Site, Slot, Wanted};
 
 use crate::BACK_OFF;
 use crate::config::{count, size, time};

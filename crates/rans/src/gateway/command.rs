@@ -4,9 +4,8 @@ use super::config::{DEFAULT_ADMIN, GatewayConfig};
 use super::door::Gateway;
 use anyhow::Result;
 use clap::Args;
-use std::path::PathBuf;
 use tailcut_proxy::config::Flags;
-use tailcut_proxy::{Running, run};
+use tailcut_proxy::run;
 
 /// The flags of `tailcut gateway`.
 #[derive(Args, Debug)]
@@ -53,45 +52,4 @@ pub fn execute(command: &GatewayCommand) -> Result<()> {
         flags.apply(&mut draft)?;
         GatewayConfig::read(&draft)
     })
-}
-
-impl Running for Gateway {
-    const NAME: &'static str = "tailcut gateway";
-    const WORK: &'static str = "requests";
-    type Config = GatewayConfig;
-
-    fn routes(config: &GatewayConfig) -> usize {
-        config.routes.len()
-    }
-
-    fn files(config: &GatewayConfig) -> Vec<PathBuf> {
-        config.files()
-    }
-
-    async fn start(config: &GatewayConfig) -> Result<Self> {
-        Self::start(config).await
-    }
-
-    fn addresses(&self, config: &GatewayConfig) -> Vec<String> {
-        let mut lines = Vec::new();
-        for route in &config.routes {
-            if let Some(at) = self.address(&route.name) {
-                let replicas = route.replicas.iter().map(|replica| replica.to.to_string());
-                let replicas = replicas.collect::<Vec<_>>().join(", ");
-                let tls = if route.tls.is_some() { " (TLS)" } else { "" };
-                lines.push(format!("{}: {at}{tls} -> {replicas}", route.name));
-            }
-        }
-        let admin = self.admin_address();
-        lines.extend(admin.map(|at| format!("admin: http://{at}/metrics")));
-        lines
-    }
-
-    async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
-        Self::reload(self, config).await
-    }
-
-    async fn stop(self) {
-        Self::stop(self).await;
-    }
 }

@@ -1,27 +1,30 @@
 //! A gateway: its listeners, and the routes behind them. It takes a new configuration while it runs: as a whole,
 //! or not at all.
 
+use super::body::Reply;
 use super::config::{GatewayConfig, RouteConfig};
 use super::metrics::{self, Shown};
 use super::route::Route;
 use super::translate::Caller;
 use crate::socket::SocketOptions;
 use anyhow::{Context as _, Result};
+use http::{Request, Response};
+use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tailcut_proxy::Running;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::http::{Accept, Front, Limits};
+use tailcut_proxy::http::{Accept, Listeners, Site, Slot, Wanted};
 use tailcut_proxy::tls::{self, ServerConfig, Stream};
-use tailcut_proxy::{Doors, Endpoint, exchange};
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 
-/// What is behind a listener now.
+/// The route behind a listener now.
 #[derive(Clone)]
 struct Behind {
     route: Arc<Route>,
@@ -30,13 +33,9 @@ struct Behind {
 
 impl Behind {
     async fn open(config: &RouteConfig, before: Option<&Arc<Route>>) -> Result<Self> {
-        let tls = match &config.tls {
-            Some(tls) => {
-                let made = tls.config(&tls::HTTP);
-                Some(made.with_context(|| format!("route {}", config.name))?)
-            }
-            None => None,
-        };
+        let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
+        let tls = tls.transpose();
+        let tls = tls.with_context(|| format!("route {}", config.name))?;
         let route = match before {
             Some(before) if before.config == *config => Arc::clone(before),
             _ => Route::open(config, before.map(|before| &**before)).await?,
@@ -45,71 +44,41 @@ impl Behind {
     }
 }
 
-/// A listener's view of what is behind it, which may change.
-type Slot = Arc<RwLock<Behind>>;
-
-fn behind(slot: &Slot) -> Behind {
-    slot.read().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// Connections with TLS, where the route has it now.
-struct Secured(Slot);
-
-impl Accept for Secured {
+impl Accept for Behind {
     type Stream = Stream;
     /// Whether it is TLS.
     type Told = bool;
 
     async fn accept(&self, stream: TcpStream) -> io::Result<(Stream, bool)> {
         SocketOptions::default().set(&stream);
-        tls::accept(behind(&self.0).tls, stream).await
+        tls::accept(self.tls.clone(), stream).await
     }
 }
 
-/// A listener.
-struct Door {
-    name: String,
-    asked: Endpoint,
-    front: Front,
-    slot: Slot,
-    limits: Limits,
-}
+impl Site for Behind {
+    type Body = Reply;
+    type Error = Infallible;
 
-/// A listener that is to be.
-struct Plan {
-    name: String,
-    at: Endpoint,
-    slot: Slot,
-    limits: Limits,
-}
-
-impl Plan {
-    fn of(behind: &Behind) -> Self {
-        let config = &behind.route.config;
-        Self {
-            name: config.name.clone(),
-            at: config.listen.clone(),
-            slot: Arc::new(RwLock::new(behind.clone())),
-            limits: config.limits.front,
-        }
+    fn answer(
+        self,
+        address: SocketAddr,
+        is_secure: bool,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Reply>, Infallible>> + Send + 'static {
+        let caller = Caller { address, is_secure };
+        async move { Ok(self.route.answer(caller, request).await) }
     }
 }
 
 /// What is known of a gateway from outside.
 struct Known {
-    doors: Mutex<Vec<(Slot, Arc<AtomicUsize>)>>,
+    doors: Mutex<Vec<Slot<Behind>>>,
     is_accepting: AtomicBool,
-    /// How long open requests may go on, in milliseconds.
-    drain: AtomicU64,
 }
 
 impl Known {
-    fn doors(&self) -> MutexGuard<'_, Vec<(Slot, Arc<AtomicUsize>)>> {
+    fn doors(&self) -> MutexGuard<'_, Vec<Slot<Behind>>> {
         self.doors.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn drain(&self) -> Duration {
-        Duration::from_millis(self.drain.load(Relaxed))
     }
 }
 
@@ -122,7 +91,7 @@ impl Pages for Known {
         let doors = self.doors();
         let routes: Vec<_> = doors
             .iter()
-            .map(|(slot, connections)| (behind(slot).route, connections.load(Relaxed)))
+            .map(|slot| (slot.site().route, slot.connections()))
             .collect();
         let shown = routes.iter().map(|(route, connections)| Shown {
             route,
@@ -132,76 +101,17 @@ impl Pages for Known {
     }
 }
 
-impl Doors for Known {
-    type Plan = Plan;
-    type Open = Door;
-
-    fn serves(open: &Door, plan: &Plan) -> bool {
-        // Port 0 is of whoever asked for it.
-        open.asked == plan.at && (plan.at.port != 0 || open.name == plan.name)
-    }
-
-    fn collide(open: &Door, plan: &Plan) -> bool {
-        open.front.address().port() == plan.at.port
-    }
-
-    async fn open(&self, plan: &Plan) -> Result<Door> {
-        let Plan {
-            name,
-            at,
-            slot,
-            limits,
-        } = plan;
-        let opening = || format!("route {name}: cannot listen on {at}");
-        let listener = at.listen().await.with_context(opening)?;
-        let for_requests = Arc::clone(slot);
-        let front = Front::start(
-            listener,
-            *limits,
-            Secured(Arc::clone(slot)),
-            move |address, is_secure| {
-                let slot = Arc::clone(&for_requests);
-                let caller = Caller { address, is_secure };
-                move |request| {
-                    let route = behind(&slot).route;
-                    async move { Ok::<_, Infallible>(route.answer(caller, request).await) }
-                }
-            },
-        );
-        Ok(Door {
-            name: name.clone(),
-            asked: at.clone(),
-            front: front.with_context(opening)?,
-            slot: Arc::clone(slot),
-            limits: *limits,
-        })
-    }
-
-    async fn close(open: Door) -> Plan {
-        let at = open.asked.at_port(open.front.address().port());
-        let drain = behind(&open.slot).route.config.limits.front.stall_time;
-        let drained = open.front.drain(drain).await;
-        // Its requests go on, and the port is free.
-        tokio::spawn(drained.end());
-        Plan {
-            name: open.name,
-            at,
-            slot: open.slot,
-            limits: open.limits,
-        }
-    }
-}
-
 /// A gateway that accepts.
 pub struct Gateway {
-    doors: Vec<Door>,
+    doors: Listeners<Behind>,
     admin: Option<Admin>,
     known: Arc<Known>,
+    drain: Duration,
 }
 
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.doors.iter().map(|door| &door.name);
+        let names = self.doors.all().map(|(name, ..)| name);
         f.debug_struct("Gateway")
             .field("routes", &names.collect::<Vec<_>>())
             .finish_non_exhaustive()
@@ -209,76 +119,10 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Listens on every route and on the admin address, or on none.
-    ///
-    /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved, with its route.
-    pub async fn start(config: &GatewayConfig) -> Result<Self> {
-        let known = Known {
-            doors: Mutex::default(),
-            is_accepting: AtomicBool::new(true),
-            drain: AtomicU64::new(0),
-        };
-        let mut gateway = Self {
-            doors: Vec::new(),
-            admin: None,
-            known: Arc::new(known),
-        };
-        gateway.reload(config).await?;
-        Ok(gateway)
-    }
-
-    /// Takes a new configuration. Listeners whose address stays go on with what is behind them now: no connection
-    /// is refused. Requests that are open end as they began.
-    ///
-    /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved. Then every route is as
-    /// it was.
-    pub async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
-        let asked = config.admin.as_ref();
-        let admin = Admin::other(self.admin.as_ref(), asked, &self.known).await?;
-        let mut wanted = Vec::new();
-        for config in &config.routes {
-            let old = self.doors.iter().map(|door| behind(&door.slot).route);
-            let old = old.into_iter().find(|old| old.config.name == config.name);
-            let behind = Behind::open(config, old.as_ref()).await?;
-            wanted.push((behind, old));
-        }
-        let plans = wanted.iter().map(|(behind, _)| Plan::of(behind)).collect();
-        exchange(&*self.known, &mut self.doors, plans).await?;
-        for (behind, old) in wanted {
-            if let Some(old) = old.filter(|old| !Arc::ptr_eq(old, &behind.route)) {
-                behind.route.counts.keep(old.pool().client.counts());
-            }
-            let plan = Plan::of(&behind);
-            if let Some(door) = self
-                .doors
-                .iter_mut()
-                .find(|door| Known::serves(door, &plan))
-            {
-                door.name = plan.name;
-                door.limits = plan.limits;
-                door.front.limit(plan.limits);
-                *door.slot.write().unwrap_or_else(PoisonError::into_inner) = behind;
-            }
-        }
-        let drain = config.drain.as_millis().try_into().unwrap_or(u64::MAX);
-        self.known.drain.store(drain, Relaxed);
-        *self.known.doors() = self
-            .doors
-            .iter()
-            .map(|door| (Arc::clone(&door.slot), door.front.connections()))
-            .collect();
-        if admin.is_some() || config.admin.is_none() {
-            self.admin = admin;
-        }
-        Ok(())
-    }
-
     /// Where a route listens; of use where its port was 0.
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
-        let door = self.doors.iter().find(|door| door.name == name)?;
-        Some(door.front.address())
+        let mut doors = self.doors.all();
+        doors.find_map(|(known, at, _)| (known == name).then_some(at))
     }
 
     /// Where health and metrics are served.
@@ -290,15 +134,94 @@ impl Gateway {
     pub fn metrics(&self) -> String {
         self.known.metrics()
     }
+}
+
+impl Running for Gateway {
+    const NAME: &'static str = "tailcut gateway";
+    const WORK: &'static str = "requests";
+    type Config = GatewayConfig;
+
+    fn routes(config: &GatewayConfig) -> usize {
+        config.routes.len()
+    }
+
+    fn files(config: &GatewayConfig) -> Vec<PathBuf> {
+        config.files()
+    }
+
+    /// Listens on every route and on the admin address, or on none.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved, with its route.
+    async fn start(config: &GatewayConfig) -> Result<Self> {
+        let known = Known {
+            doors: Mutex::default(),
+            is_accepting: AtomicBool::new(true),
+        };
+        let mut gateway = Self {
+            doors: Listeners::default(),
+            admin: None,
+            known: Arc::new(known),
+            drain: config.drain,
+        };
+        gateway.reload(config).await?;
+        Ok(gateway)
+    }
+
+    fn addresses(&self, config: &GatewayConfig) -> Vec<String> {
+        let mut lines = Vec::new();
+        for route in &config.routes {
+            if let Some(at) = self.address(&route.name) {
+                let replicas = route.replicas.iter().map(|replica| replica.to.to_string());
+                let replicas = replicas.collect::<Vec<_>>().join(", ");
+                let tls = if route.tls.is_some() { " (TLS)" } else { "" };
+                lines.push(format!("{}: {at}{tls} -> {replicas}", route.name));
+            }
+        }
+        let admin = self.admin_address();
+        lines.extend(admin.map(|at| format!("admin: http://{at}/metrics")));
+        lines
+    }
+
+    /// Takes a new configuration. Listeners whose address stays go on with what is behind them now: no connection
+    /// is refused. Requests that are open end as they began.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved. Then every route is as
+    /// it was.
+    async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
+        let asked = config.admin.as_ref();
+        let admin = Admin::other(self.admin.as_ref(), asked, &self.known).await?;
+        let mut wanted = Vec::new();
+        let mut replaced = Vec::new();
+        for config in &config.routes {
+            let mut doors = self.doors.all().map(|(.., slot)| slot.site().route);
+            let old = doors.find(|old| old.config.name == config.name);
+            let site = Behind::open(config, old.as_ref()).await?;
+            replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &site.route)));
+            wanted.push(Wanted {
+                name: config.name.clone(),
+                listen: config.listen.clone(),
+                limits: config.limits.front,
+                site,
+            });
+        }
+        self.doors.exchange(wanted).await?;
+        for old in replaced {
+            // Its successor has the same counts.
+            old.counts.keep(old.pool().client.counts());
+        }
+        self.drain = config.drain;
+        *self.known.doors() = self.doors.all().map(|(.., slot)| slot.clone()).collect();
+        if admin.is_some() || config.admin.is_none() {
+            self.admin = admin;
+        }
+        Ok(())
+    }
 
     /// Stops accepting, lets open requests end for the drain timeout, and resets the rest.
-    pub async fn stop(self) {
+    async fn stop(self) {
         self.known.is_accepting.store(false, Relaxed);
-        let time = self.known.drain();
-        let mut ending = JoinSet::new();
-        for door in self.doors {
-            ending.spawn(async move { door.front.drain(time).await.end().await });
-        }
-        while ending.join_next().await.is_some() {}
+        self.doors.stop(self.drain).await;
     }
 }

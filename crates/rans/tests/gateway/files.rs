@@ -16,6 +16,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tailcut_proxy::Running as _;
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{Connector, Protocol, Way, WayConfig};
 use tower_service::Service;

@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tailcut_proxy::Running as _;
 use tailcut_rans::gateway::Gateway;
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig, WayError};

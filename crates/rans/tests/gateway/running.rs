@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
+use tailcut_proxy::Running as _;
 use tailcut_proxy::config::Draft;
 use tailcut_rans::gateway::{Gateway, GatewayConfig};
 use tower_service::Service;

@@ -1,12 +1,11 @@
 //! `tailcut proxy`.
 
 use super::Proxy;
-use super::config::{DEFAULT_ADMIN, ProxyConfig, Side, add_environment, add_route};
+use super::config::{DEFAULT_ADMIN, ProxyConfig, add_environment, add_route};
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
 use tailcut_proxy::config::Flags;
-use tailcut_proxy::{Running, run};
+use tailcut_proxy::run;
 
 /// The proxies that there are.
 #[derive(Subcommand, Debug)]
@@ -64,48 +63,4 @@ pub fn execute(command: &ProxyCommand) -> Result<()> {
         add_environment(&mut draft, |name| std::env::var(name).ok());
         ProxyConfig::read(&draft)
     })
-}
-
-impl Running for Proxy {
-    const NAME: &'static str = "tailcut proxy";
-    const WORK: &'static str = "flows";
-    type Config = ProxyConfig;
-
-    fn routes(config: &ProxyConfig) -> usize {
-        config.routes.len()
-    }
-
-    fn files(config: &ProxyConfig) -> Vec<PathBuf> {
-        config.files()
-    }
-
-    async fn start(config: &ProxyConfig) -> Result<Self> {
-        Self::start(config).await
-    }
-
-    fn addresses(&self, config: &ProxyConfig) -> Vec<String> {
-        let mut lines = Vec::new();
-        for route in &config.routes {
-            let side = match route.replicate {
-                Side::In => "in",
-                Side::Out => "out",
-            };
-            let tls = if route.tls.is_some() { " (TLS)" } else { "" };
-            if let Some(at) = self.address(&route.name) {
-                let (name, to) = (&route.name, &route.to);
-                lines.push(format!("{name}: {at}{tls} -> {to} (replicate={side})"));
-            }
-        }
-        let admin = self.admin_address();
-        lines.extend(admin.map(|at| format!("admin: http://{at}/metrics")));
-        lines
-    }
-
-    async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
-        Self::reload(self, config).await
-    }
-
-    async fn stop(self) {
-        Self::stop(self).await;
-    }
 }

@@ -143,26 +143,6 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Listens on every route and on the admin address, or on none.
-    ///
-    /// # Errors
-    /// An address that cannot be listened on, with its route.
-    pub async fn start(config: &ProxyConfig) -> Result<Self> {
-        let shown = Arc::new(Shown {
-            routes: Mutex::default(),
-            counters: Counters::new(),
-            is_accepting: AtomicBool::new(true),
-        });
-        let mut proxy = Self {
-            routes: Vec::new(),
-            admin: None,
-            shown,
-            drain_timeout: config.drain_timeout,
-        };
-        proxy.reload(config).await?;
-        Ok(proxy)
-    }
-
     /// Where a route listens; of use where its port was 0.
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
         let route = self
@@ -180,29 +160,6 @@ impl Proxy {
     /// Counters of its flows.
     pub fn stats(&self) -> Stats {
         self.shown.counters.snapshot()
-    }
-
-    /// Stops accepting, lets open flows finish for the drain timeout, and resets the rest.
-    pub async fn stop(mut self) {
-        self.shown.is_accepting.store(false, Ordering::Relaxed);
-        self.routes.clear();
-        let flows: Vec<Arc<Flows>> = self.shown.routes().drain(..).collect();
-        self.shown.routes().extend(flows.iter().cloned());
-        let idle = async {
-            for flows in &flows {
-                // Fails only when the sender is gone, which is held here.
-                let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
-            }
-        };
-        if tokio::time::timeout(self.drain_timeout, idle).await.is_ok() {
-            return;
-        }
-        for flows in &flows {
-            flows.cut.send_replace(true);
-        }
-        for flows in &flows {
-            let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
-        }
     }
 }
 

@@ -3,13 +3,66 @@
 use super::config::Side;
 use super::{Flows, Proxy, ProxyConfig, Route, Shown, serve_in, serve_out};
 use crate::connector::Connector;
+use crate::counters::Counters;
 use crate::listener::TcpListener;
 use anyhow::{Context, Result};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use tailcut_proxy::admin::Admin;
-use tailcut_proxy::{Doors, Endpoint, exchange};
+use tailcut_proxy::{Doors, Endpoint, Running, exchange};
 
-impl Proxy {
+impl Running for Proxy {
+    const NAME: &'static str = "tailcut proxy";
+    const WORK: &'static str = "flows";
+    type Config = ProxyConfig;
+
+    fn routes(config: &ProxyConfig) -> usize {
+        config.routes.len()
+    }
+
+    fn files(config: &ProxyConfig) -> Vec<PathBuf> {
+        config.files()
+    }
+
+    /// Listens on every route and on the admin address, or on none.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, with its route.
+    async fn start(config: &ProxyConfig) -> Result<Self> {
+        let shown = Arc::new(Shown {
+            routes: Mutex::default(),
+            counters: Counters::new(),
+            is_accepting: AtomicBool::new(true),
+        });
+        let mut proxy = Self {
+            routes: Vec::new(),
+            admin: None,
+            shown,
+            drain_timeout: config.drain_timeout,
+        };
+        proxy.reload(config).await?;
+        Ok(proxy)
+    }
+
+    fn addresses(&self, config: &ProxyConfig) -> Vec<String> {
+        let mut lines = Vec::new();
+        for route in &config.routes {
+            let side = match route.replicate {
+                Side::In => "in",
+                Side::Out => "out",
+            };
+            let tls = if route.tls.is_some() { " (TLS)" } else { "" };
+            if let Some(at) = self.address(&route.name) {
+                let (name, to) = (&route.name, &route.to);
+                lines.push(format!("{name}: {at}{tls} -> {to} (replicate={side})"));
+            }
+        }
+        let admin = self.admin_address();
+        lines.extend(admin.map(|at| format!("admin: http://{at}/metrics")));
+        lines
+    }
+
     /// Takes a new configuration: routes that are alike go on, others are closed and opened. Flows
     /// go on in any case.
     ///
@@ -17,7 +70,7 @@ impl Proxy {
     /// An address that cannot be listened on. Then every route is as it was, and listens where it
     /// did. Where that cannot be done, because another process took the port in
     /// between, the error names the route.
-    pub async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
+    async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
         // New sockets are opened before old ones are closed.
         let asked = config.admin.as_ref();
         let admin = Admin::other(self.admin.as_ref(), asked, &self.shown).await?;
@@ -42,6 +95,29 @@ impl Proxy {
             }
         }
         Ok(())
+    }
+
+    /// Stops accepting, lets open flows finish for the drain timeout, and resets the rest.
+    async fn stop(mut self) {
+        self.shown.is_accepting.store(false, Ordering::Relaxed);
+        self.routes.clear();
+        let flows: Vec<Arc<Flows>> = self.shown.routes().drain(..).collect();
+        self.shown.routes().extend(flows.iter().cloned());
+        let idle = async {
+            for flows in &flows {
+                // Fails only when the sender is gone, which is held here.
+                let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
+            }
+        };
+        if tokio::time::timeout(self.drain_timeout, idle).await.is_ok() {
+            return;
+        }
+        for flows in &flows {
+            flows.cut.send_replace(true);
+        }
+        for flows in &flows {
+            let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
+        }
     }
 }
 

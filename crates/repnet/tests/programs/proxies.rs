@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use tailcut_proxy::Running as _;
 use tailcut_proxy::config::Draft;
 use tailcut_repnet::proxy::{Proxy, ProxyConfig};
 use tokio::io::{AsyncBufReadExt, BufReader};
