@@ -10,6 +10,7 @@ mod cast;
 mod driver;
 mod http;
 mod http_fields;
+mod quantity;
 mod scenario;
 mod stored;
 mod wire;
@@ -19,6 +20,7 @@ pub use self::http::{http_priority, http_via};
 pub use cast::{cast_manifest, cast_transfer};
 pub use driver::{cast_control, cast_driver};
 pub use http_fields::http_part;
+pub use quantity::quantity;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
 pub use wire::{
@@ -30,7 +32,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 29] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -59,4 +61,5 @@ pub const TARGETS: [Target; 28] = [
     ("cast_driver", cast_driver),
     ("cast_control", cast_control),
     ("http_part", http_part),
+    ("quantity", quantity),
 ];

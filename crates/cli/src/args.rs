@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use tailcut_scenario::record::Earlier;
+use tailcut_units::quantity;
 
 /// Compare designs for short transfers in multi-path data-centre networks.
 ///
@@ -269,10 +270,10 @@ pub struct Capture {
     #[arg(long, value_name = "BYTES", requires = "capture")]
     pub capture_bytes: Option<String>,
     /// Capture the first N flows that come by [default: all]
-    #[arg(long, value_name = "N", requires = "capture")]
+    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
     pub capture_flows: Option<u64>,
     /// Capture the runs of the first N seeds [default: 1]
-    #[arg(long, value_name = "N", requires = "capture")]
+    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
     pub capture_seeds: Option<u64>,
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use tailcut_units::quantity;
 
 /// `--json`.
 #[derive(Args, Clone, Copy, Default, Debug)]
@@ -24,7 +25,7 @@ pub struct JsonOfAll {
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct FirstSeed {
     /// The first seed
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = quantity::count)]
     pub seed: Option<u64>,
 }
 
@@ -34,7 +35,7 @@ pub struct Seeds {
     #[command(flatten)]
     pub first: FirstSeed,
     /// How many seeds to run, counted up from the first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub seeds: Option<u64>,
 }
 

@@ -12,6 +12,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tailcut_units as units;
+use tailcut_units::quantity::{self, QuantityError};
 
 /// The confidence with which all next hops are found.
 const CONFIDENCE: f64 = 0.999;
@@ -25,10 +27,10 @@ pub struct Probe {
     #[arg(value_name = "HOST:PORT")]
     target: String,
     /// Volleys, each a handshake from every source port at the same time; in each round of --every
-    #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value = "300", value_parser = |text: &str| quantity::within(text, 1..=100_000_u32))]
     volleys: u32,
     /// Source ports
-    #[arg(long, value_name = "N", default_value = "48", value_parser = clap::value_parser!(u16).range(2..=512))]
+    #[arg(long, value_name = "N", default_value = "48", value_parser = |text: &str| quantity::within(text, 2..=512_u16))]
     ports: u16,
     /// SYNs a second on average, 640 at most
     #[arg(long, value_name = "N", default_value = "640", value_parser = rate)]
@@ -67,31 +69,17 @@ pub struct Probed {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    let rate: Option<f64> = text.parse().ok();
+    let whole = quantity::count(text).map(|count| count as f64).ok();
+    let rate = whole.or_else(|| text.parse().ok());
     let is_sound = |rate: &f64| rate.is_finite() && *rate >= 1.0 && *rate <= 100_000.0;
     rate.filter(is_sound)
         .ok_or_else(|| "allowed: 1 to 640 a second, and more with --allow-high-rate".to_owned())
 }
 
-fn time(text: &str) -> Result<Duration, String> {
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit.trim() {
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3_600.0,
-        "d" => 86_400.0,
-        _ => 0.0,
-    };
-    let seconds = number.parse().unwrap_or(0.0) * seconds;
-    let is_sound = (1.0..=31.0 * 86_400.0).contains(&seconds);
-    is_sound
-        .then(|| Duration::from_secs_f64(seconds))
-        .ok_or_else(|| {
-            "allowed: a time with its unit, such as 30s, 5m or 6h, 31d at most".to_owned()
-        })
+/// Returns the time of a flag, 1 s to 31 days.
+fn time(text: &str) -> Result<Duration, QuantityError> {
+    let range = units::Duration::from_ms(1_000)..=units::Duration::from_ms(31 * 86_400_000);
+    quantity::within(text, range).map(Duration::from)
 }
 
 /// The first address of a target; one of IPv4 where it has several.

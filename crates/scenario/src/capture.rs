@@ -185,8 +185,8 @@ mod tests {
         let bytes = CapturePlan::new(&study(""), "all").and_then(|plan| plan.with_bytes("10"));
         assert_eq!(
             bytes.expect_err("too few").to_string(),
-            "--capture-bytes: found '10'; allowed: bytes from 1000 to 1e15, a number or with a \
-             unit, such as \"100KB\""
+            "--capture-bytes: found '10'; allowed: bytes from 1KB to 1000TB, a number or with a \
+             unit, such as \"100KB\" (10^5) or \"64KiB\" (2^16)"
         );
     }
 }

@@ -76,7 +76,6 @@ pub use study::{
 };
 pub use sweep::alike;
 pub use text::ScenarioText;
-pub use value::quantity::{duration, rate};
 pub use value::{Kind, Raw, Value, shortened};
 // What a study and its records are made of.
 pub use {

@@ -10,6 +10,8 @@ pub struct Rate(core::num::NonZeroU64);
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 impl Rate {
+    /// 1 bit per second.
+    pub const LEAST: Self = Self(core::num::NonZeroU64::MIN);
     /// `bits` per second, or `None` for zero.
     pub const fn from_bps(bits: u64) -> Option<Self> {
         match core::num::NonZeroU64::new(bits) {

@@ -1,9 +1,8 @@
 //! `tailcut cast check`.
 
 use super::address;
-use super::common::{Failed, Told};
+use super::common::{Failed, Told, rate};
 use super::multicast::{self, MulticastOf};
-use super::units;
 use crate::check::{self, Options, Reach, Report};
 use crate::seal;
 use crate::udp::SocketOptions;
@@ -11,6 +10,7 @@ use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use tailcut_units::Rate;
 
 /// The flags of `tailcut cast check`.
 #[derive(Args, Debug)]
@@ -25,8 +25,8 @@ pub struct CheckOf {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..64))]
     dscp: Option<u8>,
     /// How fast packets are sent to count losses, such as 100Mbps; 2.4Mbps unless given
-    #[arg(long, value_name = "RATE", value_parser = units::rate)]
-    rate: Option<u64>,
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Option<Rate>,
     /// A multicast group that the hosts are to hear (`recv --group`), such as 239.1.2.3
     #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
     group: Option<IpAddr>,
@@ -53,7 +53,7 @@ pub(super) fn execute(
     };
     let rate = arguments
         .rate
-        .map_or(options.rate, |rate| rate as f64 * 8.0);
+        .map_or(options.rate, |rate| rate.as_bps() as f64);
     let options = Options { rate, ..options };
     if let Some(group) = arguments.group {
         multicast::agrees(group, &hosts)?;

@@ -12,6 +12,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tailcut_units::quantity::{self, QuantityError};
+use tailcut_units::{Bytes, Rate};
 
 /// Who may take part.
 #[derive(Args, Clone, Debug)]
@@ -26,12 +28,24 @@ pub(super) struct Access {
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u8).range(0..64))]
     dscp: u8,
     /// The most that this end sends in a second, with headers, such as 100Mbps or 2Gbps
-    #[arg(long, value_name = "RATE", value_parser = super::units::rate)]
-    rate: Option<u64>,
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Option<Rate>,
     /// The largest IP packets that this end sends, 1280 to 9000 bytes; where the path takes less, it goes on with
     /// smaller ones
-    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = clap::value_parser!(u16).range(1_280..=9_000))]
+    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = mtu)]
     mtu: u16,
+}
+
+/// Returns the rate of a flag, 80 kbit/s to 8 Tbit/s.
+pub(super) fn rate(text: &str) -> Result<Rate, QuantityError> {
+    const SLOWEST: Rate = Rate::from_bps(80_000).expect("above zero");
+    quantity::within(text, SLOWEST..=Rate::from_gbps(8_000))
+}
+
+/// Returns the bytes of a packet, 1,280 to 9,000.
+fn mtu(text: &str) -> Result<u16, QuantityError> {
+    let bytes = quantity::within(text, Bytes(1_280)..=Bytes(9_000));
+    bytes.map(|bytes| bytes.0 as u16)
 }
 
 impl Access {
@@ -56,7 +70,7 @@ impl Access {
         let key = self.psk.as_deref().map(seal::load).transpose();
         let options = Options {
             key: key.map_err(|error| Failed::usage(error.to_string()))?,
-            rate: self.rate,
+            rate: self.rate.map(|rate| rate.as_bps() / 8),
             mtu: self.mtu,
             multicast,
             socket: SocketOptions {

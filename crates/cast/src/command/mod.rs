@@ -10,7 +10,6 @@ mod output;
 mod recv;
 mod send;
 mod serve;
-mod units;
 
 pub use check::CheckOf;
 pub use common::{Failed, Moment, Told};

@@ -4,13 +4,14 @@ use super::address;
 use super::common::{Access, Failed, Told, Watch, is_pipe};
 use super::multicast::{self, Interface};
 use super::output::Output;
-use super::units;
 use crate::files::{FileSink, Keep, Sink, SinkOptions, StreamSink};
 use crate::transfer::{Error, Event, Listener, Offered};
 use clap::Args;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use tailcut_units::Bytes;
+use tailcut_units::quantity::{Quantity, within};
 
 /// Slabs that are kept for a pipe that is slow, or that came before their turn.
 const AHEAD: u32 = 16;
@@ -47,9 +48,9 @@ pub(super) struct Into {
     /// Replace what has the name already: a file by a file, a whole directory by a directory
     #[arg(long)]
     overwrite: bool,
-    /// Refuse what has more bytes, such as 10G
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
-    max_size: Option<u64>,
+    /// Refuse what has more bytes, such as 10G (10^10) or 10Gi (10 * 2^30); docs/quantities.md has the units
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| within(text, Bytes(1)..=Bytes::MOST))]
+    max_size: Option<Bytes>,
     /// Give files to the owners that the sender names, in numbers; takes root
     #[arg(long)]
     owners: bool,
@@ -65,7 +66,7 @@ impl Into {
         path: &std::path::Path,
         stop: &'a AtomicBool,
     ) -> Result<Place<'a>, Error> {
-        let max_size = self.max_size.unwrap_or(u64::MAX);
+        let max_size = self.max_size.unwrap_or(Bytes::MOST).0;
         if is_pipe(path) {
             let sink = StreamSink::new(Output::new(stop), AHEAD, max_size);
             return Ok(Place::Pipe(sink));

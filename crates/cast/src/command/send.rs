@@ -3,7 +3,6 @@
 use super::address;
 use super::common::{Access, Failed, Told, Watch, is_pipe};
 use super::multicast::{self, MulticastOf};
-use super::units;
 use crate::files::manifest::What;
 use crate::files::{Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
 use crate::transfer::{self, Event, SendOptions, Summary};
@@ -15,6 +14,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use tailcut_units as units;
+use tailcut_units::quantity::{self, QuantityError};
 
 /// The flags of `tailcut cast send`.
 #[derive(Args, Debug)]
@@ -34,7 +35,7 @@ pub struct Send {
     #[arg(long)]
     dry_run: bool,
     /// Drop receivers once the others have waited for them this long; without it they are waited for
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     drop_after: Option<Duration>,
     /// Send one copy to all receivers together, by this multicast group, such as 239.1.2.3 or ff05::1234
     /// (`recv --group` there); those who do not hear it get copies of their own
@@ -44,6 +45,12 @@ pub struct Send {
     multicast: MulticastOf,
     #[command(flatten)]
     access: Access,
+}
+
+/// Returns the time of a flag, 100 ms to a day.
+fn time(text: &str) -> Result<Duration, QuantityError> {
+    let range = units::Duration::from_ms(100)..=units::Duration::from_ms(86_400_000);
+    quantity::within(text, range).map(Duration::from)
 }
 
 /// What of a directory is sent.

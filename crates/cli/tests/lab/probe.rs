@@ -165,7 +165,7 @@ fn what_cannot_be_measured_is_told_by_its_cause() {
             "--rate: found 641; allowed: 640 SYNs a second",
         ),
         (&[&closed, "--rate", "none"], "1 to 640 a second"),
-        (&[&closed, "--every", "5"], "such as 30s, 5m or 6h"),
+        (&[&closed, "--every", "5"], "h, d) from 1s to 31d"),
         (&[&closed, "--every", "5m"], "--for"),
     ];
     for (arguments, expected) in cases {

@@ -138,10 +138,6 @@ where
     })
 }
 
-const fn of_units(time: Span) -> Duration {
-    Duration::from_nanos(time.as_ps() / 1_000)
-}
-
 /// Reads a time within a range of milliseconds.
 ///
 /// # Errors
@@ -151,7 +147,7 @@ pub fn time<'de, const LEAST: u64, const MOST: u64, D: Deserializer<'de>>(
 ) -> Result<Duration, D::Error> {
     let range = Span::from_ms(LEAST)..=Span::from_ms(MOST);
     let words = allowed(&range);
-    let read = |found: Scalar<'_>| found.quantity(&range, Span::from_ms).map(of_units);
+    let read = |found: Scalar<'_>| found.quantity(&range, Span::from_ms).map(Duration::from);
     from.deserialize_newtype_struct(TIME, reading(words, read))
 }
 
@@ -179,7 +175,7 @@ pub fn time_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dura
     let range = Span::from_ms(1)..=Span::MOST;
     let read = |found: Scalar<'_>| match found {
         Scalar::Text("Infinity") => Some(None),
-        found => Some(Some(of_units(found.quantity(&range, Span::from_ms)?))),
+        found => Some(Some(Duration::from(found.quantity(&range, Span::from_ms)?))),
     };
     from.deserialize_newtype_struct(TIME, reading(or_endless(&range), read))
 }

@@ -3,7 +3,9 @@
 use super::range::{By, RANGES, Range, Steps, Written, numbers};
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::path::KeyPath;
-use crate::value::{Kind, Raw, Value, quantity};
+use crate::value::{Kind, Raw, Value};
+use tailcut_units::quantity::{self, Quantity};
+use tailcut_units::{Bytes, Duration, Rate};
 
 /// The values of a key, each once.
 pub fn read(path: &KeyPath, written: &Written, place: &Place) -> Outcome<Vec<Value>> {
@@ -162,14 +164,15 @@ impl Reader<'_> {
             return None;
         };
         match self.path.key.kind {
-            Kind::Duration { .. } => Some(quantity::duration(text)?.as_ps() as f64),
-            Kind::Rate => Some(quantity::rate(text)?.as_bps() as f64),
-            Kind::Bytes { .. } => Some(quantity::bytes(text)?.0 as f64),
+            Kind::Duration { .. } => Some(Duration::read(text)?.as_ps() as f64),
+            Kind::Rate => Some(Rate::read(text)?.as_bps() as f64),
+            Kind::Bytes { .. } => Some(Bytes::read(text)?.0 as f64),
             Kind::Sized { of, .. } => match quantity::counted(text, of) {
                 Some(count) => Some(count as f64),
-                None => Some(quantity::bytes(text)?.0 as f64),
+                None => Some(Bytes::read(text)?.0 as f64),
             },
-            _ => text.parse().ok(),
+            Kind::Count { .. } => Some(u64::read(text)? as f64),
+            _ => f64::read(text),
         }
     }
 

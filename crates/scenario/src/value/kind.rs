@@ -1,12 +1,19 @@
 //! What a key holds: what is allowed, how it is told, and how a value is read.
 
+use super::Value;
 use super::raw::Raw;
 use super::read::{
-    HIGHEST_LOAD, LONGEST, MOST_BYTES, MOST_LOADS, byte_count, joined, loads, number, numbers,
-    pairs, rates, sizes, text_of, texts, whole,
+    HIGHEST_LOAD, LONGEST, MOST_LOADS, byte_count, joined, loads, number, numbers, pairs, rates,
+    sizes, sizes_from, text_of, texts, whole,
 };
-use super::{Value, quantity};
-use tailcut_units::Duration;
+use core::ops::RangeInclusive;
+use tailcut_units::quantity::{self, Quantity, allowed};
+use tailcut_units::{Duration, Rate};
+
+/// Times from `least`, which is text, on.
+fn times_from(least: &str) -> RangeInclusive<Duration> {
+    quantity::duration(least).unwrap_or(Duration::ZERO)..=LONGEST
+}
 
 /// What a key holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -91,29 +98,18 @@ impl Kind {
         match self {
             Self::Text(what) | Self::Texts(what) => what.to_owned(),
             Self::Flag => "true or false".to_owned(),
-            Self::Count { least, most } if most == u64::MAX => {
-                format!("a whole number from {least}")
-            }
-            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
+            Self::Count { least, most } => allowed(&(least..=most)),
             Self::Number { above, most } if most == f64::MAX => format!("a number above {above}"),
             Self::Number { above, most } => format!("a number above {above}, at most {most}"),
-            Self::Duration { least } => {
-                format!(
-                    "a time with a unit (ps, ns, us, ms, s) from {least} to 100000s, such as \"10ms\""
-                )
-            }
-            Self::Rate => {
-                "a rate with a unit (bps, Kbps, Mbps, Gbps, Tbps), such as \"10Gbps\"".to_owned()
-            }
+            Self::Duration { least } => allowed(&times_from(least)),
+            Self::Rate => allowed(&(Rate::LEAST..=Rate::MOST)),
             Self::RateBySize => {
                 "a rate with a unit, or rates at ascending sizes from 1, such as [\"10:3Gbps\", \"100:2Gbps\"] or \"10:3Gbps,100:2Gbps\"".to_owned()
             }
             Self::Probabilities { count } => format!(
                 "{count} probabilities, at least 0 and below 1: a list [0.01, 0] or \"0.01,0\""
             ),
-            Self::Bytes { least } => {
-                format!("bytes from {least} to 1e15, a number or with a unit, such as \"100KB\"")
-            }
+            Self::Bytes { least } => allowed(&sizes_from(least)),
             Self::Sized { of, least, most } => {
                 format!(
                     "{of} from {least} to {most}, such as \"100 {of}\", or bytes, such as \"150KB\""
@@ -190,19 +186,15 @@ impl Kind {
                 .filter(|&number| number > above && number <= most)
                 .map(Value::Number),
             Self::Duration { least } => {
-                let least = quantity::duration(least).unwrap_or(Duration::ZERO);
-                quantity::duration(text_of(raw)?)
-                    .filter(|span| (least..=LONGEST).contains(span))
-                    .map(Value::Duration)
+                let span = quantity::within(text_of(raw)?, times_from(least));
+                span.ok().map(Value::Duration)
             }
-            Self::Rate => quantity::rate(text_of(raw)?).map(Value::Rate),
+            Self::Rate => quantity::rate(text_of(raw)?).ok().map(Value::Rate),
             Self::RateBySize => rates(raw).map(Value::Rates),
             Self::Probabilities { count } => numbers(raw)
                 .filter(|p| p.len() == count && p.iter().all(|p| (0.0..1.0).contains(p)))
                 .map(Value::Numbers),
-            Self::Bytes { least } => byte_count(raw)
-                .filter(|bytes| (least..=MOST_BYTES).contains(&bytes.0))
-                .map(Value::Bytes),
+            Self::Bytes { least } => byte_count(raw, least).map(Value::Bytes),
             Self::Sized { of, least, most } => {
                 let named = text_of(raw).and_then(|text| quantity::counted(text, of));
                 match named {
@@ -211,8 +203,7 @@ impl Kind {
                         .then_some(Value::Count(count)),
                     None => text_of(raw)
                         .filter(|text| text.ends_with(|last: char| !last.is_ascii_digit()))
-                        .and_then(quantity::bytes)
-                        .filter(|bytes| (least..=MOST_BYTES).contains(&bytes.0))
+                        .and_then(|text| quantity::within(text, sizes_from(least)).ok())
                         .map(Value::Bytes),
                 }
             }

@@ -1,7 +1,6 @@
 //! What a key may hold: its kind, how it is read, and how what is allowed is told.
 
 mod kind;
-pub(crate) mod quantity;
 mod raw;
 mod read;
 mod written;

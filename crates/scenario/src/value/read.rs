@@ -1,7 +1,8 @@
 //! Readers of what was written: each gives `None` where it is nothing of its kind.
 
-use super::quantity;
 use super::raw::Raw;
+use core::ops::RangeInclusive;
+use tailcut_units::quantity::{self, Quantity};
 use tailcut_units::{Bytes, Duration, Rate};
 
 /// The longest span that a key takes: 100,000 s, far from where virtual time ends (213 days).
@@ -35,27 +36,34 @@ pub(super) fn text_of(raw: &Raw) -> Option<&str> {
     }
 }
 
-pub(super) fn number_text(raw: &Raw) -> Option<&str> {
+/// A number, or a text with a prefix or a per cent sign.
+fn number_text(raw: &Raw) -> Option<&str> {
     match raw {
         Raw::Number(text) | Raw::Argument(text) => Some(text),
+        Raw::Text(text) if !text.ends_with(|c: char| c.is_ascii_digit()) => Some(text),
         _ => None,
     }
 }
 
 pub(super) fn whole(raw: &Raw) -> Option<u64> {
-    number_text(raw)?.parse().ok()
+    u64::read(number_text(raw)?)
 }
 
 pub(super) fn number(raw: &Raw) -> Option<f64> {
-    let number: f64 = number_text(raw)?.parse().ok()?;
-    number.is_finite().then_some(number)
+    f64::read(number_text(raw)?)
 }
 
-pub(super) fn byte_count(raw: &Raw) -> Option<Bytes> {
-    match raw {
-        Raw::Number(_) => whole(raw).map(Bytes),
-        _ => quantity::bytes(text_of(raw)?),
-    }
+/// Bytes from `least` on.
+pub(super) fn sizes_from(least: u64) -> RangeInclusive<Bytes> {
+    Bytes(least)..=Bytes(MOST_BYTES)
+}
+
+pub(super) fn byte_count(raw: &Raw, least: u64) -> Option<Bytes> {
+    let text = match raw {
+        Raw::Number(text) => text,
+        _ => text_of(raw)?,
+    };
+    quantity::within(text, sizes_from(least)).ok()
 }
 
 pub(super) fn texts(raw: &Raw) -> Option<Vec<String>> {
@@ -77,11 +85,11 @@ pub(super) fn rates(raw: &Raw) -> Option<Vec<(u32, Rate)>> {
     let point = |text: &str| {
         let (size, rate) = text.split_once(':')?;
         let size: u32 = size.trim().parse().ok()?;
-        Some((size, quantity::rate(rate)?)).filter(|_| size > 0)
+        Some((size, quantity::rate(rate).ok()?)).filter(|_| size > 0)
     };
     let texts = texts(raw)?;
     let points: Vec<(u32, Rate)> = match &texts[..] {
-        [rate] if !rate.contains(':') => vec![(1, quantity::rate(rate)?)],
+        [rate] if !rate.contains(':') => vec![(1, quantity::rate(rate).ok()?)],
         points => points.iter().map(|p| point(p)).collect::<Option<_>>()?,
     };
     let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -93,24 +101,23 @@ pub(super) fn numbers(raw: &Raw) -> Option<Vec<f64>> {
     match raw {
         Raw::Array(items) => items.iter().map(number).collect(),
         Raw::Number(_) => Some(vec![number(raw)?]),
-        Raw::Text(text) | Raw::Argument(text) => text
-            .split(',')
-            .map(|number| number.trim().parse().ok())
-            .collect(),
+        Raw::Text(text) | Raw::Argument(text) => text.split(',').map(f64::read).collect(),
         Raw::Flag(_) | Raw::Other(_) => None,
     }
 }
 
 pub(super) fn sizes(raw: &Raw) -> Option<Vec<Bytes>> {
     let sizes: Vec<Bytes> = match raw {
-        Raw::Array(items) => items.iter().map(byte_count).collect::<Option<_>>()?,
+        Raw::Array(items) => items
+            .iter()
+            .map(|size| byte_count(size, 1))
+            .collect::<Option<_>>()?,
         _ => text_of(raw)?
             .split(',')
-            .map(|size| quantity::bytes(size.trim()))
+            .map(|size| quantity::within(size, sizes_from(1)).ok())
             .collect::<Option<_>>()?,
     };
-    let sound = |size: &Bytes| (1..=MOST_BYTES).contains(&size.0);
-    (!sizes.is_empty() && sizes.iter().all(sound)).then_some(sizes)
+    (!sizes.is_empty()).then_some(sizes)
 }
 
 pub(super) fn loads(raw: &Raw) -> Option<Vec<f64>> {
@@ -130,8 +137,7 @@ pub(super) fn loads(raw: &Raw) -> Option<Vec<f64>> {
 /// `from..to` or `from..to:step`, both ends included; the step is 0.1 unless given.
 pub(super) fn range(from: &str, to: &str) -> Option<Vec<f64>> {
     let (to, step) = to.split_once(':').unwrap_or((to, "0.1"));
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
-    let (from, to, step) = (number(from)?, number(to)?, number(step)?);
+    let (from, to, step) = (f64::read(from)?, f64::read(to)?, f64::read(step)?);
     if step <= 0.0 || from > to {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Values as files and flags give them, for defaults.
 
-use super::quantity::{written_bytes, written_duration, written_rate};
 use super::{Kind, Value};
 use tailcut_units::Rate;
+use tailcut_units::quantity::{written_bytes, written_duration, written_rate};
 
 fn list<T>(items: &[T], written: impl Fn(&T) -> String) -> String {
     let items: Vec<String> = items.iter().map(written).collect();

@@ -1,6 +1,6 @@
 //! Refusals.
 
-use super::Quantity;
+use super::kind::Quantity;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;

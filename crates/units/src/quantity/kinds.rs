@@ -1,31 +1,11 @@
-//! Kinds of quantities: their units, and the words for them.
+//! Units of each kind, and the words for them.
 
-use super::number::exact;
-use super::split;
+use super::kind::Quantity;
+use super::number::{exact, split};
 use super::written::{DECIMAL, TIMES, in_largest, written_rate};
 use crate::{Bytes, Duration, Rate};
 use alloc::format;
 use alloc::string::{String, ToString};
-
-/// A kind of quantity.
-pub trait Quantity: Copy + PartialOrd {
-    /// Largest value; a range that ends there has no end in words.
-    const MOST: Self;
-    /// Noun with the units.
-    const KIND: &'static str;
-    /// Examples, with a comma in front.
-    const SUCH_AS: &'static str;
-    /// Returns the quantity that a text is.
-    fn read(text: &str) -> Option<Self>;
-    /// Returns the shortest text of the quantity.
-    fn written(self) -> String;
-}
-
-const fn bits(bits: u64) -> Rate {
-    Rate::from_bps(bits).expect("above zero")
-}
-
-pub(super) const LOWEST_RATE: Rate = bits(1);
 
 /// Returns the factor of a prefix.
 fn prefix(text: &str) -> Option<u64> {
@@ -70,7 +50,7 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Rate {
-    const MOST: Self = bits(u64::MAX);
+    const MOST: Self = Self::from_bps(u64::MAX).expect("above zero");
     const KIND: &'static str = "a rate with a unit (bps, Kbps, Mbps, Gbps, Tbps, or B/s to TB/s)";
     const SUCH_AS: &'static str = ", such as \"10Gbps\"";
 
@@ -117,21 +97,26 @@ impl Quantity for Bytes {
     }
 }
 
-/// A count.
-impl Quantity for u64 {
-    const MOST: Self = Self::MAX;
-    const KIND: &'static str = "a whole number";
-    const SUCH_AS: &'static str = "";
+macro_rules! counts {
+    ($($count:ty)*) => {$(
+        /// A count.
+        impl Quantity for $count {
+            const MOST: Self = Self::MAX;
+            const KIND: &'static str = "a whole number";
+            const SUCH_AS: &'static str = "";
 
-    fn read(text: &str) -> Option<Self> {
-        let (number, unit) = split(text);
-        exact(number, prefix(unit)?)
-    }
+            fn read(text: &str) -> Option<Self> {
+                let (number, unit) = split(text);
+                exact(number, prefix(unit)?)?.try_into().ok()
+            }
 
-    fn written(self) -> String {
-        self.to_string()
-    }
+            fn written(self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
 }
+counts!(u16 u32 u64 usize);
 
 /// A number, such as a share.
 impl Quantity for f64 {

@@ -13,12 +13,14 @@
 //! - Counts: a whole number, with or without a prefix.
 
 mod error;
+mod kind;
 mod kinds;
 mod number;
 mod written;
 
 pub use error::QuantityError;
-pub use kinds::Quantity;
+pub use kind::Quantity;
+pub use number::split;
 pub use written::{written_bytes, written_duration, written_rate};
 
 use crate::{Bytes, Duration, Rate};
@@ -51,7 +53,7 @@ pub fn bytes(text: &str) -> Result<Bytes, QuantityError> {
 /// # Errors
 /// Other text.
 pub fn rate(text: &str) -> Result<Rate, QuantityError> {
-    within(text, kinds::LOWEST_RATE..=Rate::MOST)
+    within(text, Rate::LEAST..=Rate::MOST)
 }
 
 /// Returns a time, 0 to 2^64 - 1 ps (213 days). Only zero needs no unit.
@@ -85,12 +87,4 @@ pub fn counted(text: &str, plural: &str) -> Option<u64> {
     let singular = plural.strip_suffix('s').unwrap_or(plural);
     let is_named = unit == plural || unit == singular;
     is_named.then(|| number::exact(number, 1)).flatten()
-}
-
-/// Returns the number in front and the unit behind it, without spaces around them.
-pub fn split(text: &str) -> (&str, &str) {
-    let text = text.trim();
-    let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
-    let unit = text.trim_start_matches(is_of_number);
-    (&text[..text.len() - unit.len()], unit.trim_start())
 }

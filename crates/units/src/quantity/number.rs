@@ -1,4 +1,4 @@
-//! Decimal numbers times a scale, without rounding.
+//! Decimal numbers in front of units, without rounding.
 
 /// Returns a decimal number times `scale`, where that is a whole number within 64 bits.
 pub(super) fn exact(number: &str, scale: u64) -> Option<u64> {
@@ -18,4 +18,12 @@ pub(super) fn exact(number: &str, scale: u64) -> Option<u64> {
     let total = digits(whole)? * scale + fraction / divisor;
     let is_whole = fraction.is_multiple_of(divisor);
     is_whole.then(|| u64::try_from(total).ok()).flatten()
+}
+
+/// Returns the number in front and the unit behind it, without spaces around them.
+pub fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
+    let unit = text.trim_start_matches(is_of_number);
+    (&text[..text.len() - unit.len()], unit.trim_start())
 }

@@ -1,5 +1,6 @@
 //! Quantities as text that is read as the same value.
 
+use super::kind::Quantity;
 use crate::{Bytes, Duration, Rate};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -42,7 +43,12 @@ pub fn written_duration(span: Duration) -> String {
 
 /// Returns a rate in bits a second, such as `1.3Gbps`.
 pub fn written_rate(rate: Rate) -> String {
-    rate.to_string().replace(' ', "").replace("b/s", "bps")
+    let text = rate.to_string().replace(' ', "").replace("b/s", "bps");
+    // Above 2^53 bit/s a decimal has too few digits.
+    match Rate::read(&text) == Some(rate) {
+        true => text,
+        false => format!("{}bps", rate.as_bps()),
+    }
 }
 
 /// Returns bytes in the largest decimal unit that leaves them whole; above 1,000 the number alone where none does.

@@ -5,6 +5,7 @@ use crate::error::{Error, TextError, quoted};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use tailcut_units::{Bytes, quantity};
 
 impl Named {
     /// The distribution; its mean is what the load of a run is derived from.
@@ -135,16 +136,8 @@ impl SizeDistribution {
 const LARGEST: u64 = 1_000_000_000_000;
 
 fn byte_count(text: &str) -> Option<u64> {
-    let text = text.strip_suffix('B').unwrap_or(text);
-    let (digits, unit) = match text.as_bytes().last()? {
-        b'K' => (&text[..text.len() - 1], 1_000),
-        b'M' => (&text[..text.len() - 1], 1_000_000),
-        b'G' => (&text[..text.len() - 1], 1_000_000_000),
-        b'T' => (&text[..text.len() - 1], 1_000_000_000_000),
-        _ => (text, 1),
-    };
-    let bytes = digits.parse::<u64>().ok()?.checked_mul(unit)?;
-    (1..=LARGEST).contains(&bytes).then_some(bytes)
+    let bytes = quantity::within(text, Bytes(1)..=Bytes(LARGEST));
+    bytes.ok().map(|bytes| bytes.0)
 }
 
 /// The names within a third of their length of `found` in edits, or that it begins; nearest first.

@@ -54,7 +54,7 @@ impl ProgramConfig {
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
         if !top.has("workers") {
-            return Err(top.refuse("workers", &allowed(&(1..=100_000))));
+            return Err(top.refuse("workers", &allowed(&(1..=100_000_u32))));
         }
         let limits = top.table("limits");
         config.limits = limits.read()?;
