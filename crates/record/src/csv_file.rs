@@ -1,8 +1,8 @@
 //! Tables to and from CSV: a header line, commas, an empty field for null.
 
-use crate::table::{Data, Same, Schema, Table};
+use crate::row::Heading;
+use crate::table::{Column, Data, Table, push_text};
 use std::io::{self, Read, Write};
-use std::sync::Arc;
 
 /// A file that gets its rows some at a time.
 pub(crate) struct Writer<W: Write>(csv::Writer<W>);
@@ -21,20 +21,11 @@ impl<W: Write> Writer<W> {
         for row in 0..table.rows() {
             for column in &table.columns {
                 match &column.data {
-                    Data::Integer(values) => writer.write_field(values[row].to_string())?,
-                    Data::Optional(values) => {
-                        writer
-                            .write_field(values[row].map(|v| v.to_string()).unwrap_or_default())?;
+                    Data::Integer(values) => field(writer, values[row])?,
+                    Data::Real(values) => field(writer, values[row])?,
+                    Data::Text(values) => {
+                        writer.write_field(values[row].as_deref().unwrap_or_default())?;
                     }
-                    Data::Real(values) => writer.write_field(values[row].to_string())?,
-                    Data::Text(values) => writer.write_field(&*values[row])?,
-                    Data::Same(Same::Integer(value), _) => {
-                        writer.write_field(value.to_string())?;
-                    }
-                    Data::Same(Same::Real(value), _) => {
-                        writer.write_field(value.map(|v| v.to_string()).unwrap_or_default())?;
-                    }
-                    Data::Same(Same::Text(text), _) => writer.write_field(&**text)?,
                 }
             }
             writer.write_record(None::<&[u8]>)?;
@@ -48,36 +39,41 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Reads the columns of `schema`, which may be in any order and among others, and gives their rows to
+/// Writes a number, or an empty field.
+fn field(writer: &mut csv::Writer<impl Write>, value: Option<impl ToString>) -> csv::Result<()> {
+    writer.write_field(value.map(|value| value.to_string()).unwrap_or_default())
+}
+
+/// Reads the columns of `headings`, which may be in any order and among others, and gives their rows to
 /// `each`, at most `at_once` at a time.
 pub(crate) fn read(
     file: impl Read,
-    schema: &Schema,
+    headings: &[Heading],
     at_once: usize,
     mut each: impl FnMut(&Table) -> Result<(), String>,
 ) -> Result<(), String> {
     let mut reader = csv::Reader::from_reader(file);
     let header = reader.headers().map_err(|error| error.to_string())?.clone();
     let mut positions = Vec::new();
-    for (name, _) in schema {
+    for Heading { name, .. } in headings {
         let position = header
             .iter()
             .position(|found| found == *name)
             .ok_or_else(|| format!("no column {name}"))?;
         positions.push(position);
     }
-    let mut table = Table::of(schema);
+    let mut table = Table::of(headings);
     for (row, record) in reader.records().enumerate() {
         let record = record.map_err(|error| error.to_string())?;
         for (column, &position) in table.columns.iter_mut().zip(&positions) {
             let field = record.get(position).unwrap_or_default();
-            push(&mut column.data, field).ok_or_else(|| {
+            push(column, field).ok_or_else(|| {
                 let (line, name) = (row + 2, &column.name);
                 format!("line {line}: column {name} is \"{field}\", not a number")
             })?;
         }
         if table.rows() >= at_once {
-            each(&std::mem::replace(&mut table, Table::of(schema)))?;
+            each(&std::mem::replace(&mut table, Table::of(headings)))?;
         }
     }
     match table.rows() {
@@ -87,17 +83,14 @@ pub(crate) fn read(
 }
 
 /// Appends `field`; `None` where it is not of the column's type.
-fn push(data: &mut Data, field: &str) -> Option<()> {
-    match data {
-        Data::Integer(values) => values.push(field.parse().ok()?),
-        Data::Optional(values) if field.is_empty() => values.push(None),
-        Data::Optional(values) => values.push(Some(field.parse().ok()?)),
-        Data::Real(values) => values.push(field.parse().ok()?),
-        Data::Text(values) => values.push(match values.last() {
-            Some(last) if **last == *field => Arc::clone(last),
-            _ => Arc::from(field),
-        }),
-        Data::Same(..) => return None,
+fn push(column: &mut Column, field: &str) -> Option<()> {
+    let is_null = column.is_optional && field.is_empty();
+    match &mut column.data {
+        Data::Integer(values) if is_null => values.push(None),
+        Data::Integer(values) => values.push(Some(field.parse().ok()?)),
+        Data::Real(values) if is_null => values.push(None),
+        Data::Real(values) => values.push(Some(field.parse().ok()?)),
+        Data::Text(values) => push_text(values, field),
     }
     Some(())
 }

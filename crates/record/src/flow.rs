@@ -1,40 +1,46 @@
 //! One flow's row.
 
+use crate::cell::Class;
+use crate::row::table;
+use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
-/// What a run knows about one flow when it ends. Times are exact picoseconds here and whole
-/// nanoseconds, rounded down, in files.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct FlowRecord {
-    /// The flow's number: the order in which the workload starts them.
-    pub flow: FlowId,
-    /// The sending host.
-    pub src: HostId,
-    /// The receiving host.
-    pub dst: HostId,
-    /// The application's bytes, without headers and copies.
-    pub bytes: Bytes,
-    /// When the application handed the flow over.
-    pub start: Time,
-    /// From `start` until the receiver held the last byte; `None` when the run ended first.
-    pub fct: Option<Duration>,
-    /// The completion time of this flow alone in the network, without any queue.
-    pub ideal_fct: Duration,
-    /// From `start` until the connection that first answered was established; `None` for a
-    /// transport without a handshake and for a flow that never got so far.
-    pub handshake: Option<Duration>,
-    /// Payload bytes that the sender put on the wire for this flow: every copy, every
-    /// retransmission, no headers.
-    pub payload_sent: Bytes,
-    /// Segments sent again, over all copies.
-    pub retransmissions: u32,
-    /// Retransmission timeouts that fired, over all copies; a SYN's count too.
-    pub timeouts: u32,
-    /// Connections opened beyond the first: 0 without replication, 1 for RepFlow and RepSYN.
-    pub copies: u32,
-    /// Index into [`RunRecord::classes`](crate::RunRecord::classes): which part of the workload
-    /// the flow comes from.
-    pub class: u8,
+table! {
+    /// The state of one flow when its run ends. Times are exact picoseconds here and whole nanoseconds,
+    /// rounded down, in files.
+    #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub struct FlowRecord {
+        /// The flow's number: the order in which the workload starts them.
+        "flow" flow: FlowId,
+        /// The sending host.
+        "src" src: HostId,
+        /// The receiving host.
+        "dst" dst: HostId,
+        /// The application's bytes, without headers and copies.
+        "bytes" bytes: Bytes,
+        /// When the application handed the flow over.
+        "start_ns" start: Time,
+        /// From `start` until the receiver held the last byte; `None` when the run ended first.
+        "fct_ns" fct: Option<Duration>,
+        /// The completion time of this flow alone in the network, without any queue.
+        "ideal_fct_ns" ideal_fct: Duration,
+        /// Segments sent again, over all copies.
+        "retransmissions" retransmissions: u32,
+        /// Retransmission timeouts that fired, over all copies; a SYN's count too.
+        "timeouts" timeouts: u32,
+        /// Connections opened beyond the first: 0 without replication, 1 for RepFlow and RepSYN.
+        "copies" copies: u32,
+        /// Index into [`RunRecord::classes`](crate::RunRecord::classes): which part of the workload
+        /// the flow comes from.
+        "class" class: u8 as Class,
+        /// From `start` until the connection that first answered was established; `None` for a
+        /// transport without a handshake and for a flow that never got so far.
+        "handshake_ns" handshake: Option<Duration>,
+        /// Payload bytes that the sender put on the wire for this flow: every copy, every
+        /// retransmission, no headers.
+        "payload_sent_bytes" payload_sent: Bytes,
+    }
+    hash: flow src dst bytes start fct ideal_fct handshake payload_sent retransmissions timeouts copies class
 }
 
 impl FlowRecord {

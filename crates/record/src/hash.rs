@@ -1,6 +1,8 @@
 //! The hash that shows two runs equal, and that of whatever is written.
 
-use crate::{FlowRecord, FlowRows, PacketCount, RequestRecord, RunTotals};
+use crate::cell::{Cell, Value};
+use crate::row::Hashed;
+use crate::{FlowRows, PacketCount, RequestRecord, RunTotals};
 use std::fmt;
 use std::io;
 use twox_hash::XxHash3_128;
@@ -15,13 +17,13 @@ pub(crate) fn of_run(
     let mut hash = Fields(XxHash3_128::with_seed(0));
     hash.number(flows.count() as u64);
     for flow in flows.in_order() {
-        hash.flow(&flow);
+        flow.hash(&mut hash);
     }
     hash.totals(totals);
     let mut order: Vec<&RequestRecord> = requests.iter().collect();
     order.sort_by_key(|request| request.request);
     for request in order {
-        hash.request(request);
+        request.hash(&mut hash);
     }
     format!("{:032x}", hash.0.finish_128())
 }
@@ -68,80 +70,28 @@ impl io::Write for Fingerprint {
 }
 
 /// Every field enters as eight little-endian bytes, so that no two sequences of fields look alike.
-struct Fields(XxHash3_128);
+pub(crate) struct Fields(XxHash3_128);
 
 impl Fields {
     fn number(&mut self, value: u64) {
         self.0.write(&value.to_le_bytes());
     }
 
-    fn optional(&mut self, value: Option<u64>) {
-        self.number(u64::from(value.is_some()));
-        self.number(value.unwrap_or(0));
+    /// One of a row, exact to the picosecond; before one that may be missing stands whether it is there.
+    pub fn field<T: Cell>(&mut self, field: &T) {
+        let number = match T::value(field, 1) {
+            Value::Integer(number) => Some(number),
+            _ => None,
+        };
+        if T::IS_OPTIONAL {
+            self.number(number.is_some().into());
+        }
+        self.number(number.unwrap_or(0));
     }
 
     fn count(&mut self, count: PacketCount) {
         self.number(count.packets);
         self.number(count.bytes);
-    }
-
-    fn flow(&mut self, flow: &FlowRecord) {
-        let FlowRecord {
-            flow,
-            src,
-            dst,
-            bytes,
-            start,
-            fct,
-            ideal_fct,
-            handshake,
-            payload_sent,
-            retransmissions,
-            timeouts,
-            copies,
-            class,
-        } = *flow;
-        for id in [flow.0, src.0, dst.0] {
-            self.number(u64::from(id));
-        }
-        self.number(bytes.0);
-        self.number(start.as_ps());
-        self.optional(fct.map(|span| span.as_ps()));
-        self.number(ideal_fct.as_ps());
-        self.optional(handshake.map(|span| span.as_ps()));
-        self.number(payload_sent.0);
-        for count in [retransmissions, timeouts, copies, u32::from(class)] {
-            self.number(u64::from(count));
-        }
-    }
-
-    fn request(&mut self, request: &RequestRecord) {
-        let RequestRecord {
-            request,
-            client,
-            server,
-            bytes,
-            start,
-            latency,
-            copies,
-            winner,
-            sent,
-            wasted,
-            service,
-            purged,
-            purge,
-        } = *request;
-        for number in [request, client.0, server.0, copies, purged] {
-            self.number(u64::from(number));
-        }
-        for bytes in [bytes, sent, wasted] {
-            self.number(bytes.0);
-        }
-        self.number(start.as_ps());
-        self.number(service.as_ps());
-        self.optional(winner.map(u64::from));
-        self.optional(latency.map(|span| span.as_ps()));
-        self.optional(purge.map(|span| span.as_ps()));
     }
 
     fn totals(&mut self, totals: &RunTotals) {

@@ -14,12 +14,6 @@ pub(crate) const CAPTURES: &str = "captures";
 /// What their names end in.
 pub(crate) const CAPTURE: &str = "pcapng";
 
-/// The names of a run's tables, without their extension.
-pub(crate) const TABLES: [&str; 10] = [
-    "flows", "requests", "sessions", "ports", "nodes", "topology", "failures", "losses", "queues",
-    "links",
-];
-
 /// The format of a study's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TableFormat {

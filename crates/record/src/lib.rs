@@ -8,6 +8,7 @@
 //! nanoseconds. The crate computes no statistics beyond the [`FctSummary`] that every run prints.
 
 mod capture_file;
+mod cell;
 mod csv_file;
 mod earlier;
 mod error;
@@ -19,27 +20,29 @@ mod hash;
 mod layout;
 mod lock;
 mod manifest;
-mod network_rows;
 mod node;
 mod offered;
 mod output;
 mod parameter;
 mod parquet_file;
 mod request;
-mod rows;
+mod row;
 mod run;
 mod run_files;
+mod run_key;
 mod sample;
 mod session;
 mod stored;
 mod table;
 mod table_file;
+mod table_kind;
 mod timers;
 mod waits;
 mod wall;
 mod whole_file;
 
 pub use capture_file::CaptureFile;
+pub use cell::{Cell, Kind, Value};
 pub use earlier::{Earlier, Found};
 pub use error::Error;
 pub use failure::{LinkFailure, LinkTrouble};
@@ -54,14 +57,16 @@ pub use offered::{LinkLoad, OfferedLoad, TierLoad, UnfinishedBytes};
 pub use output::OutputDir;
 pub use parameter::{Parameter, ParameterUnit, ParameterValue};
 pub use request::{RequestRecord, RequestSummary};
-pub use run::{
-    DropCounts, PackedRun, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals,
-};
+pub use row::{Heading, Row};
+pub use run::{DropCounts, PackedRun, PacketCount, RunCost, RunRecord, RunSummary, RunTotals};
+pub use run_key::RunKey;
 pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
 pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
 pub use stored::{StoredRun, StoredStudy, WrittenRun};
+pub use table::{Column, Data, Table};
+pub use table_kind::{Pieces, TableKind};
 pub use timers::{CoarseChunk, SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use wall::WallClock;

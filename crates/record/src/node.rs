@@ -1,7 +1,11 @@
 //! Hosts and switches, and what they are called.
 
+use crate::cell::words;
+use crate::row::table;
+use serde::{Deserialize, Serialize};
+
 /// What a node is.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum NodeKind {
     /// It sends and receives.
     #[default]
@@ -10,31 +14,22 @@ pub enum NodeKind {
     Switch,
 }
 
-impl NodeKind {
-    /// Both kinds.
-    pub const ALL: [Self; 2] = [Self::Host, Self::Switch];
+words!(NodeKind: Host = "host", Switch = "switch");
 
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Switch => "switch",
-        }
+table! {
+    /// A host or a switch.
+    #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub struct NodeRecord {
+        /// Which of the two.
+        "kind" kind: NodeKind,
+        /// Its number among the nodes of its kind, from 0, as in [`FlowRecord::src`](crate::FlowRecord::src).
+        "number" number: u32,
+        /// Its name, such as `aggregation[0.1]`: scenarios may write the same.
+        "name" name: String,
+        /// What [`PortTotals::name`](crate::PortTotals::name) calls it: `s33`, or its own name where a scenario
+        /// gives it one.
+        "label" label: String,
+        /// Links between it and its nearest host: 0 for a host.
+        "tier" tier: u8,
     }
-}
-
-/// A host or a switch.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct NodeRecord {
-    /// Which of the two.
-    pub kind: NodeKind,
-    /// Its number among those of its kind, from 0, as in [`FlowRecord::src`](crate::FlowRecord::src).
-    pub number: u32,
-    /// What it is called, such as `aggregation[0.1]`: scenarios may write the same.
-    pub name: String,
-    /// What [`PortTotals::name`](crate::PortTotals::name) calls it: `s33`, or its own name where a scenario
-    /// gives it one.
-    pub label: String,
-    /// Links between it and its nearest host: 0 for a host.
-    pub tier: u8,
 }

@@ -1,14 +1,14 @@
 //! Tables to and from Parquet: Snappy, dictionaries where they help.
 
-use crate::table::{Column, Data, Same, Schema, Table};
+use crate::row::Heading;
+use crate::table::{Column, Data, Table, push_text};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::ColumnReader;
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<W: Write + Send> Writer<W> {
             let mut writer = group
                 .next_column()?
                 .ok_or_else(|| ParquetError::General("fewer columns than fields".into()))?;
-            write_column(writer.untyped(), &column.data)?;
+            write_column(&mut writer, column)?;
             writer.close()?;
         }
         group.close()?;
@@ -56,18 +56,14 @@ impl<W: Write + Send> Writer<W> {
 }
 
 fn field(column: &Column) -> Result<Type> {
-    let (physical, logical, repetition) = match &column.data {
-        Data::Integer(_) | Data::Same(Same::Integer(_), _) => {
-            (Physical::INT64, None, Repetition::REQUIRED)
-        }
-        Data::Optional(_) => (Physical::INT64, None, Repetition::OPTIONAL),
-        Data::Real(_) => (Physical::DOUBLE, None, Repetition::REQUIRED),
-        Data::Same(Same::Real(_), _) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
-        Data::Text(_) | Data::Same(Same::Text(_), _) => (
-            Physical::BYTE_ARRAY,
-            Some(LogicalType::String),
-            Repetition::REQUIRED,
-        ),
+    let (physical, logical) = match &column.data {
+        Data::Integer(_) => (Physical::INT64, None),
+        Data::Real(_) => (Physical::DOUBLE, None),
+        Data::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let repetition = match column.is_optional {
+        true => Repetition::OPTIONAL,
+        false => Repetition::REQUIRED,
     };
     Type::primitive_type_builder(&column.name, physical)
         .with_logical_type(logical)
@@ -75,80 +71,57 @@ fn field(column: &Column) -> Result<Type> {
         .build()
 }
 
-/// Rows of a column with one value that are written at a time.
-const SAME_AT_ONCE: usize = 1_024;
-
-fn write_column(writer: &mut ColumnWriter<'_>, data: &Data) -> Result<()> {
-    if let Data::Same(value, rows) = data {
-        return write_same(writer, value, *rows);
+fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &Column) -> Result<()> {
+    fn write<T: DataType>(
+        writer: &mut SerializedColumnWriter<'_>,
+        present: Vec<T::T>,
+        levels: Option<Vec<i16>>,
+    ) -> Result<()> {
+        let writer = writer.typed::<T>();
+        writer
+            .write_batch(&present, levels.as_deref(), None)
+            .map(drop)
     }
-    match (writer, data) {
-        (ColumnWriter::Int64ColumnWriter(writer), Data::Integer(values)) => {
-            writer.write_batch(values, None, None)?;
-        }
-        (ColumnWriter::Int64ColumnWriter(writer), Data::Optional(values)) => {
-            let present: Vec<i64> = values.iter().flatten().copied().collect();
-            let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
-            writer.write_batch(&present, Some(&levels), None)?;
-        }
-        (ColumnWriter::DoubleColumnWriter(writer), Data::Real(values)) => {
-            writer.write_batch(values, None, None)?;
-        }
-        (ColumnWriter::ByteArrayColumnWriter(writer), Data::Text(values)) => {
-            writer.write_batch(&byte_arrays(values), None, None)?;
-        }
-        _ => return Err(ParquetError::General("column of another type".into())),
+    fn levels<T>(column: &Column, values: &[Option<T>]) -> Option<Vec<i16>> {
+        let level = |value: &Option<T>| i16::from(value.is_some());
+        column
+            .is_optional
+            .then(|| values.iter().map(level).collect())
     }
-    Ok(())
-}
-
-/// Writes one value in every row; its dictionary makes it a few bytes.
-fn write_same(writer: &mut ColumnWriter<'_>, value: &Same, rows: usize) -> Result<()> {
-    let chunks = (0..rows).step_by(SAME_AT_ONCE);
-    let mut chunks = chunks.map(|start| (rows - start).min(SAME_AT_ONCE));
-    match (writer, value) {
-        (ColumnWriter::Int64ColumnWriter(writer), Same::Integer(value)) => {
-            let values = [*value; SAME_AT_ONCE];
-            chunks.try_for_each(|n| writer.write_batch(&values[..n], None, None).map(|_| ()))
+    match &column.data {
+        Data::Integer(values) => {
+            let present = values.iter().flatten().copied().collect();
+            write::<Int64Type>(writer, present, levels(column, values))
         }
-        (ColumnWriter::DoubleColumnWriter(writer), Same::Real(value)) => {
-            let values: &[f64] = &value.map_or_else(Vec::new, |value| vec![value; SAME_AT_ONCE]);
-            let levels = [i16::from(value.is_some()); SAME_AT_ONCE];
-            chunks.try_for_each(|n| {
-                let values = &values[..values.len().min(n)];
-                writer
-                    .write_batch(values, Some(&levels[..n]), None)
-                    .map(|_| ())
-            })
+        Data::Real(values) => {
+            let present = values.iter().flatten().copied().collect();
+            write::<DoubleType>(writer, present, levels(column, values))
         }
-        (ColumnWriter::ByteArrayColumnWriter(writer), Same::Text(text)) => {
-            let values = vec![ByteArray::from(&**text); SAME_AT_ONCE.min(rows)];
-            chunks.try_for_each(|n| writer.write_batch(&values[..n], None, None).map(|_| ()))
+        Data::Text(values) => {
+            write::<ByteArrayType>(writer, byte_arrays(values), levels(column, values))
         }
-        _ => Err(ParquetError::General("column of another type".into())),
     }
 }
 
 /// Neighbours that share a string share its bytes.
-fn byte_arrays(values: &[Arc<str>]) -> Vec<ByteArray> {
-    let mut arrays: Vec<ByteArray> = Vec::with_capacity(values.len());
-    for (index, value) in values.iter().enumerate() {
-        let shared = index > 0 && Arc::ptr_eq(value, &values[index - 1]);
-        let array = if shared {
-            arrays[index - 1].clone()
-        } else {
-            ByteArray::from(&**value)
-        };
-        arrays.push(array);
-    }
-    arrays
+fn byte_arrays(values: &[Option<Arc<str>>]) -> Vec<ByteArray> {
+    let mut last: Option<(&Arc<str>, ByteArray)> = None;
+    let mut array_of = |value| match &last {
+        Some((known, array)) if Arc::ptr_eq(known, value) => array.clone(),
+        _ => last.insert((value, ByteArray::from(&**value))).1.clone(),
+    };
+    values
+        .iter()
+        .flatten()
+        .map(|value| array_of(value))
+        .collect()
 }
 
-/// Reads the columns of `schema`, which may be in any order and among others, and gives their rows to
+/// Reads the columns of `headings`, which may be in any order and among others, and gives their rows to
 /// `each`, at most `at_once` at a time.
 pub(crate) fn read(
     file: impl ChunkReader + 'static,
-    schema: &Schema,
+    headings: &[Heading],
     at_once: usize,
     mut each: impl FnMut(&Table) -> std::result::Result<(), String>,
 ) -> Result<()> {
@@ -158,7 +131,7 @@ pub(crate) fn read(
         let mut left = usize::try_from(group.metadata().num_rows())
             .map_err(|_| ParquetError::General("a negative number of rows".into()))?;
         let mut readers = Vec::new();
-        for (name, _) in schema {
+        for Heading { name, .. } in headings {
             let index = (0..group.num_columns())
                 .find(|&i| group.metadata().column(i).column_path().string() == *name)
                 .ok_or_else(|| ParquetError::General(format!("no column {name}")))?;
@@ -166,7 +139,7 @@ pub(crate) fn read(
         }
         while left > 0 {
             let rows = left.min(at_once);
-            let mut table = Table::of(schema);
+            let mut table = Table::of(headings);
             for (reader, column) in readers.iter_mut().zip(&mut table.columns) {
                 read_column(reader, rows, &mut column.data)?;
                 if column.data.len() != rows {
@@ -186,36 +159,33 @@ pub(crate) fn read(
 fn read_column(reader: &mut ColumnReader, rows: usize, data: &mut Data) -> Result<()> {
     match (reader, data) {
         (ColumnReader::Int64ColumnReader(reader), Data::Integer(values)) => {
-            reader.read_records(rows, None, None, values)?;
-        }
-        (ColumnReader::Int64ColumnReader(reader), Data::Optional(values)) => {
-            let (mut present, mut levels) = (Vec::new(), Vec::new());
-            reader.read_records(rows, Some(&mut levels), None, &mut present)?;
-            let mut present = present.into_iter();
-            values.extend(
-                levels
-                    .iter()
-                    .map(|&level| if level == 1 { present.next() } else { None }),
-            );
+            values.extend(read_values(reader, rows)?);
         }
         (ColumnReader::DoubleColumnReader(reader), Data::Real(values)) => {
-            reader.read_records(rows, None, None, values)?;
+            values.extend(read_values(reader, rows)?);
         }
         (ColumnReader::ByteArrayColumnReader(reader), Data::Text(values)) => {
-            let mut arrays = Vec::new();
-            reader.read_records(rows, None, None, &mut arrays)?;
-            let mut last: Option<Arc<str>> = None;
-            for array in &arrays {
-                let text = array.as_utf8()?;
-                let shared = match last.take() {
-                    Some(shared) if *shared == *text => shared,
-                    _ => Arc::from(text),
-                };
-                values.push(Arc::clone(&shared));
-                last = Some(shared);
+            for array in read_values(reader, rows)? {
+                match array {
+                    Some(array) => push_text(values, array.as_utf8()?),
+                    None => values.push(None),
+                }
             }
         }
         _ => return Err(ParquetError::General("a column of another type".into())),
     }
     Ok(())
+}
+
+fn read_values<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>> {
+    let (mut present, mut levels) = (Vec::new(), Vec::new());
+    reader.read_records(rows, Some(&mut levels), None, &mut present)?;
+    // A column without gaps has no levels.
+    levels.resize(levels.len().max(present.len()), 1);
+    let mut present = present.into_iter();
+    let value = |level| if level == 1 { present.next() } else { None };
+    Ok(levels.into_iter().map(value).collect())
 }

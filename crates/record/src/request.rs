@@ -1,40 +1,44 @@
 //! One request's row, and the summary of a run's requests.
 
 use crate::FctStats;
+use crate::row::table;
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, HostId, Time};
 
-/// What a run knows about one request when it ends. Times are exact picoseconds here and whole
-/// nanoseconds, rounded down, in files.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct RequestRecord {
-    /// The request's number: the order in which the workload starts them.
-    pub request: u32,
-    /// The client.
-    pub client: HostId,
-    /// The server of the first copy.
-    pub server: HostId,
-    /// Bytes of the answer.
-    pub bytes: Bytes,
-    /// When the application asked.
-    pub start: Time,
-    /// From `start` until the client had what it needs; `None` when the run ended first.
-    pub latency: Option<Duration>,
-    /// Copies that the client sent, the first ones included.
-    pub copies: u32,
-    /// The copy whose bytes completed the request, 0 for the primary; `None` for an unfinished one.
-    pub winner: Option<u32>,
-    /// Answer bytes that servers sent, over all copies, whether they were of use or not.
-    pub sent: Bytes,
-    /// Of those, the bytes that the client already had, or did not want any more.
-    pub wasted: Bytes,
-    /// Time that the servers' stations spent on all copies.
-    pub service: Duration,
-    /// Copies that were purged before their answer was out.
-    pub purged: u32,
-    /// From the request's end until the last of its copies had left the servers; `None` where none was
-    /// there any more.
-    pub purge: Option<Duration>,
+table! {
+    /// The state of one request when its run ends. Times are exact picoseconds here and whole nanoseconds,
+    /// rounded down, in files.
+    #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub struct RequestRecord {
+        /// The request's number: the order in which the workload starts them.
+        "request" request: u32,
+        /// The client.
+        "client" client: HostId,
+        /// The server of the first copy.
+        "server" server: HostId,
+        /// Bytes of the answer.
+        "bytes" bytes: Bytes,
+        /// When the application asked.
+        "start_ns" start: Time,
+        /// From `start` until the client had what it needs; `None` when the run ended first.
+        "latency_ns" latency: Option<Duration>,
+        /// Copies that the client sent, the first ones included.
+        "copies" copies: u32,
+        /// The copy whose bytes completed the request, 0 for the primary; `None` for an unfinished one.
+        "winner" winner: Option<u32>,
+        /// Answer bytes that servers sent, over all copies, whether they were of use or not.
+        "sent_bytes" sent: Bytes,
+        /// Of those, the bytes that the client already had, or did not want any more.
+        "wasted_bytes" wasted: Bytes,
+        /// Time that the servers' stations spent on all copies.
+        "service_ns" service: Duration,
+        /// Copies that were purged before their answer was out.
+        "purged" purged: u32,
+        /// From the request's end until the last of its copies had left the servers; `None` where none was
+        /// there any more.
+        "purge_ns" purge: Option<Duration>,
+    }
+    hash: request client server copies purged bytes sent wasted start service winner latency purge
 }
 
 /// The requests of a run.

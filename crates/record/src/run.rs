@@ -3,43 +3,13 @@
 use crate::offered::makespan;
 use crate::{
     ArrivedPayload, BurstStats, FctSummary, FlowLog, FlowRecord, FlowRows, LinkFailure, LinkSample,
-    NodeRecord, OfferedLoad, Parameter, PortTotals, QueueSample, RequestRecord, RequestSummary,
+    NodeRecord, OfferedLoad, PortTotals, QueueSample, RequestRecord, RequestSummary, RunKey,
     Sampling, SessionRecord, SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes,
     WallClock, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailcut_units::Duration;
-
-/// What names a run: everything that decides its result besides the program's version.
-#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
-pub struct RunKey {
-    /// The design's name: `[replication+]transport[@routing]`, or what its study calls it.
-    pub design: String,
-    /// The topology's name.
-    pub topology: String,
-    /// The workload's name.
-    pub workload: String,
-    /// The offered load, 0 to 1, or `None` where the workload has none (a trace).
-    pub load: Option<f64>,
-    /// The seed.
-    pub seed: u64,
-    /// What the study sweeps, in its order, with the run's values; empty where it sweeps nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parameters: Vec<Parameter>,
-}
-
-impl RunKey {
-    /// The run in a few words: `dctcp at load 0.5, queue.limit 50 packets, seed 1`.
-    pub fn label(&self) -> String {
-        let load = self
-            .load
-            .map_or_else(String::new, |load| format!(" at load {load}"));
-        let parameters = self.parameters.iter();
-        let parameters: String = parameters.map(|one| format!(", {one}")).collect();
-        format!("{}{load}{parameters}, seed {}", self.design, self.seed)
-    }
-}
 
 /// A run whose flows are packed once they have ended.
 pub type PackedRun = RunRecord<FlowLog>;
@@ -80,7 +50,7 @@ impl DropCounts {
 
 /// What a run counted. `sent + copied = delivered + drops + remaining` holds in packets, and in bytes
 /// with those of `trimmed` added.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunTotals {
     /// Packets times links crossed.
     pub packet_hops: u64,
@@ -108,7 +78,7 @@ pub struct RunTotals {
 }
 
 /// What a run cost its machine. Never hashed.
-#[derive(Clone, Copy, Default, PartialEq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunCost {
     /// CPU time of the thread that ran it, in seconds; `None` where the system does not say.
     pub cpu_seconds: Option<f64>,
@@ -120,7 +90,7 @@ pub struct RunCost {
 
 /// Everything that one run leaves behind. Flows are a list unless they are kept otherwise, as in a
 /// [`PackedRun`].
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunRecord<F = Vec<FlowRecord>> {
     /// What names the run.
     pub key: RunKey,
@@ -171,33 +141,18 @@ impl RunRecord {
     }
 }
 
-impl<F> RunRecord<F> {
+impl<F: Default> RunRecord<F> {
     /// A run of these flows, and nothing else yet.
     pub fn of(key: RunKey, flows: F) -> Self {
         Self {
             key,
-            totals: RunTotals::default(),
-            cost: RunCost::default(),
-            classes: Vec::new(),
             flows,
-            requests: Vec::new(),
-            sessions: Vec::new(),
-            ports: Vec::new(),
-            nodes: Vec::new(),
-            topology: Vec::new(),
-            failures: Vec::new(),
-            sampling: None,
-            queues: Vec::new(),
-            links: Vec::new(),
-            switch_waits: None,
-            host_bursts: None,
-            arrived: None,
-            offered: None,
-            timers: Timers::default(),
-            wall: None,
+            ..Self::default()
         }
     }
+}
 
+impl<F> RunRecord<F> {
     /// The same run with its flows kept otherwise.
     pub fn with_flows<G>(self, keep: impl FnOnce(F) -> G) -> RunRecord<G> {
         RunRecord {

@@ -1,5 +1,7 @@
 //! Sessions: requests of storage clients, which take one transfer or several.
 
+use crate::cell::{Class, words};
+use crate::row::table;
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, HostId, Time};
 
@@ -14,18 +16,10 @@ pub enum SessionOperation {
     Read,
 }
 
-impl SessionOperation {
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Read => "read",
-        }
-    }
-}
+words!(SessionOperation: Write = "write", Read = "read");
 
 /// Whether a receiver held the others of a one-to-many transfer up.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Straggling {
     /// No, or the transfer has no others.
     #[default]
@@ -36,21 +30,10 @@ pub enum Straggling {
     LeftOut,
 }
 
-impl Straggling {
-    pub(crate) const ALL: [Self; 3] = [Self::No, Self::Reported, Self::LeftOut];
-
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::No => "no",
-            Self::Reported => "reported",
-            Self::LeftOut => "left-out",
-        }
-    }
-}
+words!(Straggling: No = "no", Reported = "reported", LeftOut = "left-out");
 
 /// What became of a receiver of a session.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum SessionEnd {
     /// The run ended first, or the receiver was left out.
     #[default]
@@ -61,51 +44,42 @@ pub enum SessionEnd {
     Failed,
 }
 
-impl SessionEnd {
-    pub(crate) const ALL: [Self; 3] = [Self::Open, Self::Whole, Self::Failed];
+words!(SessionEnd: Open = "open", Whole = "whole", Failed = "failed");
 
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Whole => "whole",
-            Self::Failed => "failed",
-        }
+table! {
+    /// One receiver of one session: a server of a write, the client of a read.
+    #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub struct SessionRecord {
+        /// The session's number; its receivers' rows follow one another.
+        "session" session: u32,
+        /// What the client wanted.
+        "operation" operation: SessionOperation,
+        /// The client.
+        "client" client: HostId,
+        /// Who receives.
+        "receiver" receiver: HostId,
+        /// The session's bytes, all of which this receiver is to get.
+        "bytes" bytes: Bytes,
+        /// When the client asked.
+        "start_ns" start: Time,
+        /// From `start` until this receiver had all of it, and in a daisy chain those before it too; `None`
+        /// when the run ended first.
+        "completion_ns" completion: Option<Duration>,
+        /// Symbols that arrived here, whole or trimmed; 0 in transfers with one sender and one receiver.
+        "symbols" symbols: u32,
+        /// Of them, the ones that this receiver did not need, though it was not done yet.
+        "in_vain" in_vain: u32,
+        /// Symbols that arrived when this receiver had all of it, whole or trimmed; not among `symbols`.
+        "late" late: u32,
+        /// Whether it held the others up.
+        "straggling" straggling: Straggling,
+        /// What became of it.
+        "end" end: SessionEnd,
+        /// Of a read from several senders that failed: what the client had not got.
+        "missing_bytes" missing: Option<Bytes>,
+        /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
+        "class" class: u8 as Class,
     }
-}
-
-/// One receiver of one session: a server of a write, the client of a read.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct SessionRecord {
-    /// The session's number; its receivers' rows follow one another.
-    pub session: u32,
-    /// What the client wanted.
-    pub operation: SessionOperation,
-    /// The client.
-    pub client: HostId,
-    /// Who receives.
-    pub receiver: HostId,
-    /// The session's bytes, all of which this receiver is to get.
-    pub bytes: Bytes,
-    /// When the client asked.
-    pub start: Time,
-    /// From `start` until this receiver had all of it, and in a daisy chain those before it too; `None`
-    /// when the run ended first.
-    pub completion: Option<Duration>,
-    /// Symbols that arrived here, whole or trimmed; 0 in transfers with one sender and one receiver.
-    pub symbols: u32,
-    /// Of them, those that were sent in vain for this receiver: not needed, though it was not done yet.
-    pub in_vain: u32,
-    /// Symbols that arrived when this receiver had all of it, whole or trimmed; not among `symbols`.
-    pub late: u32,
-    /// Whether it held the others up.
-    pub straggling: Straggling,
-    /// What became of it.
-    pub end: SessionEnd,
-    /// Of a read from several senders that failed: what the client had not got.
-    pub missing: Option<Bytes>,
-    /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
-    pub class: u8,
 }
 
 /// A session as a whole, from its receivers' rows.

@@ -1,13 +1,14 @@
 //! Reading a study from its directory.
 
+use crate::failure::{Failure, Loss};
 use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile, TableFormat};
 use crate::manifest::{Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION, is_plain_name};
-use crate::table::{Schema, Table};
+use crate::row::Row;
 use crate::whole_file::{beside, copy_through, keep_names, read_json, write_whole};
 use crate::{
     Error, FlowRecord, FlowRows, LinkFailure, LinkSample, NodeRecord, PortTotals, QueueSample,
-    RequestRecord, RunCost, RunRecord, RunSummary, RunTotals, SessionRecord, TopologyLink,
-    network_rows, rows, run_files, table_file,
+    RequestRecord, RunCost, RunRecord, RunSummary, RunTotals, SessionRecord, TableKind,
+    TopologyLink, run_files, table_file,
 };
 use std::fs::{self, File};
 use std::io;
@@ -234,13 +235,9 @@ impl StoredRun {
     ///
     /// # Errors
     /// As [`StoredRun::flows`].
-    pub fn each_flow(&mut self, mut each: impl FnMut(FlowRecord)) -> Result<(), Error> {
+    pub fn each_flow(&mut self, each: impl FnMut(FlowRecord)) -> Result<(), Error> {
         let mut classes = std::mem::take(&mut self.classes);
-        let read = self.read_pieces("flows", rows::FLOWS, |table| {
-            let flows = rows::flows_from(table, &mut classes)?;
-            flows.into_iter().for_each(&mut each);
-            Ok(())
-        });
+        let read = self.read(TableKind::Flows, &mut classes, each);
         self.classes = classes;
         read
     }
@@ -251,7 +248,7 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn requests(&self) -> Result<Vec<RequestRecord>, Error> {
-        self.read("requests", rows::REQUESTS, rows::requests_from)
+        self.all(TableKind::Requests)
     }
 
     /// Receivers of storage sessions, session by session; empty when there were none. Classes as for
@@ -261,11 +258,10 @@ impl StoredRun {
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn sessions(&mut self) -> Result<Vec<SessionRecord>, Error> {
         let mut classes = std::mem::take(&mut self.classes);
-        let sessions = self.read("sessions", rows::SESSIONS, |table| {
-            rows::sessions_from(table, &mut classes)
-        });
+        let mut sessions = Vec::new();
+        let read = self.read(TableKind::Sessions, &mut classes, |row| sessions.push(row));
         self.classes = classes;
-        sessions
+        read.map(|()| sessions)
     }
 
     /// Every port's totals; empty when none were recorded.
@@ -273,7 +269,7 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn ports(&self) -> Result<Vec<PortTotals>, Error> {
-        self.read("ports", network_rows::PORTS, network_rows::ports_from)
+        self.all(TableKind::Ports)
     }
 
     /// Every host and switch; empty when none were recorded, and in what earlier versions wrote.
@@ -281,7 +277,7 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn nodes(&self) -> Result<Vec<NodeRecord>, Error> {
-        self.read("nodes", network_rows::NODES, network_rows::nodes_from)
+        self.all(TableKind::Nodes)
     }
 
     /// Every port's link; empty when none were recorded.
@@ -289,11 +285,7 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn topology(&self) -> Result<Vec<TopologyLink>, Error> {
-        self.read(
-            "topology",
-            network_rows::TOPOLOGY,
-            network_rows::topology_from,
-        )
+        self.all(TableKind::Topology)
     }
 
     /// Links in trouble; empty when none were.
@@ -301,13 +293,12 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn failures(&self) -> Result<Vec<LinkFailure>, Error> {
-        let mut failures = self.read(
-            "failures",
-            network_rows::FAILURES,
-            network_rows::failures_from,
-        )?;
-        failures.extend(self.read("losses", network_rows::LOSSES, network_rows::losses_from)?);
-        Ok(failures)
+        let slow = self.all::<Failure>(TableKind::Failures)?.into_iter();
+        let lossy = self.all::<Loss>(TableKind::Losses)?.into_iter();
+        Ok(slow
+            .map(LinkFailure::from)
+            .chain(lossy.map(LinkFailure::from))
+            .collect())
     }
 
     /// Queue samples; empty when none were taken.
@@ -315,7 +306,7 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn queues(&self) -> Result<Vec<QueueSample>, Error> {
-        self.read("queues", rows::QUEUES, rows::queues_from)
+        self.all(TableKind::Queues)
     }
 
     /// Link samples; empty when none were taken.
@@ -323,36 +314,32 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn links(&self) -> Result<Vec<LinkSample>, Error> {
-        self.read("links", rows::LINKS, rows::links_from)
+        self.all(TableKind::Links)
     }
 
-    fn read<T>(
-        &self,
-        name: &str,
-        schema: &Schema,
-        mut parse: impl FnMut(&Table) -> Result<Vec<T>, String>,
-    ) -> Result<Vec<T>, Error> {
+    /// All rows of a table without classes.
+    fn all<R: Row>(&self, kind: TableKind) -> Result<Vec<R>, Error> {
         let mut rows = Vec::new();
-        self.read_pieces(name, schema, |table| {
-            rows.append(&mut parse(table)?);
-            Ok(())
-        })?;
+        self.read(kind, &mut Vec::new(), |row| rows.push(row))?;
         Ok(rows)
     }
 
-    /// Gives the rows of a table to `each`, some at a time; none where the run has no such table.
-    fn read_pieces(
+    /// Gives the rows of a table to `each`; none where the run has no such table. Classes that `classes`
+    /// lacks are added to it.
+    fn read<R: Row>(
         &self,
-        name: &str,
-        schema: &Schema,
-        each: impl FnMut(&Table) -> Result<(), String>,
+        kind: TableKind,
+        classes: &mut Vec<String>,
+        mut each: impl FnMut(R),
     ) -> Result<(), Error> {
-        let stem = |file: &TableFile| file.name.split('.').next() == Some(name);
+        let stem = |file: &TableFile| file.name.split('.').next() == Some(kind.name());
         let Some(file) = self.tables.iter().find(|file| stem(file)) else {
             return Ok(());
         };
         self.check_name(file)?;
-        table_file::read(&self.dir, file, schema, each)
+        table_file::read(&self.dir, file, R::COLUMNS, |table| {
+            (0..table.rows()).try_for_each(|row| table.row(row, classes).map(&mut each))
+        })
     }
 
     /// A table's file, once it is what was written.

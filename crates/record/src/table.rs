@@ -1,162 +1,173 @@
-//! Tables of named columns: the one shape behind Parquet and CSV.
+//! Tables of named columns: the one shape behind Parquet, CSV and other programs' columns.
 
+use crate::cell::{Cell, Kind, Value};
+use crate::row::{Heading, NS, Row};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table in memory; all columns have the same length.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
+    /// The columns.
     pub columns: Vec<Column>,
 }
 
 /// A named column.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Column {
+pub struct Column {
+    /// The name, with the unit at its end.
     pub name: Cow<'static, str>,
+    /// Whether some rows may have no value: null in Parquet, an empty field in CSV.
+    pub is_optional: bool,
+    /// A value for each row.
     pub data: Data,
 }
 
 /// A column's values.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Data {
-    Integer(Vec<i64>),
-    /// Integers with gaps: null in Parquet, an empty field in CSV.
-    Optional(Vec<Option<i64>>),
-    Real(Vec<f64>),
-    Text(Vec<Arc<str>>),
-    /// One value in so many rows. Written only.
-    Same(Same, usize),
+pub enum Data {
+    /// Whole numbers; what a signed 64-bit integer cannot hold is its maximum.
+    Integer(Vec<Option<i64>>),
+    /// Numbers.
+    Real(Vec<Option<f64>>),
+    /// Text.
+    Text(Vec<Option<Arc<str>>>),
 }
-
-/// A value that a whole column has.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Same {
-    Integer(i64),
-    /// A number, or null.
-    Real(Option<f64>),
-    Text(Arc<str>),
-}
-
-/// The type of a column, without its values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    Integer,
-    Optional,
-    Real,
-    Text,
-}
-
-/// The columns that a reader expects of a file.
-pub(crate) type Schema = [(&'static str, Kind)];
 
 impl Data {
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Integer(values) => values.len(),
-            Self::Optional(values) => values.len(),
-            Self::Real(values) => values.len(),
-            Self::Text(values) => values.len(),
-            Self::Same(_, rows) => *rows,
+    fn empty(kind: Kind) -> Self {
+        match kind {
+            Kind::Integer => Self::Integer(Vec::new()),
+            Kind::Real => Self::Real(Vec::new()),
+            Kind::Text | Kind::Class => Self::Text(Vec::new()),
         }
     }
 
-    pub fn empty(kind: Kind) -> Self {
-        match kind {
-            Kind::Integer => Self::Integer(Vec::new()),
-            Kind::Optional => Self::Optional(Vec::new()),
-            Kind::Real => Self::Real(Vec::new()),
-            Kind::Text => Self::Text(Vec::new()),
+    /// Rows.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Integer(values) => values.len(),
+            Self::Real(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, value: Value<'_>, classes: &[Arc<str>]) {
+        match (self, value) {
+            (Self::Integer(values), Value::Integer(number)) => {
+                values.push(Some(i64::try_from(number).unwrap_or(i64::MAX)));
+            }
+            (Self::Real(values), Value::Real(number)) => values.push(Some(number)),
+            (Self::Text(values), Value::Text(text)) => push_text(values, text),
+            (Self::Text(values), Value::Class(class)) => match classes.get(usize::from(class)) {
+                Some(name) => values.push(Some(Arc::clone(name))),
+                None => push_text(values, &format!("class{class}")),
+            },
+            (Self::Integer(values), _) => values.push(None),
+            (Self::Real(values), _) => values.push(None),
+            (Self::Text(values), _) => values.push(None),
+        }
+    }
+
+    /// The value of a row; `None` for a number below zero.
+    fn value(&self, row: usize) -> Option<Value<'_>> {
+        match self {
+            Self::Integer(values) => values[row].map_or(Some(Value::Null), |number| {
+                u64::try_from(number).ok().map(Value::Integer)
+            }),
+            Self::Real(values) => Some(values[row].map_or(Value::Null, Value::Real)),
+            Self::Text(values) => Some(values[row].as_deref().map_or(Value::Null, Value::Text)),
+        }
+    }
+
+    fn shown(&self, row: usize) -> String {
+        match self {
+            Self::Integer(values) => values[row].map(|number| number.to_string()),
+            Self::Real(values) => values[row].map(|number| number.to_string()),
+            Self::Text(values) => values[row].as_ref().map(|text| format!("\"{text}\"")),
+        }
+        .unwrap_or_else(|| "null".to_owned())
+    }
+}
+
+/// Appends text; neighbours share theirs.
+pub(crate) fn push_text(values: &mut Vec<Option<Arc<str>>>, text: &str) {
+    let last = values.last().and_then(Option::as_ref);
+    let shared = last.filter(|last| &***last == text).cloned();
+    values.push(Some(shared.unwrap_or_else(|| text.into())));
+}
+
+impl Column {
+    /// A column with one value in every row.
+    pub fn same<T: Cell>(name: impl Into<Cow<'static, str>>, value: &T, rows: usize) -> Self {
+        let mut data = Data::empty(T::KIND);
+        (0..rows).for_each(|_| data.push(T::value(value, NS), &[]));
+        Self {
+            name: name.into(),
+            is_optional: T::IS_OPTIONAL,
+            data,
         }
     }
 }
 
 impl Table {
     /// Without a row.
-    pub fn of(schema: &Schema) -> Self {
-        let columns = schema.iter().map(|&(name, kind)| Column {
-            name: name.into(),
-            data: Data::empty(kind),
+    pub(crate) fn of(headings: &[Heading]) -> Self {
+        let columns = headings.iter().map(|heading| Column {
+            name: heading.name.into(),
+            is_optional: heading.is_optional,
+            data: Data::empty(heading.kind),
         });
         Self {
             columns: columns.collect(),
         }
     }
 
+    /// Rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.data.len())
     }
 
-    fn add(&mut self, name: impl Into<Cow<'static, str>>, data: Data) {
-        let name = name.into();
-        self.columns.push(Column { name, data });
+    /// Appends a row; `classes` are the names of classes.
+    pub(crate) fn push(&mut self, row: &impl Row, classes: &[Arc<str>]) {
+        let mut columns = self.columns.iter_mut();
+        row.each(NS, |value| {
+            if let Some(column) = columns.next() {
+                column.data.push(value, classes);
+            }
+        });
     }
 
-    /// Adds a column with one value in every row.
-    pub fn same(mut self, name: impl Into<Cow<'static, str>>, value: Same) -> Self {
-        let rows = self.rows();
-        self.add(name, Data::Same(value, rows));
-        self
-    }
-
-    /// Adds a column of whole numbers; what a signed 64-bit integer cannot hold becomes its maximum.
-    pub fn integer(mut self, name: &'static str, values: impl Iterator<Item = u64>) -> Self {
-        let data = Data::Integer(values.map(signed).collect());
-        self.add(name, data);
-        self
-    }
-
-    pub fn optional(
-        mut self,
-        name: &'static str,
-        values: impl Iterator<Item = Option<u64>>,
-    ) -> Self {
-        let data = Data::Optional(values.map(|value| value.map(signed)).collect());
-        self.add(name, data);
-        self
-    }
-
-    pub fn real(mut self, name: &'static str, values: impl Iterator<Item = f64>) -> Self {
-        let data = Data::Real(values.collect());
-        self.add(name, data);
-        self
-    }
-
-    pub fn text(mut self, name: &'static str, values: impl Iterator<Item = Arc<str>>) -> Self {
-        let data = Data::Text(values.collect());
-        self.add(name, data);
-        self
-    }
-
-    /// The values of column `index` as whole numbers.
-    pub fn integers(&self, index: usize) -> &[i64] {
-        match &self.columns[index].data {
-            Data::Integer(values) => values,
-            _ => &[],
-        }
-    }
-
-    pub fn optionals(&self, index: usize) -> &[Option<i64>] {
-        match &self.columns[index].data {
-            Data::Optional(values) => values,
-            _ => &[],
-        }
-    }
-
-    pub fn reals(&self, index: usize) -> &[f64] {
-        match &self.columns[index].data {
-            Data::Real(values) => values,
-            _ => &[],
-        }
-    }
-
-    pub fn texts(&self, index: usize) -> &[Arc<str>] {
-        match &self.columns[index].data {
-            Data::Text(values) => values,
-            _ => &[],
-        }
+    /// The row at place `row`; a class that `classes` lacks is added to it.
+    ///
+    /// # Errors
+    /// The column, the value found, and that it is out of range.
+    pub(crate) fn row<R: Row>(&self, row: usize, classes: &mut Vec<String>) -> Result<R, String> {
+        let mut columns = self.columns.iter().zip(R::COLUMNS);
+        let mut last = None;
+        let read = R::read(NS, || {
+            let (column, heading) = columns.next()?;
+            last = Some(column);
+            match (heading.kind, column.data.value(row)?) {
+                (Kind::Class, Value::Text(name)) => class_number(name, classes).map(Value::Class),
+                (_, value) => Some(value),
+            }
+        });
+        read.ok_or_else(|| match last {
+            Some(Column { name, data, .. }) => {
+                format!("row {row}: {name} is {}, out of range", data.shown(row))
+            }
+            None => format!("row {row}: without columns"),
+        })
     }
 }
 
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
+/// The number of the class called `name`, 0 to 255; one that `classes` lacks is added to it.
+fn class_number(name: &str, classes: &mut Vec<String>) -> Option<u8> {
+    let known = classes.iter().position(|class| class == name);
+    let number = known.unwrap_or_else(|| {
+        classes.push(name.to_owned());
+        classes.len() - 1
+    });
+    u8::try_from(number).ok()
 }

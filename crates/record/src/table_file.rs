@@ -1,7 +1,8 @@
 //! A table's file, written and read some rows at a time, so that no table has to be held whole.
 
 use crate::layout::{TableFile, TableFormat};
-use crate::table::{Schema, Table};
+use crate::row::Heading;
+use crate::table::Table;
 use crate::{Error, Fingerprint, csv_file, parquet_file};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -135,14 +136,14 @@ pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
 pub(crate) fn read(
     dir: &Path,
     table: &TableFile,
-    schema: &Schema,
+    headings: &[Heading],
     each: impl FnMut(&Table) -> Result<(), String>,
 ) -> Result<(), Error> {
     let file = open(dir, table)?;
     let read = if table.name.ends_with(".csv") {
-        csv_file::read(file, schema, AT_ONCE, each)
+        csv_file::read(file, headings, AT_ONCE, each)
     } else {
-        parquet_file::read(file, schema, AT_ONCE, each).map_err(|error| error.to_string())
+        parquet_file::read(file, headings, AT_ONCE, each).map_err(|error| error.to_string())
     };
     read.map_err(|reason| Error::damaged(&dir.join(&table.name), reason))
 }

@@ -4,6 +4,7 @@ use core::fmt;
 
 /// A count of bytes. Decimal units (1 KB = 1,000 B), as in the papers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bytes(pub u64);
 
 impl Bytes {

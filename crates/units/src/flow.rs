@@ -5,6 +5,7 @@ use core::fmt;
 
 /// A host, numbered from zero in the order of the topology.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostId(pub u32);
 
 /// The bit that tells the address of a multicast group from that of a host.
@@ -35,6 +36,7 @@ impl HostId {
 
 /// A flow, numbered from zero in the order in which the workload starts them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowId(pub u32);
 
 /// The transport protocol's number in the five-tuple (IANA).

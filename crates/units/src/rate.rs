@@ -5,6 +5,7 @@ use core::fmt;
 
 /// A rate in bits per second, greater than zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate(core::num::NonZeroU64);
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;

@@ -1,0 +1,151 @@
+//! The tables of a run: their names, and the rows that each has.
+
+use crate::cell::{Value, words};
+use crate::failure::{Failure, Loss};
+use crate::row::{Heading, Row};
+use crate::table::{Column, Data, Table};
+use crate::table_file::AT_ONCE;
+use crate::{FlowRows, RunRecord, TopologyLink};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Columns with the names of links, behind the columns of a row.
+pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
+
+/// A table of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableKind {
+    /// [`RunRecord::flows`].
+    Flows,
+    /// [`RunRecord::requests`].
+    Requests,
+    /// [`RunRecord::sessions`].
+    Sessions,
+    /// [`RunRecord::ports`].
+    Ports,
+    /// [`RunRecord::nodes`].
+    Nodes,
+    /// [`RunRecord::topology`].
+    Topology,
+    /// [`RunRecord::failures`] of links that are slow or down.
+    Failures,
+    /// [`RunRecord::failures`] of links that lose packets at random.
+    Losses,
+    /// [`RunRecord::queues`].
+    Queues,
+    /// [`RunRecord::links`].
+    Links,
+}
+
+words! {
+    TableKind: Flows = "flows", Requests = "requests", Sessions = "sessions", Ports = "ports",
+    Nodes = "nodes", Topology = "topology", Failures = "failures", Losses = "losses",
+    Queues = "queues", Links = "links"
+}
+
+/// The rows of a table, in pieces of at most 131,072.
+pub struct Pieces<'a> {
+    /// The number of rows.
+    pub rows: usize,
+    columns: &'static [Heading],
+    pieces: Box<dyn Iterator<Item = Table> + 'a>,
+    /// The column behind all others that has the name of the link whose number is in the first column.
+    link: Option<&'static str>,
+    names: HashMap<i64, String>,
+}
+
+impl TableKind {
+    /// Returns this table of a run, with names of links behind all else, which are empty where the run does
+    /// not say them.
+    pub fn of<F: FlowRows>(self, run: &RunRecord<F>) -> Pieces<'_> {
+        let failures = run.failures.iter();
+        let pieces = match self {
+            Self::Flows => Pieces::new(run, run.flows.count(), run.flows.rows()),
+            Self::Requests => Pieces::of(run, run.requests.iter().cloned()),
+            Self::Sessions => Pieces::of(run, run.sessions.iter().cloned()),
+            Self::Ports => Pieces::of(run, run.ports.iter().cloned()),
+            Self::Nodes => Pieces::of(run, run.nodes.iter().cloned()),
+            Self::Topology => Pieces::of(run, run.topology.iter().cloned()),
+            Self::Failures => Pieces::of(run, failures.filter_map(Failure::of)),
+            Self::Losses => Pieces::of(run, failures.filter_map(Loss::of)),
+            Self::Queues => Pieces::of(run, run.queues.iter().cloned()),
+            Self::Links => Pieces::of(run, run.links.iter().cloned()),
+        };
+        match self {
+            Self::Ports => pieces.with_links(LINK_NAMES[0], &run.topology),
+            Self::Failures | Self::Losses => pieces.with_links(LINK_NAMES[1], &run.topology),
+            _ => pieces,
+        }
+    }
+}
+
+impl<'a> Pieces<'a> {
+    fn of<F, R: Row + 'a>(run: &RunRecord<F>, rows: impl Iterator<Item = R> + Clone + 'a) -> Self {
+        Self::new(run, rows.clone().count(), rows)
+    }
+
+    fn new<F, R: Row + 'a>(
+        run: &RunRecord<F>,
+        count: usize,
+        rows: impl Iterator<Item = R> + 'a,
+    ) -> Self {
+        let classes: Vec<Arc<str>> = run
+            .classes
+            .iter()
+            .map(|name| name.as_str().into())
+            .collect();
+        let mut rows = rows.peekable();
+        let pieces = std::iter::from_fn(move || {
+            rows.peek()?;
+            let mut piece = Table::of(R::COLUMNS);
+            let some = rows.by_ref().take(AT_ONCE);
+            some.for_each(|row| piece.push(&row, &classes));
+            Some(piece)
+        });
+        Self {
+            rows: count,
+            columns: R::COLUMNS,
+            pieces: Box::new(pieces),
+            link: None,
+            names: HashMap::new(),
+        }
+    }
+
+    fn with_links(self, column: &'static str, links: &[TopologyLink]) -> Self {
+        let named = |link: &TopologyLink| (link.port.into(), format!("{}>{}", link.from, link.to));
+        Self {
+            link: Some(column),
+            names: links.iter().map(named).collect(),
+            ..self
+        }
+    }
+
+    /// Returns the columns, without a row.
+    pub fn empty(&self) -> Table {
+        self.with_names(Table::of(self.columns))
+    }
+
+    fn with_names(&self, mut piece: Table) -> Table {
+        let Some(column) = self.link else {
+            return piece;
+        };
+        let mut column = Column::same(column, &String::new(), 0);
+        if let Some(Data::Integer(links)) = piece.columns.first().map(|first| &first.data) {
+            for link in links.iter().flatten() {
+                let name = self.names.get(link).map_or("", String::as_str);
+                column.data.push(Value::Text(name), &[]);
+            }
+        }
+        piece.columns.push(column);
+        piece
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Table;
+
+    fn next(&mut self) -> Option<Table> {
+        let piece = self.pieces.next()?;
+        Some(self.with_names(piece))
+    }
+}
