@@ -1,12 +1,9 @@
 //! The table of runs: one row each, the numbers of `run.json`.
 
-use crate::columns::Columns;
-use std::iter::once;
-use tailcut_scenario::record::{FctStats, RunSummary};
+use tailcut_scenario::record::{Column, FctStats, RunSummary, Table};
 
-/// The columns of one run. What `run.json` nests is named with `_` between: `sent_packets`,
-/// `mice_p99_us`.
-pub fn columns(columns: Columns, run: &RunSummary) -> Columns {
+/// The row of one run. What `run.json` nests is named with `_` between: `sent_packets`, `mice_p99_us`.
+pub fn table(run: &RunSummary) -> Table {
     let counts = [
         ("flows", run.flows),
         ("unfinished", run.unfinished),
@@ -33,13 +30,10 @@ pub fn columns(columns: Columns, run: &RunSummary) -> Columns {
         ("timeouts", run.timeouts),
         ("copies", run.copies),
     ];
-    let columns = columns.text("record_hash", once(&run.record_hash));
-    let columns = counts.into_iter().fold(columns, |columns, (name, count)| {
-        columns.integer(name, once(count))
-    });
-    let columns = columns
-        .real("simulated_seconds", once(run.simulated_seconds))
-        .optional("makespan_ns", once(run.makespan_ns));
+    let mut columns = vec![Column::same("record_hash", &run.record_hash, 1)];
+    columns.extend(counts.map(|(name, count)| Column::same(name, &count, 1)));
+    columns.push(Column::same("simulated_seconds", &run.simulated_seconds, 1));
+    columns.push(Column::same("makespan_ns", &run.makespan_ns, 1));
     let latency = run.requests.as_ref().map(|requests| requests.latency);
     let groups = [
         ("mice", run.fct.mice),
@@ -48,27 +42,25 @@ pub fn columns(columns: Columns, run: &RunSummary) -> Columns {
         ("all", run.fct.all),
         ("requests", latency.unwrap_or_default()),
     ];
-    groups
-        .iter()
-        .fold(columns, |columns, (group, stats)| {
-            group_columns(columns, group, stats)
-        })
-        .optional_real("cpu_seconds", once(run.cpu_seconds))
-        .optional_real("wall_seconds", once(run.wall_seconds))
-        .optional("peak_rss_bytes", once(run.peak_rss_bytes))
+    columns.extend(
+        groups
+            .iter()
+            .flat_map(|(group, stats)| of_group(group, stats)),
+    );
+    columns.push(Column::same("cpu_seconds", &run.cpu_seconds, 1));
+    columns.push(Column::same("wall_seconds", &run.wall_seconds, 1));
+    columns.push(Column::same("peak_rss_bytes", &run.peak_rss_bytes, 1));
+    Table { columns }
 }
 
-fn group_columns(columns: Columns, group: &str, stats: &FctStats) -> Columns {
-    let columns = columns
-        .integer(&format!("{group}_n"), once(stats.n))
-        .integer(&format!("{group}_unfinished"), once(stats.unfinished));
-    let times = [
-        ("mean_us", stats.mean_us),
-        ("p50_us", stats.p50_us),
-        ("p99_us", stats.p99_us),
-        ("p999_us", stats.p999_us),
-    ];
-    times.into_iter().fold(columns, |columns, (name, time)| {
-        columns.optional_real(&format!("{group}_{name}"), once(time))
-    })
+fn of_group(group: &str, stats: &FctStats) -> [Column; 6] {
+    let named = |name: &str| format!("{group}_{name}");
+    [
+        Column::same(named("n"), &stats.n, 1),
+        Column::same(named("unfinished"), &stats.unfinished, 1),
+        Column::same(named("mean_us"), &stats.mean_us, 1),
+        Column::same(named("p50_us"), &stats.p50_us, 1),
+        Column::same(named("p99_us"), &stats.p99_us, 1),
+        Column::same(named("p999_us"), &stats.p999_us, 1),
+    ]
 }

@@ -1,8 +1,6 @@
 //! The keys that a study sweeps, a column each.
 
-use crate::columns::Columns;
-use std::iter::repeat_n;
-use tailcut_scenario::record::{Parameter, ParameterValue, RunKey};
+use tailcut_scenario::record::{Column, Parameter, ParameterValue, RunKey};
 
 /// A swept key, and what its values are in all runs.
 pub struct Swept {
@@ -42,25 +40,21 @@ impl Swept {
         swept
     }
 
-    /// Adds its column for a run.
-    pub fn column(&self, columns: Columns, key: &RunKey, rows: usize) -> Columns {
+    /// Its column in a table of a run.
+    pub fn column(&self, key: &RunKey, rows: usize) -> Column {
         let mut parameters = key.parameters.iter();
         let here = parameters.find(|parameter| parameter.column() == self.column);
+        let name = self.column.clone();
         match self.kind {
             Kind::Integer => {
                 let value = here.and_then(|parameter| match parameter.value {
                     ParameterValue::Integer(value) => Some(value),
                     _ => None,
                 });
-                columns.optional(&self.column, repeat_n(value, rows))
+                Column::same(name, &value, rows)
             }
-            Kind::Real => columns.optional_real(
-                &self.column,
-                repeat_n(here.and_then(Parameter::number), rows),
-            ),
-            Kind::Text => {
-                columns.optional_text(&self.column, repeat_n(here.map(Parameter::shown), rows))
-            }
+            Kind::Real => Column::same(name, &here.and_then(Parameter::number), rows),
+            Kind::Text => Column::same(name, &here.map(Parameter::shown), rows),
         }
     }
 }

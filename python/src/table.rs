@@ -18,27 +18,32 @@ pub struct Table {
     pub kind: Kind,
 }
 
-/// The batches of a study's runs, each made when it is asked for.
+/// The batches of a study's runs; all batches of one run are made when the first one is taken.
 struct Batches {
     data: Arc<Data>,
     kind: Kind,
     next: usize,
+    ready: std::vec::IntoIter<RecordBatch>,
 }
 
 impl Iterator for Batches {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while let Some(run) = self.data.runs.get(self.next) {
+        loop {
+            if let Some(batch) = self.ready.next() {
+                return Some(Ok(batch));
+            }
             let index = self.next;
+            let run = self.data.runs.get(index)?;
             self.next += 1;
-            if let Some(run) = run
-                && self.kind.rows(&run.record) > 0
-            {
-                return Some(self.kind.batch(index, run, &self.data.swept));
+            if let Some(run) = run {
+                match self.kind.batches(index, run, &self.data.swept) {
+                    Ok(batches) => self.ready = batches.into_iter(),
+                    Err(error) => return Some(Err(error)),
+                }
             }
         }
-        None
     }
 }
 
@@ -67,6 +72,7 @@ impl Table {
             data: Arc::clone(&self.data),
             kind: self.kind,
             next: 0,
+            ready: Vec::new().into_iter(),
         };
         let reader = RecordBatchIterator::new(batches, self.schema());
         let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
