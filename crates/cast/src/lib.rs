@@ -1,13 +1,13 @@
 //! SCDP over UDP sockets ("SCDP: Systematic Rateless Coding for Efficient Data Transport in Data
-//! Centres"): the driver of [`tailcut_transport::scdp`] under the wall clock.
+//! Centres"). This crate runs [`tailcut_transport::scdp`] on a real clock and real sockets.
 //!
-//! - `check` (Linux): whether transfers will get through to an end.
-//! - [`codec`]: RaptorQ (RFC 6330) over real bytes.
-//! - `files` (Linux): what is sent and received: files, trees and streams, cut into slabs with hashes.
-//! - `command` (Linux, with the feature of this name): `tailcut cast`.
+//! - `check` (Linux): tests whether transfers to a host will work.
+//! - [`codec`]: RaptorQ codes (RFC 6330) over real bytes.
+//! - `files` (Linux): sources and sinks of data: files, trees and streams, split into slabs with hashes.
+//! - `command` (Linux, with the feature of this name): the command line of `tailcut cast`.
 //! - `driver` (Linux): endpoints that send and receive objects.
-//! - `transfer` (Linux): files, trees and streams from end to end, over objects of `driver`.
-//! - [`seal`]: protection by a key that both ends have, and address tokens.
+//! - `transfer` (Linux): transfers of files, trees and streams, made of objects of `driver`.
+//! - [`seal`]: encryption with a pre-shared key, and address tokens.
 //! - `udp` (Linux): batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
 
 #[cfg(target_os = "linux")]

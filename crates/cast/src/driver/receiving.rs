@@ -534,8 +534,8 @@ impl Engine {
             }
             None => self.leave_paper(flow),
         };
-        // If all symbols were pushed ones, the address may still lack validation and the full
-        // memory a reservation.
+        // An object that was pushed as a whole may still lack its memory, because its sender's
+        // address is not validated yet.
         if let (Some(from), true) = (from, inbound.prove()) {
             let (bytes, held) = inbound.into_bytes();
             self.news.push_back(News::Received { from, bytes, held });

@@ -1,4 +1,4 @@
-//! What can go wrong with a transfer.
+//! Errors of transfers.
 
 use super::message::Code;
 use crate::driver;
@@ -6,57 +6,58 @@ use crate::files;
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Why a transfer has failed.
+/// Reason why a transfer has failed.
 #[derive(Debug)]
 pub enum Error {
-    /// Files at this end.
+    /// An error in reading or writing files on this host.
     Files(files::Error),
-    /// The other end has given up, and says why.
+    /// The other end has ended the transfer.
     Peer {
-        /// The other end.
+        /// Address of the other end.
         peer: SocketAddr,
-        /// What kind of reason.
+        /// Category of the reason.
         code: Code,
-        /// In words.
+        /// Reason as text.
         why: String,
     },
-    /// The other end cannot be reached, or does not take what is sent.
+    /// The other end cannot be reached, or refuses objects.
     Unreachable {
-        /// The other end.
+        /// Address of the other end.
         peer: SocketAddr,
-        /// Why.
+        /// Reason.
         failure: driver::Failure,
         /// Whether this end has a key.
         has_key: bool,
     },
-    /// The other end was there, and is no longer.
+    /// The connection to the other end was lost during the transfer.
     Lost {
-        /// The other end.
+        /// Address of the other end.
         peer: SocketAddr,
-        /// How that was noticed.
+        /// Failure that showed the loss.
         failure: driver::Failure,
     },
-    /// Others have waited for it too long.
+    /// The other receivers have waited for this one too long.
     Dropped(SocketAddr),
-    /// The other end breaks the rules of the protocol.
+    /// The other end violates the protocol.
     Broken {
-        /// The other end.
+        /// Address of the other end.
         peer: SocketAddr,
-        /// How.
+        /// Violation.
         why: &'static str,
     },
-    /// No replica has what was asked for, or none answers: why, for each of them.
+    /// No replica is left: each lacks the object, does not answer, or has failed. Contains the
+    /// reason of each replica.
     NoReplica(Vec<Error>),
-    /// The user has interrupted it.
+    /// The user has interrupted the transfer.
     Interrupted,
-    /// This end's socket has failed.
+    /// The socket of this end has failed.
     Closed,
-    /// The system has no thread or no random numbers.
+    /// The system has no thread or no random bytes left.
     System(std::io::Error),
 }
 
 impl Error {
-    /// What the other end is told.
+    /// Returns the code that the other end gets.
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Files(error) => match error.failure() {
@@ -67,7 +68,7 @@ impl Error {
             Self::Peer { code, .. } => *code,
             Self::Dropped(_) => Code::Dropped,
             Self::Broken { .. } => Code::Refused,
-            // What somebody has said is more than that others say nothing.
+            // A replica's answer explains more than the silence of the other replicas.
             Self::NoReplica(all) => {
                 let mut codes = all.iter().map(Self::code);
                 let said = codes.find(|code| *code != Code::System);
@@ -80,8 +81,9 @@ impl Error {
         }
     }
 
-    /// The exit code of a process for which this was all: 2 where a system fails or nobody answers, 3
-    /// where hashes do not agree, 4 where an end refuses, 130 when interrupted here.
+    /// Returns the exit code of a process that ends with this error: 2 if a system fails or an end
+    /// does not answer, 3 if hashes do not match, 4 if an end refuses, 130 if the user has
+    /// interrupted this end.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Interrupted => 130,
@@ -115,7 +117,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{peer}: no answer; allowed: a `tailcut cast` that listens there, {key}, and a \
-                     firewall that lets UDP through; `tailcut cast check {peer}` tells more"
+                     firewall that lets UDP through; run `tailcut cast check {peer}` to find the cause"
                 )
             }
             Self::Unreachable { peer, failure, .. } => write!(f, "{peer}: {failure}"),
@@ -125,14 +127,14 @@ impl fmt::Display for Error {
             } => {
                 write!(
                     f,
-                    "{peer}: lost: it answers no longer; what has arrived is kept"
+                    "{peer}: lost: it does not answer any more; the data received so far is kept"
                 )
             }
             Self::Lost { peer, failure } => {
-                write!(f, "{peer}: lost: {failure}; what has arrived is kept")
+                write!(f, "{peer}: lost: {failure}; the data received so far is kept")
             }
-            Self::Dropped(peer) => write!(f, "{peer}: dropped, the others waited for it too long"),
-            Self::Broken { peer, why } => write!(f, "{peer} breaks the protocol: {why}"),
+            Self::Dropped(peer) => write!(f, "{peer}: dropped, because the others waited too long"),
+            Self::Broken { peer, why } => write!(f, "{peer} violates the protocol: {why}"),
             Self::NoReplica(said) => {
                 let said: Vec<String> = said.iter().map(ToString::to_string).collect();
                 write!(f, "no replica is left: {}", said.join("; "))

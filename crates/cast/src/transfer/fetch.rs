@@ -1,8 +1,9 @@
-//! Slabs of one sender, or of several replicas, into a sink.
+//! Download of slabs from one sender, or from several replicas, into a sink.
 //!
-//! Each holder is asked for a few slabs ahead, a slow one for fewer. A holder that has nothing left to do
-//! is asked for the oldest slab that another one still owes, so that a slow one costs no more than that
-//! slab takes elsewhere.
+//! The receiver requests a few slabs ahead from each holder, and fewer from a slow one. A holder
+//! without pending requests gets a request for the oldest slab that another holder still has to
+//! send. So a slow holder delays the transfer by at most the time that another holder needs for
+//! this slab.
 
 use super::error::Error;
 use super::holder::{FEWEST, Holder};
@@ -14,72 +15,74 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Bytes that are asked for ahead.
+/// Bytes that are requested ahead, from all holders together.
 const AHEAD: u64 = 32 << 20;
-/// Slabs of one holder that are asked for ahead, at most.
+/// Slabs that are requested ahead from one holder, at most.
 const MOST: u64 = 16;
-/// Slabs whose hash did not agree, before the transfer is given up.
+/// Slabs with a wrong hash before a holder is given up.
 const MOST_MISMATCHES: u32 = 16;
 
-/// How long the last message to a replica may take that was not heard for a while: others have sent what
-/// it owes, and it notices by itself.
+/// Time to deliver the last message to a replica that has been silent for a while. It is short,
+/// because other replicas have sent the missing slabs, and the silent replica detects the end by
+/// itself.
 const FAREWELL_TO_THE_QUIET: Duration = Duration::from_millis(50);
 
-/// What was received.
+/// Result of a complete transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// The root, which agrees.
+    /// Root hash, which is verified.
     pub root: Hash,
-    /// How much.
+    /// Final progress.
     pub progress: Progress,
 }
 
-/// A message with its sender and the number that it carries.
+/// Message with its sender and the session number in its footer.
 pub(super) struct Post {
     pub(super) from: SocketAddr,
     pub(super) to: u64,
     pub(super) message: Message,
 }
 
-/// Takes messages that are not for a transfer that goes on. Gives what is to be told of them.
+/// Handler of messages that do not belong to the running transfer. Returns an event to report, if
+/// there is one.
 pub(super) type Elsewhere<'e, 'l> =
     dyn FnMut(&mut Line<'l>, &mut Vec<Holder>, Post) -> Option<Event> + 'e;
 
-/// A transfer into a sink.
+/// Transfer into a sink.
 pub(super) struct Fetch<'f, 'l> {
     line: &'f mut Line<'l>,
     sink: &'f mut dyn Sink,
     tell: &'f mut dyn FnMut(Event),
     holders: Vec<Holder>,
-    /// Replicas that have been asked and have not answered: they may become holders.
+    /// Replicas that have not answered the request yet. They may become holders.
     unheard: Vec<SocketAddr>,
-    /// Why others are no holders any more.
+    /// Reasons why holders have left.
     gone: Vec<Error>,
-    /// Their addresses, and those of ends that have never answered.
+    /// Addresses of holders that have left, and of replicas that never answered.
     left: Vec<SocketAddr>,
-    /// Whether there may be several holders; the root is known then.
+    /// Expected root. `None`: the transfer has one sender only, which sends the root at the end.
     root: Option<Hash>,
-    /// Slabs at once of one holder.
+    /// Slabs that are requested ahead from one holder, at most.
     ahead: usize,
-    /// Slabs that holders have owed who are gone.
+    /// Slabs to request again, because their holder has left.
     again: VecDeque<u32>,
-    /// All slabs below this one are here or have been asked for.
+    /// All slabs below this number have arrived, were kept, or were requested.
     below: u32,
-    /// The sink waits for slabs that were asked for.
+    /// Whether the sink waits for slabs that were requested.
     is_waiting: bool,
     is_ended: bool,
     is_closing: bool,
     mismatches: u32,
     pool: Pool,
-    /// Whether holders have to be told of `below` or the standing.
+    /// Whether the holders have old values of `below` or of the standing.
     is_news: bool,
     told: Option<Progress>,
     told_at: Instant,
 }
 
 impl<'f, 'l> Fetch<'f, 'l> {
-    /// From holders that have been told this end's number, and replicas that have too but have not answered yet.
-    /// `root`: what is fetched, if that is known.
+    /// Creates a transfer. `holders` have this end's number. `unheard` are replicas that have the
+    /// number too, but have not answered yet. `root` is the expected root, if it is known.
     pub(super) fn new(
         line: &'f mut Line<'l>,
         sink: &'f mut dyn Sink,
@@ -106,7 +109,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             is_ended: false,
             is_closing: false,
             mismatches: 0,
-            // One buffer at a time is here, and those that a pipe has not taken yet.
+            // One buffer is in use here. The others are buffers that a pipe has not consumed yet.
             pool: Pool::new(1_024),
             is_news: true,
             told: None,
@@ -114,11 +117,12 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
     }
 
-    /// Receives everything. `other` takes messages that are not for this transfer.
+    /// Runs the transfer to its end. `other` handles messages that do not belong to it.
     pub(super) fn run(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
         let mut result = self.work(mine, other);
         if result.is_err() {
-            // A sink that waits may end with another reason.
+            // If the user interrupts, a waiting sink may return another error. The interruption is
+            // the true cause.
             result = self.line.check().and(result);
         }
         match &result {
@@ -133,7 +137,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 _ if !is_of_replicas => FAREWELL,
                 Some(holder) if !holder.is_quiet() => FAREWELL,
                 Some(_) => FAREWELL_TO_THE_QUIET,
-                // It has never answered, or has left.
+                // This end has never answered or has left, so no message has to reach it.
                 None => Duration::ZERO,
             }
         });
@@ -217,10 +221,10 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let peer = holder.address;
         match message {
             Message::Slab(label, bytes) => self.on_slab(at, label, bytes)?,
-            // A number that others have drawn proves nothing.
+            // Only the receiver's own number shows that the sender means this transfer.
             Message::Root(root) if is_mine => {
                 if !self.is_closing {
-                    let why = "a root that nobody has asked for";
+                    let why = "it sent a root without a request";
                     return Err(Error::Broken { peer, why });
                 }
                 self.sink.finish(&root)?;
@@ -242,7 +246,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
     fn on_slab(&mut self, at: usize, label: Label, bytes: Vec<u8>) -> Result<(), Error> {
         let slab = label.slab;
         if !self.holders.iter().any(|holder| holder.owes(slab)) {
-            // Somebody else was faster.
+            // Another holder was faster.
             return Ok(());
         }
         self.holders[at].on_slab(slab, self.ahead);
@@ -262,7 +266,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let mut buffer = self.pool.take();
         *buffer = bytes;
         let delivered = self.sink.deliver(label, buffer)?;
-        // A pipe may not have taken it yet.
+        // The buffer returns only if the sink has consumed it. A pipe may need more time.
         if let Some(mut buffer) = self.pool.try_take() {
             self.line.endpoint().recycle(std::mem::take(&mut *buffer));
         }
@@ -285,7 +289,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Nothing more comes of a holder: others have to send what it owes.
+    /// Removes a holder. Its missing slabs are requested from others.
     fn lose(&mut self, at: usize, error: Error) -> Result<(), Error> {
         let lost = self.holders.remove(at);
         if self.root.is_none() {
@@ -302,7 +306,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Asks holders that have little to do for more. Says whether there is more to do at once.
+    /// Requests slabs from holders with few pending requests. Returns whether there is more to do
+    /// at once.
     fn hand_out(&mut self) -> Result<bool, Error> {
         loop {
             let free = self.holders.iter().enumerate();
@@ -310,7 +315,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             let free = free.filter(|(_, one)| match self.root {
                 Some(_) if is_only => one.asked.len() < FEWEST || one.has_room(self.ahead),
                 Some(_) => one.has_room(self.ahead),
-                // There will be no other one.
+                // A transfer without a known root has one sender only, which gets all requests.
                 None => one.asked.len() < self.ahead,
             });
             let Some((at, _)) = free.min_by_key(|(_, one)| one.asked.len()) else {
@@ -335,7 +340,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 Next::Kept { slab, .. } => {
                     self.below = self.below.max(slab + 1);
                     self.is_news = true;
-                    // One at a time: it takes a while, and messages wait.
+                    // One slab per call, because its verification takes time while messages wait.
                     return Ok(true);
                 }
                 Next::Wait => self.is_waiting = true,
@@ -352,8 +357,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         self.holders[at].ask(slab);
     }
 
-    /// A holder with as good as nothing to do, and a slab for it: the one that another has owed longest,
-    /// and only it.
+    /// Returns a nearly idle holder and a slab for it: the slab that is missing from one other
+    /// holder for the longest time.
     fn overtaken(&self) -> Option<(usize, u32)> {
         let owes = |slab: u32| self.holders.iter().filter(|one| one.owes(slab)).count();
         let all = self.holders.iter().enumerate();
@@ -367,7 +372,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         })
     }
 
-    /// Tells holders what is wanted of them, and how far this end is.
+    /// Sends new requests to the holders, and reports the progress.
     fn inform(&mut self) {
         let progress = self.look();
         let is_due = self.told_at.elapsed() >= TOLD_EVERY && self.told != Some(progress);
@@ -406,7 +411,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
     }
 
-    /// Closes the transfer once all slabs are here.
+    /// Ends the transfer if all slabs have arrived.
     fn close(&mut self) -> Result<Option<Taken>, Error> {
         let is_owed = self.holders.iter().any(|one| !one.asked.is_empty());
         if !self.is_ended || is_owed || !self.again.is_empty() || self.is_closing {

@@ -1,5 +1,5 @@
-//! Slabs on their way to receivers: to each of them by datagrams of its own, and by datagrams to a
-//! multicast group to those who hear it.
+//! Slabs that are being sent to receivers: with datagrams to a multicast group for its members, and
+//! with separate datagrams to each other receiver.
 
 use super::group::{Doubt, Group};
 use super::line::Line;
@@ -9,10 +9,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A member of a group that gets nothing for so long may not hear it any more.
+/// Time without progress after which a member of a group is asked again whether it receives from
+/// the group.
 const DOUBT: Duration = Duration::from_secs(1);
 
-/// A slab's bytes, which several flights may share.
+/// Bytes of a slab, which several flights may share.
 #[derive(Clone, Debug)]
 struct Bytes(Arc<SlabObject>);
 
@@ -22,33 +23,33 @@ impl AsRef<[u8]> for Bytes {
     }
 }
 
-/// A receiver of a slab.
+/// Receiver of a slab.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct To {
-    /// Its number among the receivers.
+    /// Index of the receiver.
     pub(super) at: usize,
     pub(super) address: SocketAddr,
 }
 
-/// How far a member of a group was, and since when.
+/// Progress of a member of a group, and the time of its last change.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     bytes: u64,
     since: Instant,
 }
 
-/// A slab on its way.
+/// Slab that is being sent.
 struct Flight {
     slab: u32,
     to: Vec<To>,
     sending: Sending,
-    /// Of a flight to a group: the slab, and how far each receiver was.
+    /// For a flight to a multicast group: the slab, and the progress of each receiver.
     group: Option<(Bytes, Vec<Seen>)>,
-    /// It was cancelled, to go on in other ways.
+    /// Whether the flight was cancelled in order to send the slab in another way.
     begins_anew: bool,
 }
 
-/// What has become of a flight.
+/// Result of a flight.
 pub(super) struct Over {
     pub(super) to: Vec<To>,
     pub(super) board: Vec<Progress>,
@@ -56,7 +57,7 @@ pub(super) struct Over {
 }
 
 impl Over {
-    /// As [`Flights::losses`], of this one.
+    /// Same as [`Flights::losses`], for this flight.
     pub(super) fn losses(&self) -> (u64, u64) {
         losses(self.board.iter().copied())
     }
@@ -68,7 +69,7 @@ fn losses(board: impl Iterator<Item = Progress>) -> (u64, u64) {
     })
 }
 
-/// All slabs on their way.
+/// All slabs that are being sent.
 pub(super) struct Flights {
     flights: Vec<Flight>,
     group: Option<Group>,
@@ -76,7 +77,7 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// Receivers are waited for, or left out after `drop_after`.
+    /// Creates an empty list. With `drop_after`, slow receivers are dropped after this time.
     pub(super) fn new(group: Option<SocketAddr>, drop_after: Option<Duration>) -> Self {
         let (policy, after) = match drop_after {
             Some(after) => (StragglerPolicy::Drop, after),
@@ -93,7 +94,7 @@ impl Flights {
         }
     }
 
-    /// How many slabs.
+    /// Returns the number of different slabs that are being sent.
     pub(super) fn slabs(&self) -> usize {
         let mut slabs: Vec<u32> = self.flights.iter().map(|flight| flight.slab).collect();
         slabs.sort_unstable();
@@ -101,26 +102,27 @@ impl Flights {
         slabs.len()
     }
 
-    /// Symbols that receivers say have arrived or are lost, and of these the lost ones: of slabs that are
-    /// on their way.
+    /// Returns the symbols that receivers have reported as arrived or lost, and those reported as
+    /// lost. It counts the slabs that are being sent.
     pub(super) fn losses(&self) -> (u64, u64) {
         let boards = self.flights.iter().map(|flight| flight.sending.progress());
         losses(boards.flatten())
     }
 
-    /// Whether there is one to a receiver.
+    /// Returns whether a slab is being sent to this receiver.
     pub(super) fn are_to(&self, at: usize) -> bool {
         let mut all = self.flights.iter();
         all.any(|flight| flight.to.iter().any(|to| to.at == at))
     }
 
-    /// Says whether it is known which receivers hear the group, if there is one.
+    /// Returns whether it is known which receivers hear the multicast group. Always true without a
+    /// group.
     pub(super) fn settle(&mut self, line: &Line<'_>, peers: &[SocketAddr]) -> bool {
         let group = self.group.as_mut();
         group.is_none_or(|group| group.settle(line, peers))
     }
 
-    /// Receivers that do not hear the group, each once.
+    /// Returns receivers that do not hear the multicast group. Each receiver is returned once.
     pub(super) fn take_deaf(&mut self) -> Vec<SocketAddr> {
         let group = self.group.as_mut();
         group.map(Group::take_deaf).unwrap_or_default()
@@ -137,7 +139,7 @@ impl Flights {
             group.is_some_and(|group| group.has(to.address))
         };
         let (mut members, mut others): (Vec<To>, Vec<To>) = to.into_iter().partition(hears);
-        // For one of them a copy of its own takes no more.
+        // A group with one member saves nothing compared with unicast.
         if members.len() == 1 {
             others.append(&mut members);
         }
@@ -171,7 +173,8 @@ impl Flights {
         });
     }
 
-    /// A receiver does not need a slab any more.
+    /// Stops sending a slab to a receiver that does not need it any more. If others need it too,
+    /// the slab is sent on.
     pub(super) fn skip(&self, slab: u32, at: usize) {
         let is_only =
             |flight: &&Flight| flight.slab == slab && flight.to.len() == 1 && flight.to[0].at == at;
@@ -181,7 +184,7 @@ impl Flights {
             .for_each(|flight| flight.sending.cancel());
     }
 
-    /// Nothing more is sent to those who are over.
+    /// Stops flights whose receivers have all finished.
     pub(super) fn cancel_to(&self, is_over: impl Fn(usize) -> bool) {
         for flight in &self.flights {
             if flight.to.iter().all(|to| is_over(to.at)) {
@@ -190,7 +193,7 @@ impl Flights {
         }
     }
 
-    /// Flights that have come to their ends since the last look.
+    /// Returns the flights that have ended since the last call.
     pub(super) fn look(&mut self, line: &Line<'_>) -> Vec<Over> {
         let mut over = Vec::new();
         for mut flight in std::mem::take(&mut self.flights) {
@@ -210,8 +213,8 @@ impl Flights {
         over
     }
 
-    /// Asks members that get nothing whether they still hear the group. A flight one of whose members
-    /// does not begins anew, with a copy for that one.
+    /// Asks members without progress whether they still hear the multicast group. If one does not,
+    /// the flight starts again, with separate datagrams to this member.
     fn watch(&mut self, line: &Line<'_>, flight: &mut Flight) {
         let (Some(group), Some((_, all)), false) =
             (&mut self.group, &mut flight.group, flight.begins_anew)
@@ -239,7 +242,7 @@ impl Flights {
         }
     }
 
-    /// Sends a slab that was on its way to a group to those who have not got it.
+    /// Sends a slab again to the members of a group that have not got it.
     fn go_on(&mut self, line: &Line<'_>, flight: Flight) {
         let Some((bytes, _)) = flight.group else {
             return;

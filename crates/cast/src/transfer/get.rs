@@ -1,4 +1,4 @@
-//! Fetches what has a root from replicas that serve it.
+//! Download of an object by its root, from several replicas.
 
 use super::error::Error;
 use super::fetch::{Fetch, Post, Taken};
@@ -11,11 +11,11 @@ use crate::files::{Hash, Sink};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Fetches slabs from all of some replicas at once, each slab from one of them. A replica that is slow, stalls
-/// or leaves costs about as much as one slab takes elsewhere.
+/// Downloads slabs from several replicas in parallel, each slab from one of them. A replica that is
+/// slow, stops answering or leaves delays the transfer by about the time of one slab.
 ///
 /// # Errors
-/// No replica is left, the sink fails, the root does not agree, or the user has set `stop`.
+/// No replica is left, the sink fails, the root does not match, or the user has set `stop`.
 pub fn get(
     endpoint: &Endpoint,
     root: Hash,
@@ -52,7 +52,7 @@ pub fn get(
                 match layout.agrees(&offer) {
                     false => {
                         line.say(from, offer.from, &Message::Done);
-                        let why = format!("{from}: not used: it cuts slabs in another way");
+                        let why = format!("{from}: not used: it splits the data into other slabs");
                         Some(Event::Left(from, why))
                     }
                     true => {
@@ -71,7 +71,8 @@ pub fn get(
     })
 }
 
-/// Waits for the first replica that has it. Gives those that have not, too.
+/// Waits for the first replica that offers the object. Returns the replicas that failed before,
+/// too.
 fn first(
     line: &mut Line<'_>,
     mine: u64,

@@ -1,5 +1,5 @@
-//! Which receivers hear a multicast group: they are asked before the first slab, and again where one of
-//! them gets nothing.
+//! Members of a multicast group: a check to the group before the first slab shows which receivers
+//! hear it. A receiver without progress gets another check.
 
 use super::line::Line;
 use crate::driver::Hearers;
@@ -7,18 +7,18 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// How often a group is asked, and how long an answer may take.
+/// Number of checks that are sent, and time to wait for an answer to each.
 const ASKS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often somebody was asked, and when the last time.
+/// Number of checks sent, and time of the last one.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     count: u32,
     at: Instant,
 }
 
-/// What is done next about somebody who has not answered.
+/// Next step for a receiver that has not answered.
 enum Next {
     Ask(Asked),
     Wait,
@@ -40,17 +40,17 @@ impl Asked {
     }
 }
 
-/// A group.
+/// Multicast group.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) address: SocketAddr,
     hearers: Option<Hearers>,
     asked: Option<Asked>,
-    /// Those who hear it, once that is known.
+    /// Receivers that hear the group. `None`: not known yet.
     members: Option<Vec<SocketAddr>>,
-    /// Members that get nothing, and are asked again.
+    /// Members without progress that get checks again.
     doubts: HashMap<SocketAddr, Asked>,
-    /// Receivers that do not hear it, and of whom nobody has been told yet.
+    /// Receivers that do not hear the group and have not been reported yet.
     deaf: Vec<SocketAddr>,
 }
 
@@ -74,12 +74,12 @@ impl Group {
         self.hearers.as_ref().is_some_and(|all| all.has(peer))
     }
 
-    /// Whether a receiver hears the group.
+    /// Returns whether a receiver hears the group.
     pub(super) fn has(&self, peer: SocketAddr) -> bool {
         self.members.as_ref().is_some_and(|all| all.contains(&peer))
     }
 
-    /// Says whether it is known which of the receivers hear the group, and asks if not.
+    /// Returns whether it is known which of the receivers hear the group. Sends a check if not.
     pub(super) fn settle(&mut self, line: &Line<'_>, peers: &[SocketAddr]) -> bool {
         if self.members.is_some() {
             return true;
@@ -101,7 +101,7 @@ impl Group {
         true
     }
 
-    /// A member gets nothing. Says whether it turns out not to hear the group any more.
+    /// Checks a member without progress. Returns whether it still hears the group.
     pub(super) fn doubt(&mut self, line: &Line<'_>, peer: SocketAddr) -> Doubt {
         let asked = self.doubts.get(&peer).copied();
         if asked.is_some() && self.has_answered(peer) {
@@ -129,19 +129,19 @@ impl Group {
         }
     }
 
-    /// Receivers that do not hear the group, each once.
+    /// Returns the receivers that do not hear the group. Each receiver is returned once.
     pub(super) fn take_deaf(&mut self) -> Vec<SocketAddr> {
         std::mem::take(&mut self.deaf)
     }
 }
 
-/// What is known of a member that gets nothing.
+/// State of the check of a member without progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doubt {
-    /// It was asked, and may answer.
+    /// A check was sent, and an answer may still arrive.
     Open,
-    /// It has answered.
+    /// The member has answered.
     Hears,
-    /// It has not.
+    /// The member has not answered any check.
     Deaf,
 }

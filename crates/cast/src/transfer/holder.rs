@@ -1,34 +1,34 @@
-//! What a receiver knows of one end that has what it wants.
+//! State of one end that has the requested data.
 
 use super::line::Heard;
 use super::message::Offer;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// A holder that takes longer than that for a slab is asked for less ahead, and one that takes less for more.
+/// Limit for the time of a slab. A slower holder gets fewer requests ahead, a faster one gets more.
 const LONG: Duration = Duration::from_secs(1);
-/// Slabs that a holder is asked for ahead, at least and to begin with.
+/// Slabs that are requested ahead from a holder at first.
 pub(super) const FEWEST: usize = 2;
 
-/// A slab that a holder was asked for.
+/// Slab that was requested from a holder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub(super) slab: u32,
     pub(super) since: Instant,
 }
 
-/// A sender or a replica, and the slabs that it was asked for.
+/// A sender or a replica, with the slabs that were requested from it.
 #[derive(Debug)]
 pub(super) struct Holder {
     pub(super) address: SocketAddr,
     pub(super) offer: Offer,
-    /// Slabs that it was asked for, the oldest first.
+    /// Requested slabs, oldest first.
     pub(super) asked: Vec<Asked>,
-    /// Those of which it has not been told yet.
+    /// Requested slabs whose request is not sent yet.
     pub(super) untold: Vec<u32>,
-    /// Slabs that it may owe at once.
+    /// Slabs that may be requested ahead.
     ahead: usize,
-    /// How long it has taken for the last slab, from the one before or from when it was asked for.
+    /// Time that the last slab needed, from the slab before it or from its request.
     took: Option<Duration>,
     delivered_at: Option<Instant>,
     pub(super) heard: Heard,
@@ -48,19 +48,20 @@ impl Holder {
         }
     }
 
-    /// It is asked for a slab.
+    /// Requests a slab.
     pub(super) fn ask(&mut self, slab: u32) {
         let since = Instant::now();
         self.asked.push(Asked { slab, since });
         self.untold.push(slab);
     }
 
-    /// Whether it owes a slab.
+    /// Returns whether a requested slab is missing.
     pub(super) fn owes(&self, slab: u32) -> bool {
         self.asked.iter().any(|asked| asked.slab == slab)
     }
 
-    /// It owes only those of its slabs that `keep` says. Says whether it owed others.
+    /// Cancels requests except the slabs that `keep` selects. Returns whether any request was
+    /// cancelled.
     pub(super) fn retain(&mut self, keep: impl Fn(u32) -> bool) -> bool {
         let before = self.asked.len();
         self.asked.retain(|asked| keep(asked.slab));
@@ -68,8 +69,9 @@ impl Holder {
         self.asked.len() < before
     }
 
-    /// A slab comes that it owes. It may owe one more if that was fast, half as many if it was slow: a
-    /// slow one keeps little back then, at the end or when it leaves. At most `most`.
+    /// Handles a requested slab that arrives. After a fast slab, one more slab may be requested
+    /// ahead, `most` at most. After a slow one, the number is halved. So a slow holder has few
+    /// requests left at the end of the transfer or when it leaves.
     pub(super) fn on_slab(&mut self, slab: u32, most: usize) {
         let Some(asked) = self.asked.iter().find(|asked| asked.slab == slab) else {
             return;
@@ -86,13 +88,13 @@ impl Holder {
         };
     }
 
-    /// Whether it may be asked for one more slab.
+    /// Returns whether a further slab may be requested.
     pub(super) fn has_room(&self, most: usize) -> bool {
         self.asked.len() < self.ahead.min(most)
     }
 
-    /// Whether it is as good as idle, and others, asked at `since`, are late by its own measure: it would
-    /// have sent three slabs meanwhile.
+    /// Returns whether this holder is nearly idle and would have sent three slabs since `since`,
+    /// the time of a request to another holder.
     pub(super) fn can_overtake(&self, since: Instant) -> bool {
         match self.asked.len() {
             0 => true,
@@ -101,7 +103,7 @@ impl Holder {
         }
     }
 
-    /// Whether it has said nothing for a while.
+    /// Returns whether the holder has been silent for a while.
     pub(super) fn is_quiet(&self) -> bool {
         self.heard.is_older_than(LONG)
     }

@@ -1,5 +1,5 @@
-//! What a thread of a transfer waits for: objects that arrive, objects on their way, other threads,
-//! the user, and time. It is woken by all of them, and looks at everything then.
+//! Events that the thread of a transfer waits for: objects that arrive, objects that are sent,
+//! other threads, the user, and time. Each event wakes the thread, which then checks all of them.
 
 use super::error::Error;
 use super::message::Message;
@@ -13,11 +13,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long an end that has nothing to wait for is silent before the other one asks whether it is there.
+/// Silence after which an end that waits for nothing else sends a ping.
 const SILENCE: Duration = Duration::from_secs(2);
-/// How long a last message may take, before an end leaves anyway.
+/// Time to deliver the last messages. After that time an end leaves anyway.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
-/// How often a thread looks whether it is to stop, and tells how far it is.
+/// Interval at which a thread checks whether it must stop.
 const TICK: Duration = Duration::from_millis(100);
 
 struct Unpark(Thread);
@@ -28,17 +28,17 @@ impl Wake for Unpark {
     }
 }
 
-/// An endpoint, as the thread that runs a transfer sees it.
+/// Endpoint with the messages of one transfer, for the thread that runs the transfer.
 pub(super) struct Line<'a> {
     endpoint: &'a Endpoint,
     stop: &'a AtomicBool,
     waker: Waker,
-    /// Messages on their way, with their receivers.
+    /// Messages that are being sent, with their receivers.
     messages: Vec<(SocketAddr, Sending)>,
 }
 
 impl<'a> Line<'a> {
-    /// For the thread that calls this.
+    /// Creates a line for the calling thread.
     pub(super) fn new(endpoint: &'a Endpoint, stop: &'a AtomicBool) -> Self {
         Self {
             endpoint,
@@ -52,7 +52,7 @@ impl<'a> Line<'a> {
         self.endpoint
     }
 
-    /// Whether the user wants it to stop.
+    /// Returns an error if the user has interrupted the transfer.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
@@ -60,18 +60,19 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Sends a message to an end that has drawn `number`.
+    /// Sends a message to an end with the session number `number`.
     pub(super) fn say(&mut self, to: SocketAddr, number: u64, message: &Message) {
         let sending = self.endpoint.send(to, message.encode(number));
         self.messages.push((to, sending));
     }
 
-    /// Whether a message to this end is on its way: its fate tells whether the end is there.
+    /// Returns whether a message to this end is being sent. Its result will show whether the end is
+    /// still there.
     pub(super) fn is_asking(&self, peer: SocketAddr) -> bool {
         self.messages.iter().any(|(to, _)| *to == peer)
     }
 
-    /// Messages that did not get through.
+    /// Returns the messages that could not be delivered.
     pub(super) fn lost(&mut self) -> Vec<(SocketAddr, Failure)> {
         let mut lost = Vec::new();
         let waker = &self.waker;
@@ -88,7 +89,7 @@ impl<'a> Line<'a> {
         lost
     }
 
-    /// The next message that has arrived, if there is one. What is no message is dropped.
+    /// Returns the next message that has arrived, if there is one. Other objects are dropped.
     pub(super) fn next(&self) -> Result<Option<(SocketAddr, u64, Message)>, Error> {
         loop {
             let arrival = pin!(self.endpoint.arrival());
@@ -104,7 +105,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What has become of an object, once that is known.
+    /// Returns the result of sending an object, or `None` if it is not known yet.
     pub(super) fn fate(&self, sending: &mut Sending) -> Option<Result<Sent, Failure>> {
         match Pin::new(sending).poll(&mut Context::from_waker(&self.waker)) {
             Poll::Ready(result) => Some(result),
@@ -112,17 +113,17 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Sleeps until something happens, or for a tick.
+    /// Sleeps until an event occurs, at most for one tick.
     pub(super) fn sleep(&self) {
         thread::park_timeout(TICK);
     }
 
-    /// Gives messages some time to get through.
+    /// Waits a limited time until all messages are delivered.
     pub(super) fn farewell(&mut self) {
         self.farewell_to(|_| FAREWELL);
     }
 
-    /// The same, with a time for each end.
+    /// Same as [`Self::farewell`], with a time limit for each end.
     pub(super) fn farewell_to(&mut self, patience: impl Fn(SocketAddr) -> Duration) {
         let begun = Instant::now();
         loop {
@@ -136,7 +137,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// When something was heard of another end.
+/// Time of the last message from another end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard(Instant);
 
@@ -145,7 +146,7 @@ impl Heard {
         Self(Instant::now())
     }
 
-    /// Whether it is time to ask whether the end is there.
+    /// Returns whether a ping is due.
     pub(super) fn is_silent(&self) -> bool {
         self.is_older_than(SILENCE)
     }

@@ -1,40 +1,41 @@
-//! Messages between the ends of a transfer: an object each. docs/wire/transfer.md has every byte.
+//! Messages between the ends of a transfer. Each message is one object. docs/wire/transfer.md
+//! describes every byte.
 //!
-//! A message is a body and, behind it, a footer of 12 bytes. The footer is at the end so that the bytes
-//! of a slab need not move: they are at the object's start.
+//! A message is a body, followed by a footer of 12 bytes. The footer is at the end, so that the
+//! bytes of a slab start at the beginning of the object and need not be moved.
 
 use crate::files::{Hash, LARGEST_SLAB, Label};
 use std::fmt;
 
-/// The version of this format.
+/// Version of this format.
 pub const VERSION: u8 = 1;
 /// Bytes of the footer: number, kind, version, magic.
 pub const FOOTER: usize = 12;
-/// The last two bytes of every message, "tc".
+/// Last two bytes of every message, "tc".
 const MAGIC: [u8; 2] = *b"tc";
 /// Bytes of a label.
 const LABEL: usize = 41;
-/// Slabs that one message asks for, at most.
+/// Slabs in one request, at most.
 pub const MOST_WANTED: usize = 256;
-/// Bytes of a reason in words, at most.
+/// Bytes of the text of a reason, at most.
 pub const LONGEST_REASON: usize = 1_000;
-/// A number of bytes that nobody knows.
+/// Value for an unknown number of bytes.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Why an end gives a transfer up.
+/// Category of the reason why an end ends a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// It does not take what the other end sends or asks for.
+    /// The end refuses the offer or the request.
     Refused,
-    /// What is there is not what was sent.
+    /// Received data does not match its hash.
     Mismatch,
-    /// Its system fails: a disk, memory.
+    /// The end's system has failed, for example its disk or memory.
     System,
-    /// Its user has interrupted it.
+    /// The end's user has interrupted the transfer.
     Interrupted,
-    /// It has not got what was asked for.
+    /// The end does not have the requested object.
     NotFound,
-    /// Others have waited for it too long.
+    /// The other receivers have waited for this end too long.
     Dropped,
 }
 
@@ -57,73 +58,74 @@ impl Code {
     }
 }
 
-/// How far a receiver is.
+/// Progress of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Standing {
-    /// Bytes of slabs that are verified, those of an earlier transfer too.
+    /// Verified bytes of slabs, including bytes kept from an earlier transfer.
     pub verified: u64,
-    /// Those of an earlier transfer.
+    /// Bytes kept from an earlier transfer.
     pub kept: u64,
 }
 
-/// What is offered.
+/// Offer of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// The number that messages to this sender carry.
+    /// Session number for messages to this sender.
     pub from: u64,
-    /// The number that this sender's slabs carry: the same for all receivers of a group.
+    /// Session number in this sender's slabs: the same for all receivers.
     pub slabs: u64,
-    /// Bytes of all slabs; `None` for a stream.
+    /// Bytes of all slabs. `None`: a stream.
     pub total: Option<u64>,
     /// Bytes of the manifest.
     pub manifest: u64,
-    /// Slabs of contents have two to the power of this bytes, 20 to 24.
+    /// Base-2 logarithm of the bytes of a slab of contents, 20 to 24.
     pub slab_log2: u8,
 }
 
 impl Offer {
-    /// Whether another one is of the same slabs.
+    /// Returns whether both offers have the same layout of slabs.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let layout = |offer: &Self| (offer.total, offer.manifest, offer.slab_log2);
         layout(self) == layout(other)
     }
 }
 
-/// What one end says to the other.
+/// Message from one end to the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// Sender: this can be had.
+    /// Sender: offers a transfer.
     Offer(Offer),
-    /// Receiver: it takes it. The number is the one that messages to it carry.
+    /// Receiver: accepts the offer. The number is the session number for messages to the receiver.
     Accept(u64),
-    /// Receiver: it asks for slabs.
+    /// Receiver: requests slabs.
     Want {
-        /// It has, wants, or has asked for all slabs below this one.
+        /// All slabs below this number are verified, or have been requested.
         below: u32,
-        /// How far it is.
+        /// Progress of the receiver.
         standing: Standing,
-        /// Slabs, 256 at most.
+        /// Requested slabs, 256 at most.
         slabs: Vec<u32>,
     },
-    /// Receiver: it needs these slabs no longer; somebody else has sent them.
+    /// Receiver: does not need these slabs any more, because another holder has sent them.
     Skip(Vec<u32>),
-    /// Sender: a slab. Its bytes are those before the label.
+    /// Sender: a slab. The bytes of the message before the label are the bytes of the slab.
     Slab(Label, Vec<u8>),
-    /// Receiver: all slabs are verified; it asks for the root.
+    /// Receiver: all slabs are verified. Requests the root.
     Close(Standing),
-    /// Sender: the root of all that was sent.
+    /// Sender: the root of all data.
     Root(Hash),
-    /// Receiver: everything is in its place.
+    /// Receiver: all data is written.
     Done,
-    /// Either end: it gives up.
+    /// Either end: ends the transfer with a reason.
     Fail(Code, String),
-    /// Either end: is the other one there?
+    /// Either end: checks whether the other end is still there.
     Ping,
-    /// Receiver: it asks for what has this root. The number is the one that messages to it carry.
+    /// Receiver: requests the object with this root. The number is the session number for messages
+    /// to the receiver.
     Get(u64, Hash),
 }
 
-/// Why bytes are no message.
+/// Reason why bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed(&'static str);
 
@@ -152,7 +154,7 @@ impl Message {
         }
     }
 
-    /// The message as an object, to the end that has drawn `to`.
+    /// Encodes the message as an object for the end with the session number `to`.
     pub fn encode(&self, to: u64) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -199,10 +201,10 @@ impl Message {
         out
     }
 
-    /// Reads an object: the number that its sender was told, and what it says.
+    /// Decodes an object. Returns the session number in its footer and the message.
     ///
     /// # Errors
-    /// The bytes are no message of this version.
+    /// The bytes are not a message of this version.
     pub fn decode(mut bytes: Vec<u8>) -> Result<(u64, Self), Malformed> {
         let Some((rest, [kind, version, magic @ ..])) = bytes.split_last_chunk::<4>() else {
             return Err(Malformed("it is too short"));
@@ -255,7 +257,7 @@ impl Message {
     }
 }
 
-/// Makes an object of a slab's bytes: its label and a footer are put behind them.
+/// Converts a slab's bytes to a message: appends its label and a footer.
 pub fn seal_slab(bytes: &mut Vec<u8>, label: &Label, to: u64) {
     bytes.reserve(LABEL + FOOTER);
     bytes.extend(label.slab.to_be_bytes());
@@ -323,7 +325,7 @@ impl Standing {
     }
 }
 
-/// What is left of a body.
+/// Rest of a body that is being decoded.
 struct Body<'a>(&'a [u8]);
 
 impl Body<'_> {
@@ -355,14 +357,14 @@ impl Body<'_> {
         Ok(slabs)
     }
 
-    /// The rest, as words on one line.
+    /// Returns the rest as text on one line.
     fn text(&mut self) -> Result<String, Malformed> {
         let bytes = std::mem::take(&mut self.0);
         if bytes.len() > LONGEST_REASON {
             return Err(Malformed("a reason of more than 1000 bytes"));
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Malformed("a reason that is no text"))?;
-        // It is shown on the other end's terminal.
+        // Control characters are removed, because the text is printed on a terminal.
         Ok(text
             .chars()
             .map(|letter| if letter.is_control() { ' ' } else { letter })

@@ -1,11 +1,11 @@
-//! Transfers of files, trees and streams from end to end, over objects of [`driver`](crate::driver).
+//! Transfers of files, trees and streams, made of objects of [`driver`](crate::driver).
 //!
-//! - [`send`]: offers a [`Source`](crate::files::Source) to one receiver or several.
-//! - [`Listener`]: takes what senders offer into a [`Sink`](crate::files::Sink).
-//! - [`serve`] and [`get`]: the same by a root, from one replica or several.
+//! - [`send`]: offers a [`Source`](crate::files::Source) to one or several receivers.
+//! - [`Listener`]: accepts offers of senders into a [`Sink`](crate::files::Sink).
+//! - [`serve`] and [`get`]: download by root, from one or several replicas.
 //!
-//! The receiver says which slabs it needs, several ahead, so that the network never waits for it. docs/wire/transfer.md
-//! has the messages, each an object.
+//! The receiver requests the slabs that it needs, several ahead, so that the network is never idle.
+//! Each message is one object. docs/wire/transfer.md describes the messages.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! What a sender knows of one receiver.
+//! State of one receiver at a sender.
 
 use super::error::Error;
 use super::line::Heard;
@@ -6,31 +6,31 @@ use super::message::Standing;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// How far a receiver is with the protocol.
+/// State of the protocol with a receiver.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// It has been offered the transfer.
+    /// The transfer was offered to the receiver.
     Offered,
-    /// It asks for slabs.
+    /// The receiver requests slabs.
     Receiving,
-    /// It has asked for the root.
+    /// The receiver has requested the root.
     Closing,
-    /// All is over.
+    /// The transfer to the receiver has ended.
     Over(Result<(), Error>),
 }
 
-/// A receiver.
+/// Receiver of a transfer.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    /// The number that its messages carry.
+    /// Session number in messages from the receiver.
     pub(super) number: u64,
-    /// The number that messages to it carry.
+    /// Session number in messages to the receiver.
     pub(super) theirs: u64,
     pub(super) stage: Stage,
-    /// Slabs that it has asked for and that have not been read yet.
+    /// Requested slabs that have not been read yet.
     pub(super) wants: BTreeSet<u32>,
-    /// It has asked for all slabs below this one that it needs.
+    /// The receiver has requested all slabs below this number that it needs.
     pub(super) below: u32,
     pub(super) standing: Standing,
     pub(super) heard: Heard,
@@ -54,7 +54,7 @@ impl Peer {
         matches!(self.stage, Stage::Over(_))
     }
 
-    /// Whether it has said of a slab whether it needs it.
+    /// Returns whether the receiver has decided whether it needs a slab.
     pub(super) fn has_decided(&self, slab: u32) -> bool {
         match self.stage {
             Stage::Offered => false,

@@ -1,49 +1,50 @@
-//! How far a transfer is.
+//! Progress of a transfer.
 
 use super::message::Standing;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Between two looks at how far a transfer is.
+/// Interval between two progress events.
 pub(super) const TOLD_EVERY: Duration = Duration::from_millis(100);
 
-/// A moment of a transfer. A sender to several tells of the slowest that still receives.
+/// Progress of a transfer at one moment. With several receivers, it describes the slowest one that
+/// has not finished.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Progress {
-    /// Bytes of all slabs, if they are known: contents and manifest.
+    /// Bytes of all slabs, contents and manifest, if known.
     pub total: Option<u64>,
-    /// What is verified at the receiver.
+    /// Verified bytes at the receiver.
     pub standing: Standing,
     /// Bytes of symbols that this end has sent for slabs that have arrived.
     pub sent: u64,
-    /// Bytes of those that were repair symbols: what losses have cost.
+    /// Bytes of repair symbols, included in `sent`. They are the cost of losses.
     pub repair: u64,
-    /// Symbols that receivers say have arrived or are lost.
+    /// Symbols that receivers have reported as arrived or lost.
     pub settled: u64,
-    /// Of them, those that are lost.
+    /// Symbols that receivers have reported as lost. They are included in `settled`.
     pub lost: u64,
-    /// Receivers that still receive.
+    /// Receivers that have not finished.
     pub receivers: usize,
-    /// The receiver that has least, of several.
+    /// With several receivers: the one with the fewest verified bytes.
     pub slowest: Option<SocketAddr>,
 }
 
 impl Progress {
-    /// Bytes that this transfer has moved: those that were there before do not count.
+    /// Returns the verified bytes of this transfer, without bytes kept from an earlier one.
     pub fn moved(&self) -> u64 {
         self.standing.verified - self.standing.kept
     }
 }
 
-/// What happens during a transfer.
+/// Event during a transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// How far it is; several times a second at most.
+    /// Progress, ten times a second at most.
     Progress(Progress),
-    /// The other end takes part.
+    /// The other end takes part in the transfer.
     Joined(SocketAddr),
-    /// A receiver does not hear the multicast group: it is sent a copy of its own.
+    /// A receiver does not hear the multicast group. It gets separate datagrams.
     Deaf(SocketAddr),
-    /// The other end has failed, in words, while the transfer goes on without it.
+    /// The other end has failed, with the reason as text. The transfer goes on without it.
     Left(SocketAddr, String),
 }

@@ -1,5 +1,5 @@
-//! A thread that reads slabs of a source in the order in which they are asked for. A pipe or a disk may
-//! keep it waiting; the thread that runs the transfer does not wait.
+//! Thread that reads the slabs of a source in the order of the requests. A pipe or a disk may block
+//! this thread. The thread that runs the transfer does not block.
 
 use super::message::seal_slab;
 use crate::files::{Buffer, Error, Hash, Label, Pool, Source};
@@ -7,7 +7,8 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, Thread};
 
-/// A slab with its label and footer, as it is sent; its buffer is used again once it has arrived.
+/// Slab with its label and footer, ready to be sent. Its buffer is used again after the slab has
+/// arrived.
 #[derive(Debug)]
 pub(super) struct SlabObject(Buffer);
 
@@ -17,30 +18,32 @@ impl AsRef<[u8]> for SlabObject {
     }
 }
 
-/// What is asked of the thread.
+/// Request to the thread.
 enum Ask {
-    /// A slab, for receivers who know this number.
+    /// Read a slab, for messages with this session number.
     Slab(u32, u64),
     Root,
-    /// Slabs that nobody asks for have to be hashed for the root: do that meanwhile.
+    /// Hash the slabs that no receiver requests, while the thread is idle. The root needs their
+    /// hashes.
     Ahead,
 }
 
-/// What the thread has read.
+/// Result of the thread.
 pub(super) enum Read {
     Slab(Label, SlabObject),
     Root(Hash),
     Failed(Error),
 }
 
-/// The thread's other end. The thread ends when this is dropped and what it reads comes.
+/// Handle of the thread. When it is dropped, the thread ends after its next read.
 pub(super) struct Reader {
     asks: Sender<Ask>,
     results: Receiver<Read>,
 }
 
 impl Reader {
-    /// Starts the thread, which wakes the one that calls this. At most `buffers` slabs are in memory at once.
+    /// Starts the thread. It wakes the calling thread after each read. At most `buffers` slabs are
+    /// in memory.
     pub(super) fn start(source: Box<dyn Source>, buffers: usize) -> io::Result<Self> {
         let (asks, queue) = mpsc::channel();
         let (out, results) = mpsc::channel();
@@ -53,7 +56,7 @@ impl Reader {
         Ok(Self { asks, results })
     }
 
-    // The thread ends only after it has told of a failure.
+    // The results can be ignored: the thread ends early only after it has reported a failure.
     pub(super) fn slab(&self, slab: u32, number: u64) {
         let _ = self.asks.send(Ask::Slab(slab, number));
     }
@@ -89,7 +92,7 @@ fn work(
                 Err(TryRecvError::Empty) => {
                     match source.hash_ahead(&mut scratch) {
                         Ok(more) => ahead = more,
-                        // It is told when the root is asked for.
+                        // The error is ignored here. The request for the root returns it again.
                         Err(_) => ahead = false,
                     }
                     continue;

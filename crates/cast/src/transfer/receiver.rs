@@ -1,4 +1,4 @@
-//! An end that takes what senders offer, one transfer after the other.
+//! Receiver of transfers that senders offer, one after the other.
 
 use super::error::Error;
 use super::fetch::{Fetch, Post, Taken};
@@ -12,26 +12,27 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Offers that wait at most; more are refused.
+/// Offers that wait, at most. Further offers are refused.
 const MOST_WAITING: usize = 16;
 
-/// A transfer that a sender offers.
+/// Transfer that a sender offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offered {
-    /// Who offers it.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// What.
+    /// Offer.
     pub offer: Offer,
 }
 
-/// Takes offers of senders.
+/// Accepts offers of senders.
 pub struct Listener<'a> {
     line: Line<'a>,
     waiting: VecDeque<Offered>,
 }
 
 impl<'a> Listener<'a> {
-    /// At an endpoint, until `stop` is set. All calls belong to the thread that has made this.
+    /// Creates a listener at an endpoint. It runs until `stop` is set. The calling thread must make
+    /// all further calls.
     pub fn new(endpoint: &'a Endpoint, stop: &'a AtomicBool) -> Self {
         Self {
             line: Line::new(endpoint, stop),
@@ -39,7 +40,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// The next offer; waits until there is one.
+    /// Waits for the next offer.
     ///
     /// # Errors
     /// The user has set `stop`, or the socket has failed.
@@ -60,17 +61,17 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Refuses an offer and says why.
+    /// Refuses an offer with a reason.
     pub fn refuse(&mut self, offered: &Offered, error: &Error) {
         let fail = Message::Fail(error.code(), error.to_string());
         self.line.say(offered.from, offered.offer.from, &fail);
         self.line.farewell();
     }
 
-    /// Receives what was offered. Other senders wait meanwhile.
+    /// Receives an offered transfer. Offers of other senders wait meanwhile.
     ///
     /// # Errors
-    /// Either end has failed or given up; the sender has been told then.
+    /// One end has failed or ended the transfer. The sender has been informed.
     pub fn receive(
         &mut self,
         offered: Offered,
@@ -91,7 +92,8 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// What is not for the transfer that goes on: an offer waits, if there is room.
+/// Handles a message that does not belong to the running transfer. An offer waits if the queue has
+/// space, or is refused.
 fn wait_or_refuse(line: &mut Line<'_>, waiting: &mut VecDeque<Offered>, post: Post) {
     let Post { from, to, message } = post;
     match message {
@@ -103,7 +105,8 @@ fn wait_or_refuse(line: &mut Line<'_>, waiting: &mut VecDeque<Offered>, post: Po
                 line.say(from, offer.from, &Message::Fail(Code::Refused, why));
             }
         }
-        // A sender that waits has left. One that has no number of this end's yet says 0.
+        // A waiting sender has left. It uses the number 0, because it has no number of this end
+        // yet.
         Message::Fail(..) if to == 0 => waiting.retain(|other| other.from != from),
         _ => {}
     }

@@ -1,7 +1,8 @@
-//! A sender: it offers a source to receivers and sends the slabs that they ask for.
+//! Sender: it offers a source to receivers and sends the slabs that they request.
 //!
-//! A slab is read once, and goes to all receivers that need it at the same time. So the sender takes
-//! slabs in ascending order and waits, before each, until every receiver has said whether it needs it.
+//! A slab is read once and sent to all receivers that need it at the same time. So the sender
+//! processes slabs in ascending order. Before each slab it waits until every receiver has decided
+//! whether it needs the slab.
 
 use super::error::Error;
 use super::flights::{Flights, Over, To};
@@ -16,36 +17,36 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Slabs in memory at once, at most.
+/// Slabs in memory at the same time, at most.
 const BUFFERS: usize = 3;
 
-/// How something is sent.
+/// Options for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendOptions {
-    /// How long receivers are waited for whose slowness keeps the others waiting, before they are dropped.
-    /// `None`: they are waited for as long as they answer.
+    /// Time that the others wait for a slow receiver before it is dropped. `None`: they wait as
+    /// long as the receiver answers.
     pub drop_after: Option<std::time::Duration>,
-    /// A multicast group at the port of all receivers: those who hear it are sent one copy together, the
-    /// others a copy each. `None`: all get a copy each.
+    /// Multicast group, at the port of the receivers. Receivers that hear it share one copy of the
+    /// data. The others get a copy each. `None`: every receiver gets a copy.
     pub group: Option<IpAddr>,
 }
 
-/// What has become of a transfer.
+/// Result of a transfer.
 #[derive(Debug)]
 pub struct Summary {
-    /// The root, where a receiver has asked for it.
+    /// Root, if a receiver has requested it.
     pub root: Option<Hash>,
-    /// What has become of each receiver, in the order in which they were given.
+    /// Result of each receiver, in the order of the addresses in the call.
     pub receivers: Vec<(SocketAddr, Result<(), Error>)>,
-    /// How far the transfer came.
+    /// Final progress.
     pub progress: Progress,
 }
 
-/// Sends a source to all of some receivers. Returns when nothing more comes of any of them.
+/// Sends a source to several receivers. Returns when the transfers to all of them have ended.
 ///
 /// # Errors
-/// The source cannot be read, the user has set `stop`, or the socket fails. What single receivers
-/// have suffered is in the summary.
+/// The source cannot be read, the user has set `stop`, or the socket fails. Failures of single
+/// receivers are in the summary.
 pub fn send(
     endpoint: &Endpoint,
     source: Box<dyn Source>,
@@ -70,17 +71,17 @@ struct Sender<'a> {
     options: SendOptions,
     tell: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
-    /// The number that slabs carry.
+    /// Session number of slabs.
     slabs: u64,
-    /// Slabs that are being read, with the receivers that need them.
+    /// Slabs that are being read, with the indexes of the receivers that need them.
     reading: Vec<(u32, Vec<usize>)>,
     flights: Flights,
-    /// The last slab, once it has been read.
+    /// Last slab, once it has been read.
     last: Option<u32>,
     root: Option<Hash>,
     asked_root: bool,
     hashes_ahead: bool,
-    /// Since when a slab waits for receivers that have not decided.
+    /// Time since which a slab waits for receivers that have not decided.
     waits_since: Option<Instant>,
     progress: Progress,
     told: Option<Progress>,
@@ -173,7 +174,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Reads the next slabs that all receivers have decided about.
+    /// Reads the next slabs if all receivers have decided about them.
     fn schedule(&mut self) {
         while self.flights.slabs() + self.reading.len() < BUFFERS {
             let active = || self.peers.iter().filter(|peer| !peer.is_over());
@@ -188,7 +189,8 @@ impl<'a> Sender<'a> {
             if !late.is_empty() {
                 let since = *self.waits_since.get_or_insert_with(Instant::now);
                 let patience = self.options.drop_after;
-                // Slabs on their way keep receivers busy; the driver watches those.
+                // While slabs are in flight, receivers are busy. The driver detects slow ones among
+                // them.
                 let is_idle = self.flights.slabs() == 0 && self.reading.is_empty();
                 if is_idle && patience.is_some_and(|patience| since.elapsed() > patience) {
                     for at in late {
@@ -242,7 +244,7 @@ impl<'a> Sender<'a> {
                 let slabs = slabs.into_iter();
                 peer.wants
                     .extend(slabs.filter(|slab| last.is_none_or(|last| *slab <= last)));
-                // What a receiver may ask for is bounded: it has no more in memory.
+                // The queue is bounded, so that a receiver cannot fill this host's memory.
                 while peer.wants.len() > super::message::MOST_WANTED {
                     peer.wants.pop_last();
                 }
@@ -293,7 +295,7 @@ impl<'a> Sender<'a> {
 
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
         match read {
-            // A stream's end was not known yet when this slab was asked for.
+            // The slab was requested before the end of the stream was known.
             Read::Failed(files::Error::Gone(slab)) if self.last.is_some_and(|last| slab > last) => {
                 self.reading.retain(|(reading, _)| *reading != slab);
                 Ok(())
@@ -336,7 +338,7 @@ impl<'a> Sender<'a> {
         self.flights.launch(&self.line, slab, to.collect(), object);
     }
 
-    /// Whether slabs have arrived, or have not.
+    /// Handles flights that have ended. Returns whether there were any.
     fn look_at_flights(&mut self) -> bool {
         let over = self.flights.look(&self.line);
         for peer in self.flights.take_deaf() {
@@ -392,7 +394,7 @@ impl<'a> Sender<'a> {
         self.end(at, Err(Error::Dropped(address)));
     }
 
-    /// Nothing more comes of a receiver.
+    /// Ends the transfer to a receiver.
     fn end(&mut self, at: usize, result: Result<(), Error>) {
         let peer = &mut self.peers[at];
         if peer.is_over() {
@@ -406,7 +408,7 @@ impl<'a> Sender<'a> {
         self.flights.cancel_to(|at| peers[at].is_over());
     }
 
-    /// Asks receivers of which nothing is heard, and to which nothing is on its way, whether they are there.
+    /// Sends a ping to receivers that are silent and have no slab in flight.
     fn ask_the_silent(&mut self) {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
@@ -421,7 +423,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// How far the slowest is.
+    /// Returns the progress of the slowest receiver.
     fn look(&self) -> Progress {
         let active = self.peers.iter().filter(|peer| !peer.is_over());
         let slowest = active.clone().min_by_key(|peer| peer.standing.verified);
@@ -456,7 +458,7 @@ impl<'a> Sender<'a> {
     fn give_up(&mut self, error: &Error) {
         let fail = Message::Fail(error.code(), error.to_string());
         for peer in self.peers.iter().filter(|peer| !peer.is_over()) {
-            // One that has not answered knows no number.
+            // A receiver that has not answered gets the number 0.
             self.line.say(peer.address, peer.theirs, &fail);
         }
         self.line.farewell();

@@ -1,4 +1,5 @@
-//! A replica: it sends slabs of one source to all who ask for its root, to each at its own pace.
+//! Replica: it sends the slabs of one source to all receivers that request its root, to each at the
+//! receiver's pace.
 
 use super::error::Error;
 use super::line::{Heard, Line};
@@ -11,25 +12,26 @@ use crate::files::{Hash, Source};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Bytes of slabs in memory at once, at most; at least three slabs.
+/// Bytes of slabs in memory at the same time, at most. At least three slabs are allowed.
 const MEMORY: u64 = 48 << 20;
-/// Receivers at once; others are refused.
+/// Receivers at the same time. Further ones are refused.
 const MOST_RECEIVERS: usize = 64;
-/// Slabs of one receiver that are read or on their way.
+/// Slabs of one receiver that are being read or sent, at most.
 const MOST_FLIGHTS: usize = 8;
 
-/// A slab that is read or on its way, for the receiver that has this number.
+/// Slab that is being read or sent, for the receiver with this session number.
 struct Flight {
     slab: u32,
     number: u64,
-    /// `None` while it is read.
+    /// `None` while the slab is being read.
     sending: Option<Sending>,
 }
 
-/// Serves a source, whose root this is, until `stop` is set.
+/// Serves a source with this root, until `stop` is set.
 ///
 /// # Errors
-/// [`Error::Interrupted`] in the end; or the source cannot be read, or the socket fails.
+/// [`Error::Interrupted`] at the normal end. Otherwise the source cannot be read, or the socket
+/// fails.
 pub fn serve(
     endpoint: &Endpoint,
     source: Box<dyn Source>,
@@ -123,7 +125,7 @@ impl Server<'_> {
         let mut peer = Peer::new(from, number);
         peer.theirs = theirs;
         peer.stage = Stage::Receiving;
-        // One that begins anew from the same port has left what it did before.
+        // A receiver that starts again at the same port has given up its earlier request.
         self.peers.retain(|other| other.address != from);
         self.peers.push(peer);
         let offer = Offer {
@@ -179,7 +181,8 @@ impl Server<'_> {
         }
     }
 
-    /// Reads slabs, for all receivers in turn.
+    /// Reads slabs for the receivers in turn: the next slab is for the receiver with the fewest
+    /// flights.
     fn schedule(&mut self) {
         while self.flights.len() < self.buffers {
             let flights_of = |peer: &Peer| {
@@ -210,7 +213,7 @@ impl Server<'_> {
             Read::Root(_) => return Ok(()),
             Read::Slab(label, object) => (label, object),
         };
-        // The reader answers in order.
+        // The reader answers requests in order, so the first match is the right one.
         let reads = |flight: &Flight| flight.slab == label.slab && flight.sending.is_none();
         let Some(at) = self.flights.iter().position(reads) else {
             return Ok(());

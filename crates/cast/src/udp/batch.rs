@@ -1,4 +1,4 @@
-//! Datagrams on their way out.
+//! Sending of datagrams.
 
 use super::class::TrafficClass;
 use super::control::Control;
@@ -9,16 +9,17 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Messages that one system call sends at most.
+/// Messages that one system call sends, at most.
 const MOST_SENT: usize = 16;
-/// Pieces that a message may be gathered from (UIO_MAXIOV).
+/// Slices that a message may be gathered from (UIO_MAXIOV).
 const MOST_PARTS: usize = 1_024;
 
 impl Socket {
-    /// Sends messages with one system call, as [`Datagrams::send`](super::Datagrams::send) says.
+    /// Sends messages with one system call. For the rules see
+    /// [`Datagrams::send`](super::Datagrams::send).
     ///
     /// # Errors
-    /// As [`Datagrams::send`](super::Datagrams::send).
+    /// Same as for [`Datagrams::send`](super::Datagrams::send).
     pub fn send(&self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
         match self.send_as_given(messages) {
             Err(error) if self.refuses_segments(&error, messages) => {
@@ -29,8 +30,8 @@ impl Socket {
         }
     }
 
-    /// Whether an error says that the interface cannot cut messages apart. None are asked for then
-    /// any more.
+    /// Returns whether an error means that the interface cannot split messages. If so, no further
+    /// message will be split.
     fn refuses_segments(&self, error: &io::Error, messages: &[Outgoing<'_>]) -> bool {
         let says_so = matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL));
         let refuses = says_so
@@ -43,7 +44,7 @@ impl Socket {
         refuses
     }
 
-    /// Sends the datagrams of a message one by one. What there is no room for is lost.
+    /// Sends the datagrams of a message one by one. If the buffer is full, the rest is lost.
     fn send_apart(&self, message: &Outgoing<'_>) -> io::Result<()> {
         let bytes = message.gathered();
         let segment = message.segment.map_or(bytes.len(), usize::from).max(1);
@@ -91,17 +92,18 @@ impl Socket {
             let header = &mut headers[at].msg_hdr;
             header.msg_name = (&raw mut names[at].0).cast();
             header.msg_namelen = names[at].1;
-            // `IoSlice` has the layout of `iovec`, says its documentation. The kernel only reads it.
+            // `IoSlice` has the layout of `iovec`, as its documentation guarantees. The kernel only
+            // reads it.
             header.msg_iov = message.parts.as_ptr().cast_mut().cast();
             header.msg_iovlen = message.parts.len() as _;
             let bytes = controls[at].bytes();
             header.msg_control = bytes.as_ptr().cast_mut().cast();
             header.msg_controllen = bytes.len() as _;
         }
-        // SAFETY: The first `count` headers point to names, control messages and pieces, with their
-        // lengths, that live until the call is over; `names` and `controls` are not moved or written
-        // since. The kernel reads from all of them and writes to `msg_len` of `headers` only, which
-        // has `count` elements at least.
+        // SAFETY: The first `count` headers point to names, control messages and slices, with their
+        // lengths. All of these live until the call returns. `names` and `controls` are not moved
+        // or written after the pointers were taken. The kernel reads from all of them, and writes
+        // only to `msg_len` of `headers`, which has at least `count` elements.
         let sent = unsafe {
             libc::sendmmsg(
                 self.as_fd().as_raw_fd(),

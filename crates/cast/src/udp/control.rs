@@ -1,41 +1,42 @@
-//! Control messages of sockets (`cmsg(3)`) as bytes and back. All of it is safe code: a length that
-//! a message claims is never trusted.
+//! Encoding and decoding of control messages of sockets (`cmsg(3)`). The code is safe Rust: it
+//! checks every length that a message claims.
 
 use super::class::TrafficClass;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Bytes of the kernel's `struct cmsghdr`: a length as long as a pointer, a level and a type.
+/// Bytes of the kernel's `struct cmsghdr`: a length with the size of a pointer, a level and a type.
 const HEADER: usize = size_of::<usize>() + 8;
-/// Bytes that hold every control message that [`Socket`](super::Socket) asks for, at once.
+/// Bytes that hold all control messages that [`Socket`](super::Socket) requests.
 pub(super) const RECEIVED: usize = 192;
-/// Bytes that hold every control message of an outgoing batch.
+/// Bytes that hold all control messages of an outgoing batch.
 pub(super) const SENT: usize = 96;
 
-/// Where messages begin: at multiples of this.
+/// Rounds a length up to the alignment of control messages.
 const fn aligned(length: usize) -> usize {
     length.next_multiple_of(size_of::<usize>())
 }
 
-/// What the kernel tells beside a datagram's bytes.
+/// Data about a datagram from the kernel.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Ancillary {
-    /// The TOS or traffic-class byte of the IP header.
+    /// TOS or traffic-class byte of the IP header.
     pub class: TrafficClass,
-    /// The address that it was sent to: one of this machine's, or a multicast group.
+    /// Destination address: one of this machine's addresses, or a multicast group.
     pub to: Option<IpAddr>,
-    /// The number of the interface that it came in at; 0 where that is not known.
+    /// Index of the interface where the datagram arrived. 0: unknown.
     pub interface: u32,
-    /// When the kernel received it, in nanoseconds since 1970. Where no socket of the machine had
-    /// asked for stamps before, the first ones say when it was handed over.
+    /// Time at which the kernel received the datagram, in nanoseconds since 1970. If no other
+    /// socket of the machine uses time stamps, the first stamps are the times of delivery to the
+    /// socket instead.
     pub stamp: Option<u64>,
-    /// Datagrams that the kernel has dropped so far since the socket is open, because its buffer
-    /// was full. `None` while there are none.
+    /// Datagrams that the kernel has dropped since the socket was opened, because its buffer was
+    /// full. `None`: none.
     pub overflows: Option<u32>,
-    /// The bytes of each datagram but the last, where the kernel has merged several.
+    /// Bytes of each datagram except the last, if the kernel has merged several.
     pub segment: Option<u16>,
 }
 
-/// Reads what the kernel wrote. Messages of other kinds, and what is cut off, are passed over.
+/// Decodes control messages of the kernel. Unknown and truncated messages are ignored.
 pub fn parse(bytes: &[u8]) -> Ancillary {
     let mut told = Ancillary::default();
     for (level, kind, data) in Messages::of(bytes) {
@@ -48,14 +49,14 @@ pub fn parse(bytes: &[u8]) -> Ancillary {
                 told.class = class.map_or(told.class, TrafficClass);
             }
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-                // struct in_pktinfo: the interface, the local address, the header's destination.
+                // struct in_pktinfo: interface, local address, destination in the header.
                 if let (Some(interface), Some(to)) = (i32_at(data, 0), chunk_at::<4>(data, 8)) {
                     told.interface = interface.cast_unsigned();
                     told.to = Some(Ipv4Addr::from(to).into());
                 }
             }
             (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-                // struct in6_pktinfo: the header's destination, the interface.
+                // struct in6_pktinfo: destination in the header, interface.
                 if let (Some(to), Some(interface)) = (chunk_at::<16>(data, 0), i32_at(data, 16)) {
                     told.interface = interface.cast_unsigned();
                     told.to = Some(Ipv6Addr::from(to).into());
@@ -76,7 +77,7 @@ pub fn parse(bytes: &[u8]) -> Ancillary {
     told
 }
 
-/// Nanoseconds since 1970 of a `struct timespec`; `None` for a time before that.
+/// Returns the nanoseconds since 1970 of a `struct timespec`, or `None` for an earlier time.
 fn stamp(data: &[u8]) -> Option<u64> {
     const WORD: usize = size_of::<libc::time_t>();
     let word = |at| {
@@ -96,7 +97,7 @@ fn i32_at(data: &[u8], at: usize) -> Option<i32> {
     chunk_at(data, at).map(i32::from_ne_bytes)
 }
 
-/// The messages of a buffer: level, type and data of each.
+/// Iterator over the messages of a buffer: level, type and data of each.
 pub(super) struct Messages<'a> {
     rest: &'a [u8],
 }
@@ -115,7 +116,7 @@ impl<'a> Iterator for Messages<'a> {
         let length = usize::from_ne_bytes(chunk_at(self.rest, 0)?);
         let level = i32_at(self.rest, WORD)?;
         let kind = i32_at(self.rest, WORD + 4)?;
-        // Also ends what is shorter than its own header, which would be read for ever.
+        // This also ends the loop at a length below the header's, which would never advance.
         let data = self.rest.get(HEADER..length)?;
         self.rest = self.rest.get(aligned(length)..).unwrap_or(&[]);
         Some((level, kind, data))
@@ -136,12 +137,12 @@ impl Control {
         length: 0,
     };
 
-    /// The messages' bytes.
+    /// Returns the encoded messages.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// Adds the class of a batch to an address of IPv4 or not.
+    /// Adds the traffic class of a batch.
     pub(super) fn put_class(&mut self, is_ipv4: bool, class: TrafficClass) {
         let byte = i32::from(class.0).to_ne_bytes();
         match is_ipv4 {
@@ -150,12 +151,12 @@ impl Control {
         }
     }
 
-    /// Adds that the bytes are to be cut into datagrams of `segment` bytes.
+    /// Adds the request to split the bytes into datagrams of `segment` bytes.
     pub(super) fn put_segment(&mut self, segment: u16) {
         self.put(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes());
     }
 
-    /// Adds the address that the batch is to come from.
+    /// Adds the source address of the batch.
     pub(super) fn put_from(&mut self, from: IpAddr) {
         match from {
             IpAddr::V4(from) => {
@@ -171,7 +172,7 @@ impl Control {
         }
     }
 
-    /// Adds a message. Each kind is added once at most, and all of them fit.
+    /// Adds a message. Each kind is added once at most, so the buffer holds all of them.
     fn put(&mut self, level: i32, kind: i32, data: &[u8]) {
         let length = HEADER + data.len();
         let message = &mut self.bytes[self.length..];
@@ -184,7 +185,7 @@ impl Control {
     }
 }
 
-/// A class, a segment size and an address of IPv6, each with its header.
+/// The buffer must hold a class, a segment size and an IPv6 address, each with its header.
 const _: () = assert!(aligned(HEADER + 4) + aligned(HEADER + 2) + aligned(HEADER + 20) <= SENT);
 
 #[cfg(test)]
@@ -239,7 +240,8 @@ mod tests {
         let mut control = Control::EMPTY;
         control.put_from(from.into());
         control.put_class(true, TrafficClass(5));
-        // The kernel reads the source from the field that it does not write the destination to.
+        // The kernel takes the source from another field than the one that it writes the
+        // destination to.
         let told = parse(control.bytes());
         assert_eq!(told.to, Some(Ipv4Addr::UNSPECIFIED.into()));
         assert_eq!(told.class, TrafficClass(5));
@@ -268,7 +270,7 @@ mod tests {
             parse(&bytes);
         }
 
-        /// Lengths, levels and types that occur, with data of any length.
+        /// Messages with plausible lengths, levels and types, and data of any length.
         #[test]
         fn any_messages_are_read(messages in proptest::collection::vec(
             (0usize..64, prop_oneof![Just(0), Just(1), Just(17), Just(41)], 0i32..110, any::<[u8; 40]>()),

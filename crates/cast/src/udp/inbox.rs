@@ -1,4 +1,4 @@
-//! Datagrams on their way in.
+//! Receiving of datagrams.
 
 use super::control;
 use super::message::{Datagrams, Incoming, Outgoing};
@@ -8,23 +8,23 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Messages that one system call receives at most.
+/// Messages that one system call receives, at most.
 const MOST_RECEIVED: usize = 32;
-/// Bytes that the kernel merges datagrams into at most.
+/// Bytes of merged datagrams, at most.
 const MERGED: usize = 65_536;
 
-/// Memory for what one system call receives.
+/// Memory for the messages of one system call.
 #[derive(Debug)]
 pub struct Inbox {
     bytes: Box<[u8]>,
-    /// Bytes of one message.
+    /// Bytes per message.
     room: usize,
     names: Box<[Name]>,
     controls: Box<[[u64; control::RECEIVED / 8]]>,
 }
 
 impl Inbox {
-    /// Room for `messages` messages, 1 to 32, of `room` bytes each, at least 1.
+    /// Creates memory for `messages` messages, 1 to 32, of `room` bytes each, at least 1.
     pub fn new(messages: usize, room: usize) -> Self {
         let (messages, room) = (messages.clamp(1, MOST_RECEIVED), room.max(1));
         Self {
@@ -35,25 +35,26 @@ impl Inbox {
         }
     }
 
-    /// Room for all that the kernel may give: 32 times 64 KiB.
+    /// Creates memory for the most that the kernel may return: 32 messages of 64 KiB.
     pub fn full() -> Self {
         Self::new(MOST_RECEIVED, MERGED)
     }
 }
 
 impl Socket {
-    /// Receives with one system call, as many messages as `inbox` has room for, and hands each to
-    /// `take`. Gives how many there were: 0 where there was nothing.
+    /// Receives messages with one system call, as many as `inbox` has room for, and passes each to
+    /// `take`. Returns the number of messages. It is 0 if none was waiting.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     pub fn receive(
         &self,
         inbox: &mut Inbox,
         take: &mut dyn FnMut(&Incoming<'_>),
     ) -> io::Result<usize> {
         let count = inbox.names.len().min(MOST_RECEIVED);
-        // SAFETY: both types are made of integers and raw pointers, for which all bits zero are a value.
+        // SAFETY: both types consist of integers and raw pointers, for which all-zero bytes are
+        // valid.
         let (mut headers, mut parts): (
             [libc::mmsghdr; MOST_RECEIVED],
             [libc::iovec; MOST_RECEIVED],
@@ -73,10 +74,11 @@ impl Socket {
             header.msg_control = control.as_mut_ptr().cast();
             header.msg_controllen = size_of_val(control) as _;
         }
-        // SAFETY: `inbox` has `count` names, control buffers and rooms, and the first `count` headers
-        // point to one of each, with its length, through pointers from exclusive borrows that end
-        // before anything else touches them. All of it, and `headers` and `parts`, lives until the call
-        // is over. The kernel writes within these lengths only, and any bytes are a value there.
+        // SAFETY: `inbox` has `count` names, control buffers and rooms. Each of the first `count`
+        // headers points to one of each, with its length. The pointers come from exclusive borrows
+        // that end before other code uses the memory. All of it, and `headers` and `parts`, live
+        // until the call returns. The kernel writes only within these lengths, and any bytes are
+        // valid there.
         let received = unsafe {
             libc::recvmmsg(
                 self.as_fd().as_raw_fd(),
@@ -117,22 +119,23 @@ impl Socket {
     }
 }
 
-/// The bytes of words.
+/// Returns the bytes of words.
 fn as_bytes(words: &[u64; control::RECEIVED / 8]) -> &[u8; control::RECEIVED] {
-    // SAFETY: the same number of bytes, of integers without padding; bytes need no alignment.
+    // SAFETY: both arrays have the same number of bytes. Integers have no padding, and bytes need
+    // no alignment.
     unsafe { &*words.as_ptr().cast() }
 }
 
-/// A socket of the kernel's with memory for what arrives: what a driver runs over.
+/// Kernel socket with receive memory. A driver runs on it.
 #[derive(Debug)]
 pub struct Port {
-    /// The socket.
+    /// Socket.
     pub socket: Socket,
     inbox: Inbox,
 }
 
 impl Port {
-    /// A driver's end of a socket.
+    /// Creates a port with memory for full batches.
     pub fn new(socket: Socket) -> Self {
         Self {
             socket,

@@ -1,39 +1,40 @@
-//! What leaves through a socket, what has arrived, and the trait that stands for a socket.
+//! Outgoing and incoming messages, and the trait of a socket.
 
 use super::class::TrafficClass;
 use super::control::Ancillary;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 
-/// Payload that fits into one UDP datagram over IPv4, so all that one message may have.
+/// Payload of one UDP datagram over IPv4 in bytes, at most. One message has the same limit.
 pub const MOST_BYTES: usize = 65_507;
-/// Datagrams that the kernel cuts one message into at most (UDP_MAX_SEGMENTS of Linux before 6.9).
+/// Datagrams that the kernel splits one message into, at most (UDP_MAX_SEGMENTS of Linux before
+/// 6.9).
 pub const MOST_SEGMENTS: usize = 64;
 
-/// One message to a socket: a datagram, or several of the same size to the same address, which the
-/// kernel cuts apart.
+/// One message to a socket: a datagram, or several datagrams of one size to one address, which the
+/// kernel splits.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
-    /// Where to.
+    /// Destination address.
     pub to: SocketAddr,
-    /// The local address that it is to come from; `None`: as the routes say.
+    /// Local source address. `None`: selected by the routing table.
     pub from: Option<IpAddr>,
-    /// The TOS or traffic-class byte.
+    /// TOS or traffic-class byte.
     pub class: TrafficClass,
-    /// Bytes of each datagram but the last, which may have less; `None`: all is one datagram. At
-    /// most [`Datagrams::segments`] datagrams.
+    /// Bytes of each datagram except the last, which may be shorter. `None`: all bytes are one
+    /// datagram. At most [`Datagrams::segments`] datagrams.
     pub segment: Option<u16>,
-    /// The bytes, in pieces that are put together: at most 1,024 pieces and 65,507 bytes.
+    /// Bytes in slices, which the kernel joins: at most 1,024 slices and 65,507 bytes.
     pub parts: &'a [IoSlice<'a>],
 }
 
 impl Outgoing<'_> {
-    /// The bytes of all its datagrams.
+    /// Returns the number of bytes of all datagrams.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.len()).sum()
     }
 
-    /// The bytes in one piece.
+    /// Returns the bytes of all slices, joined.
     pub(super) fn gathered(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes());
         self.parts
@@ -43,52 +44,54 @@ impl Outgoing<'_> {
     }
 }
 
-/// What has arrived from one address: a datagram, or several that the kernel has merged.
+/// Incoming message from one address: a datagram, or several that the kernel has merged.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// Where from.
+    /// Source address.
     pub from: SocketAddr,
-    /// What the kernel tells of it.
+    /// Data about the datagram from the kernel.
     pub told: Ancillary,
-    /// Whether the bytes are cut off, because the inbox had no room for more.
+    /// Whether bytes are missing at the end, because the inbox was too small.
     pub is_cut: bool,
-    /// The bytes of all its datagrams.
+    /// Bytes of all datagrams.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Incoming<'a> {
-    /// The datagrams.
+    /// Returns the datagrams.
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let whole = self.bytes.len().max(1);
         let size = self.told.segment.map_or(whole, usize::from).max(1);
-        // An empty datagram is one, too.
+        // `chunks` yields nothing for an empty datagram, so it is added here.
         let empty = self.bytes.is_empty().then_some(self.bytes);
         self.bytes.chunks(size).chain(empty)
     }
 
-    /// The TOS or traffic-class byte.
+    /// Returns the TOS or traffic-class byte.
     pub fn class(&self) -> TrafficClass {
         self.told.class
     }
 }
 
-/// What a driver needs of a socket. [`Port`](super::Port) is one of the kernel's; tests have others
-/// that live in memory.
+/// Socket as a driver needs it. [`Port`](super::Port) is a kernel socket. Tests use sockets in
+/// memory.
 pub trait Datagrams {
-    /// Sends messages, the first ones first, and gives how many of them it took: the rest is to be
-    /// offered again, once there is room.
+    /// Sends messages in order. Returns the number of messages that were sent. The caller offers
+    /// the rest again when the socket's buffer has space.
     ///
     /// # Errors
-    /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`]: there is no room now. Any
-    /// other error is about that message only.
+    /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`]: the buffer is full. Any
+    /// other error concerns this message only.
     fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize>;
 
-    /// Takes what has arrived, and gives how many messages that was. 0: there is nothing more.
+    /// Receives messages and passes each to `take`. Returns the number of messages. 0: none is
+    /// waiting.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     fn receive(&mut self, take: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize>;
 
-    /// Datagrams that one message may be cut into: 1 where the kernel does not cut.
+    /// Returns the number of datagrams that one message may be split into. 1: the kernel does not
+    /// split.
     fn segments(&self) -> usize;
 }

@@ -1,16 +1,16 @@
-//! UDP sockets as SCDP needs them: batches of datagrams with the whole TOS byte, the kernel's time
-//! stamps, its count of datagrams that it had no room for, and segmentation offload both ways.
+//! UDP sockets for SCDP: batches of datagrams with the whole TOS byte, the kernel's time stamps,
+//! its count of dropped datagrams, and segmentation offload in both directions.
 //!
 //! - [`Socket`]: a bound socket and its options; multicast.
-//! - [`Inbox`] and [`Socket::receive`]: what arrives, many datagrams a call.
-//! - [`Outgoing`] and [`Socket::send`]: what leaves, many datagrams a call, gathered from where
-//!   their bytes are.
-//! - [`Datagrams`]: both calls as a trait, so that a driver runs over memory too.
+//! - [`Inbox`] and [`Socket::receive`]: receives many datagrams per call.
+//! - [`Outgoing`] and [`Socket::send`]: sends many datagrams per call, without copying their bytes into
+//!   one buffer.
+//! - [`Datagrams`]: both calls as a trait, so that a driver can run in memory too.
 //!
-//! What this module does *not* do: it knows no header and no session.
+//! This module handles no packet headers and no sessions.
 //!
-//! Linux only. `quinn-udp` 0.6 is not used: it sets the six bits of DSCP to zero on sending, does
-//! not tell them on receiving, and does not tell of datagrams that the kernel dropped.
+//! Linux only. The crate `quinn-udp` 0.6 is not used, because it sends a DSCP of zero, does not
+//! return the DSCP of received datagrams, and does not report datagrams that the kernel dropped.
 
 mod batch;
 mod class;

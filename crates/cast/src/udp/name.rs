@@ -1,20 +1,20 @@
-//! Addresses as the kernel has them.
+//! Socket addresses in the kernel's format.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// A `struct sockaddr_in` or `sockaddr_in6` by its bytes.
+/// Bytes of a `struct sockaddr_in` or `sockaddr_in6`.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 pub(super) struct Name(pub(super) [u8; 28]);
 
-/// The layout is that of Linux.
+/// The code depends on Linux's layout of these structures.
 const _: () =
     assert!(size_of::<libc::sockaddr_in6>() == 28 && size_of::<libc::sockaddr_in>() == 16);
 
 impl Name {
     pub(super) const EMPTY: Self = Self([0; 28]);
 
-    /// An address, and the bytes of it that count.
+    /// Encodes an address. Returns the number of bytes that are used, too.
     pub(super) fn of(address: SocketAddr) -> (Self, u32) {
         let mut name = Self::EMPTY;
         let mut put = |at: usize, bytes: &[u8]| name.0[at..at + bytes.len()].copy_from_slice(bytes);
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    /// The address, where it is one of IPv4 or IPv6.
+    /// Decodes the address. Returns `None` if it is neither IPv4 nor IPv6.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         let [f0, f1, p0, p1, rest @ ..] = &self.0;
         let family = i32::from(libc::sa_family_t::from_ne_bytes([*f0, *f1]));

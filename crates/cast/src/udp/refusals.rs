@@ -1,5 +1,5 @@
-//! What routers and hosts say of datagrams that did not arrive (ICMP), from the error queue of a socket
-//! (`ip(7)`, IP_RECVERR).
+//! ICMP errors about datagrams that did not arrive, from the error queue of a socket (`ip(7)`,
+//! IP_RECVERR).
 
 use super::control::Messages;
 use super::socket::{Socket, set};
@@ -10,45 +10,46 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bytes that hold the control messages of one error.
 const CONTROL: usize = 256;
-/// Bytes of the kernel's `struct sock_extended_err`; the address of who says it follows.
+/// Bytes of the kernel's `struct sock_extended_err`. The address of the ICMP message's sender
+/// follows.
 const ERROR: usize = 16;
-/// Where an error comes from: this machine, ICMP, ICMPv6.
+/// Origins of an error: this machine, ICMP, ICMPv6.
 const LOCAL: u8 = 1;
 const ICMP: u8 = 2;
 const ICMP6: u8 = 3;
 
-/// Why a datagram did not arrive, as somebody on the way says.
+/// Reason why a datagram did not arrive, as reported by a router or host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The host has nobody who listens at the port, or its firewall answers so.
+    /// No socket is bound to the port, or a firewall of the host answers so.
     Port,
-    /// A firewall says no.
+    /// A firewall rejects the datagram.
     Prohibited,
-    /// No way leads to the host, or the host is off.
+    /// There is no route to the host, or the host is off.
     Unreachable,
-    /// It is longer than the path takes; IP packets of so many bytes are not.
+    /// The datagram is too long for the path, which carries IP packets of this many bytes.
     TooLong(u32),
-    /// Another reason, by its type and code in ICMP.
+    /// Another reason: type and code of the ICMP message.
     Other(u8, u8),
 }
 
-/// A datagram that did not arrive.
+/// Datagram that did not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// Where it was sent to.
+    /// Destination address.
     pub to: SocketAddr,
-    /// Who says so; `None`: this machine.
+    /// Router or host that reports the error. `None`: this machine.
     pub by: Option<IpAddr>,
-    /// Why.
+    /// Reason.
     pub cause: Cause,
 }
 
 impl Socket {
-    /// Keeps what is said of datagrams that did not arrive, for [`Self::refusal`]. Calls that send or
-    /// receive may fail once for each of these.
+    /// Enables [`Self::refusal`]: the kernel keeps the errors about datagrams that did not arrive.
+    /// Each error may make one call to send or receive fail.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     pub fn keep_refusals(&self) -> io::Result<()> {
         match self.local() {
             SocketAddr::V4(_) => set(self, libc::IPPROTO_IP, libc::IP_RECVERR, 1),
@@ -56,13 +57,13 @@ impl Socket {
         }
     }
 
-    /// The next datagram that did not arrive, if one is known.
+    /// Returns the next error about a datagram that did not arrive, if there is one.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     pub fn refusal(&self) -> io::Result<Option<Refusal>> {
         loop {
-            // It has room for any address of the socket's kind.
+            // This has the size of an address of the socket's family.
             let mut name = SockAddr::from(self.local());
             let mut bytes = [MaybeUninit::new(0u8); 64];
             let mut control = [MaybeUninit::new(0u8); CONTROL];
@@ -80,7 +81,7 @@ impl Socket {
                 Err(error) => return Err(error),
                 Ok(_) => {}
             }
-            // SAFETY: all bytes were set to 0 above, and the kernel writes bytes only.
+            // SAFETY: all bytes are initialized to 0 above, and the kernel writes only bytes.
             let control = control.map(|byte| unsafe { byte.assume_init() });
             let told = name
                 .as_socket()
@@ -92,7 +93,7 @@ impl Socket {
     }
 }
 
-/// What control messages tell of a datagram that was sent to `to`.
+/// Decodes the control messages of an error about a datagram to `to`.
 fn parse(to: SocketAddr, control: &[u8]) -> Option<Refusal> {
     let is_error = |level: i32, kind: i32| {
         (level, kind) == (libc::IPPROTO_IP, libc::IP_RECVERR)
@@ -120,7 +121,7 @@ fn parse(to: SocketAddr, control: &[u8]) -> Option<Refusal> {
     Some(Refusal { to, by, cause })
 }
 
-/// The address in a `struct sockaddr_in` or `sockaddr_in6`.
+/// Returns the IP address in a `struct sockaddr_in` or `sockaddr_in6`.
 fn address(bytes: &[u8]) -> Option<IpAddr> {
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     match family {

@@ -1,4 +1,4 @@
-//! A bound UDP socket and its options.
+//! Bound UDP socket and its options.
 
 use super::message::MOST_SEGMENTS;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Type};
@@ -7,20 +7,20 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// How a socket is opened.
+/// Options of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
-    /// Bytes of the kernel's buffer for what arrives, as far as the system allows
-    /// (`net.core.rmem_max`; more where the process may administer the network). Default 8 MiB.
+    /// Size of the kernel's receive buffer in bytes, limited by the system (`net.core.rmem_max`). A
+    /// process that may administer the network can exceed the limit. Default 8 MiB.
     pub receive_buffer: usize,
-    /// Bytes of the kernel's buffer for what leaves (`net.core.wmem_max`). Default 2 MiB.
+    /// Size of the kernel's send buffer in bytes (limit: `net.core.wmem_max`). Default 2 MiB.
     pub send_buffer: usize,
-    /// The code point (DSCP) of datagrams that say none, 0 to 63. Default 0.
+    /// Code point (DSCP) of datagrams that do not set one, 0 to 63. Default 0.
     pub dscp: u8,
-    /// Whether other sockets of this user may have the same address (SO_REUSEPORT): the kernel
-    /// spreads senders over them. Default false.
+    /// Whether other sockets of this user may use the same address (SO_REUSEPORT). The kernel then
+    /// distributes senders over the sockets. Default false.
     pub shares_address: bool,
-    /// Whether the kernel merges datagrams that it hands over (UDP_GRO). Default true.
+    /// Whether the kernel merges received datagrams (UDP_GRO). Default true.
     pub merges: bool,
 }
 
@@ -36,14 +36,15 @@ impl Default for SocketOptions {
     }
 }
 
-/// How a socket sends to multicast groups.
+/// Options for sending to multicast groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multicast {
-    /// The number of the interface that it goes out at; 0: as the routes say.
+    /// Index of the outgoing interface. 0: selected by the routing table.
     pub interface: u32,
-    /// Routers that may forward it, plus one: 1 stays in the local network. Default 1.
+    /// Number of routers that may forward a datagram, plus one (TTL): 1 stays in the local network.
+    /// Default 1.
     pub hops: u8,
-    /// Whether sockets of this machine that have joined receive it too. Default true.
+    /// Whether sockets of this machine that have joined the group receive it too. Default true.
     pub loops: bool,
 }
 
@@ -57,24 +58,25 @@ impl Default for Multicast {
     }
 }
 
-/// A UDP socket of IPv4 or of IPv6 alone, which never blocks. Datagrams have the "don't fragment"
-/// bit; one that is larger than the interface takes is refused, and one that is larger than the
-/// path takes is lost.
+/// UDP socket for either IPv4 or IPv6, which never blocks. Datagrams have the "don't fragment" bit.
+/// The kernel refuses a datagram that is larger than the interface's MTU. A datagram that is larger
+/// than the path's MTU is lost.
 #[derive(Debug)]
 pub struct Socket {
     inner: socket2::Socket,
     local: SocketAddr,
-    /// The code point of datagrams that say none.
+    /// Code point of datagrams that do not set one.
     pub(super) dscp: u8,
     pub(super) segments: AtomicUsize,
     pub(super) overflows: AtomicU32,
 }
 
 impl Socket {
-    /// Opens a socket at `local`; port 0: one that is free.
+    /// Opens a socket at `local`. Port 0 selects a free port.
     ///
     /// # Errors
-    /// What the system says; the address is in use, or none of this machine's.
+    /// The system refuses, for example because the address is in use or does not belong to this
+    /// machine.
     pub fn bind(local: SocketAddr, options: &SocketOptions) -> io::Result<Self> {
         let domain = Domain::for_address(local);
         let inner = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
@@ -97,7 +99,7 @@ impl Socket {
         match local {
             SocketAddr::V4(_) => {
                 inner.set_recv_tos_v4(true)?;
-                // Only groups that this socket has joined.
+                // The socket receives only from groups that it has joined itself.
                 inner.set_multicast_all_v4(false)?;
                 set(&inner, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?;
                 let probe = libc::IP_PMTUDISC_PROBE;
@@ -113,10 +115,10 @@ impl Socket {
             }
         }
         if options.merges {
-            // Before Linux 5.0 the kernel merges nothing.
+            // Linux before 5.0 does not merge. The socket works without it.
             let _ = set(&inner, libc::SOL_UDP, libc::UDP_GRO, 1);
         }
-        // Before Linux 4.18 the kernel cuts nothing. Zero says that nothing is cut by default.
+        // Linux before 4.18 does not split. Zero means that messages are not split by default.
         let cuts = set(&inner, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
         inner.bind(&local.into())?;
         let bound = inner.local_addr()?.as_socket();
@@ -129,37 +131,37 @@ impl Socket {
         })
     }
 
-    /// The address that it is bound to.
+    /// Returns the address that the socket is bound to.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Datagrams that one message may be cut into: 1 where the kernel, or an interface that was
-    /// tried, does not cut.
+    /// Returns the number of datagrams that one message may be split into. It is 1 if the kernel,
+    /// or an interface that was used, cannot split.
     pub fn segments(&self) -> usize {
         self.segments.load(Ordering::Relaxed)
     }
 
-    /// Datagrams that the kernel has dropped so far because its buffer was full, as far as what has
-    /// been received since tells.
+    /// Returns the datagrams that the kernel has dropped because its buffer was full. The value is
+    /// updated with each received datagram.
     pub fn overflows(&self) -> u32 {
         self.overflows.load(Ordering::Relaxed)
     }
 
-    /// Bytes of the kernel's buffer for what arrives. Linux tells twice what was asked for, and
-    /// counts its own structures too.
+    /// Returns the size of the kernel's receive buffer in bytes. Linux returns twice the requested
+    /// size, because it includes its data structures.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     pub fn receive_buffer(&self) -> io::Result<usize> {
         self.inner.recv_buffer_size()
     }
 
-    /// Receives what is sent to a multicast group from now on, at the interface of that number; 0:
-    /// as the routes say.
+    /// Joins a multicast group at the interface with this index. With 0, the routing table selects
+    /// the interface.
     ///
     /// # Errors
-    /// What the system says; the address is no group, or of the other version of IP.
+    /// The system refuses, or the address is not a multicast address or has the other IP version.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         match self.group(group)? {
             IpAddr::V4(group) => {
@@ -170,10 +172,10 @@ impl Socket {
         }
     }
 
-    /// Receives nothing more of a group that was joined.
+    /// Leaves a multicast group.
     ///
     /// # Errors
-    /// What the system says; it was not joined at that interface.
+    /// The system refuses, or the group was not joined at this interface.
     pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         match self.group(group)? {
             IpAddr::V4(group) => {
@@ -184,10 +186,10 @@ impl Socket {
         }
     }
 
-    /// How it sends to groups from now on.
+    /// Sets the options for sending to multicast groups.
     ///
     /// # Errors
-    /// What the system says; there is no such interface.
+    /// The system refuses, or there is no such interface.
     pub fn set_multicast(&self, multicast: &Multicast) -> io::Result<()> {
         let hops = u32::from(multicast.hops);
         match self.local {
@@ -222,7 +224,8 @@ impl AsFd for Socket {
     }
 }
 
-/// Asks for more than the system's limit first, which an administrator of the network may.
+/// Sets the size of a buffer. Tries first to exceed the system's limit, which only a network
+/// administrator may.
 fn set_buffer(socket: &impl AsFd, bytes: usize, names: [libc::c_int; 2]) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     let [forced, plain] = names;
@@ -239,7 +242,7 @@ pub(super) fn set(
     set_value(socket, level, name, value.to_ne_bytes())
 }
 
-/// The interface that multicast leaves at, by its number: `struct ip_mreqn` with addresses of zero.
+/// Sets the outgoing interface of multicast by its index: `struct ip_mreqn` with zero addresses.
 fn set_interface_v4(socket: &impl AsFd, interface: u32) -> io::Result<()> {
     let mut request = [0; 12];
     request[8..].copy_from_slice(&interface.to_ne_bytes());
@@ -252,8 +255,8 @@ fn set_value<const N: usize>(
     name: libc::c_int,
     value: [u8; N],
 ) -> io::Result<()> {
-    // SAFETY: the kernel reads `N` bytes of `value`, which lives until the call is over; it copies
-    // them, so that they need no alignment.
+    // SAFETY: the kernel reads `N` bytes of `value`, which lives until the call returns. The kernel
+    // copies the bytes, so they need no alignment.
     let answer = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
