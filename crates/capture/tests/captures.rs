@@ -6,7 +6,8 @@ use tailcut_capture::{Body, Capture, Captured, Carried, Dress, Limits, Places, R
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
-use tailcut_transport::{Header, Segment, TcpFlags, TcpHeader};
+use tailcut_transport::tcp::{TcpFlags, TcpHeader};
+use tailcut_transport::{Header, Segment};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
 
 const DRESS: Dress = Dress {

@@ -2,7 +2,8 @@
 
 use tailcut_design::EcmpHash;
 use tailcut_fabric::{Delivery, Handshake, Hints, Packet};
-use tailcut_transport::{Condition, Header, Segment, TcpFlags};
+use tailcut_transport::tcp::TcpFlags;
+use tailcut_transport::{Condition, Header, Segment};
 use tailcut_units::Ecn;
 use tailcut_workload::Framing;
 

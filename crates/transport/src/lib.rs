@@ -10,10 +10,12 @@ extern crate alloc;
 
 mod classified;
 pub mod copies;
+mod header;
 mod host;
 mod message;
 pub mod ndp;
 pub mod nic;
+mod path_pin;
 pub mod pfabric;
 pub mod pias;
 pub mod qos;
@@ -26,12 +28,12 @@ pub mod tcp;
 mod turns;
 
 pub use classified::Classified;
+pub use header::Header;
 pub use host::{BlockRange, Event, Origin, Transport};
 pub use message::{FlowStats, Message, Replication};
+pub use path_pin::PathPin;
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
-pub use segment::{
-    Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
-};
+pub use segment::{Condition, Ecn, Segment};
 pub use shared::{NotShared, Part, Receipt, Share, Straggler, StragglerPolicy, Stragglers};
 pub use turns::Turns;
 

@@ -13,10 +13,9 @@ mod tshark;
 use frames::checksum;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use tailcut_transport::tcp::{Host, TcpConfig};
+use tailcut_transport::tcp::{Host, SackBlock, TcpConfig, TcpFlags, TcpHeader};
 use tailcut_transport::{
-    Condition, Ecn, Header, Message, PathPin, Replication, SackBlock, Segment, TcpFlags, TcpHeader,
-    Transport,
+    Condition, Ecn, Header, Message, PathPin, Replication, Segment, Transport,
 };
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 use tailcut_wire::capture::{

@@ -10,7 +10,8 @@ mod headers;
 use frames::{MAC_A, MAC_B, V4, V6, checksum, ethernet, tagged, tcp};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tailcut_transport::{Condition, Ecn, Segment, TcpFlags};
+use tailcut_transport::tcp::TcpFlags;
+use tailcut_transport::{Condition, Ecn, Segment};
 use tailcut_wire::foreign::{
     Change, Content, Fragment, IcmpKind, Ip, Membership, Neighbour, Record, RewriteError, TooShort,
     Trimmable, View, set_dscp, set_ecn, shorten, trim,

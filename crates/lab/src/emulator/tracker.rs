@@ -12,7 +12,7 @@
 use crate::emulator::frames::TcpSegment;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use tailcut_transport::TcpFlags;
+use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::{Duration, HostId, Time};
 
 /// Connections that are known at a time, at most.

@@ -282,7 +282,7 @@ impl Transport for Carrier {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for class in [HIGH, LOW] {
             if let Some(mut segment) = self.classes[usize::from(class)].poll_transmit(now) {
-                if segment.is_reset() {
+                if segment.header.is_reset() {
                     segment.priority = HIGH;
                 } else if class != HIGH {
                     segment.priority = self.low;

@@ -28,7 +28,7 @@ pub fn purges(segment: &Segment) -> u64 {
             _ => key_of_copy(flow_of_copy(number), segment.tuple.dst),
         };
     }
-    match segment.is_reset() {
+    match segment.header.is_reset() {
         true => key_of_connection(&segment.tuple.reversed()),
         false => 0,
     }

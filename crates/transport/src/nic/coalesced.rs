@@ -10,7 +10,8 @@
 //! Deviations: Linux may go on with what came after the interrupt while its processor is busy, and then
 //! merges more; there is no processor here.
 
-use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, TcpFlags, Transport};
+use crate::tcp::TcpFlags;
+use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
 use alloc::vec::Vec;
 use tailcut_units::{Duration, FlowId, Time};
 

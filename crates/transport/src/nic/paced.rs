@@ -10,8 +10,8 @@
 
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
-use crate::tcp::ConfigError;
-use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, TcpFlags, Transport};
+use crate::tcp::{ConfigError, TcpFlags};
+use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
 use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;

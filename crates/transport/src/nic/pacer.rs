@@ -182,7 +182,8 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Condition, Ecn, Header, PathPin, TcpHeader};
+    use crate::tcp::TcpHeader;
+    use crate::{Condition, Ecn, Header, PathPin};
     use alloc::vec::Vec;
     use tailcut_units::{FiveTuple, FlowId};
 

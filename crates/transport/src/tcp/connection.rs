@@ -8,7 +8,8 @@ use super::endpoint::{ConnectionEvent, Shared};
 use super::receiver::{Arrival, Receiver};
 use super::sender::{AckInput, Sender};
 use super::timers::TimerKey;
-use crate::{Ecn, FlowStats, PathPin, Segment, TcpFlags, TcpHeader};
+use crate::tcp::{TcpFlags, TcpHeader};
+use crate::{Ecn, FlowStats, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 /// Names a connection of one endpoint. One whose connection has ended names nothing, even when its

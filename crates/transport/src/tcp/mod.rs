@@ -22,6 +22,7 @@ pub mod congestion;
 mod connection;
 pub(crate) mod demux;
 mod endpoint;
+mod header;
 mod host;
 pub(crate) mod ranges;
 mod receiver;
@@ -36,5 +37,6 @@ pub use config::{
 };
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
+pub use header::{SackBlock, TcpFlags, TcpHeader, TcpKind};
 pub use host::Host;
 pub(crate) use host::{Messages, sent};

@@ -3,7 +3,7 @@
 
 use super::config::TcpConfig;
 use super::ranges::Ranges;
-use crate::SackBlock;
+use crate::tcp::SackBlock;
 use alloc::boxed::Box;
 use tailcut_units::Time;
 

@@ -5,7 +5,7 @@
 //! renege), and the resent data skips them.
 
 use super::ranges::{Range, Ranges};
-use crate::SackBlock;
+use crate::tcp::SackBlock;
 
 /// The sender's scoreboard.
 #[derive(Debug, Default)]

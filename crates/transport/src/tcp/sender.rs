@@ -7,7 +7,8 @@ use super::config::TcpConfig;
 use super::congestion::{Ack, Congested, CongestionControl, Controller, Window};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use crate::{FlowStats, SackBlock};
+use crate::FlowStats;
+use crate::tcp::SackBlock;
 use alloc::boxed::Box;
 use tailcut_units::Time;
 

@@ -3,8 +3,8 @@
 use crate::pair::{A, B, Pair, Sent, lose_once, plain_config};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::repnet::{self, RepNetConfig};
-use tailcut_transport::tcp::{Congestion, Host, InitialWindow, TcpConfig};
-use tailcut_transport::{Demotion, TcpFlags, Transport};
+use tailcut_transport::tcp::{Congestion, Host, InitialWindow, TcpConfig, TcpFlags};
+use tailcut_transport::{Demotion, Transport};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
 const THRESHOLDS: [u64; 3] = [3_000, 8_000, 20_000];

@@ -1,9 +1,8 @@
 //! Classes by flow size on what TCP sends, as stories.
 
 use crate::pair::{A, B, Pair, Sent, lose_once, plain_config};
-use tailcut_transport::TcpFlags;
 use tailcut_transport::qos::Classified;
-use tailcut_transport::tcp::Host;
+use tailcut_transport::tcp::{Host, TcpFlags};
 use tailcut_units::HostId;
 
 const SMALL_BELOW: u64 = 10_000;

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpHeader, NdpKind};
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
+use tailcut_transport::tcp::TcpHeader;
 use tailcut_transport::{
-    Condition, Ecn, Header, Message, PathPin, Replication, Segment, TcpHeader, Transport,
+    Condition, Ecn, Header, Message, PathPin, Replication, Segment, Transport,
 };
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 

@@ -3,10 +3,9 @@
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
-use tailcut_transport::tcp::{Host, TcpConfig};
+use tailcut_transport::tcp::{Host, TcpConfig, TcpFlags, TcpHeader};
 use tailcut_transport::{
-    Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, TcpFlags, TcpHeader,
-    Transport,
+    Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport,
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use tailcut_transport::repnet::{
     Delivery, Diverged, Endpoint, Mode, RepNetConfig, Role, SocketEvent, SocketId, State,
 };
-use tailcut_transport::tcp::TcpConfig;
-use tailcut_transport::{Event, FlowStats, Message, Segment, TcpFlags, Transport};
+use tailcut_transport::tcp::{TcpConfig, TcpFlags};
+use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 const PORT: u16 = 80;

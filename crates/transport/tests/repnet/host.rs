@@ -5,8 +5,8 @@ use crate::pair;
 
 use pair::{A, B, Fate, Pair, Passage};
 use tailcut_transport::repnet::{Host, Mode, RepNetConfig};
-use tailcut_transport::tcp::TcpConfig;
-use tailcut_transport::{Event, FlowStats, Message, PathPin, Replication, TcpFlags, Transport};
+use tailcut_transport::tcp::{TcpConfig, TcpFlags};
+use tailcut_transport::{Event, FlowStats, Message, PathPin, Replication, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 const ACK: TcpFlags = TcpFlags::ACK;

@@ -1,8 +1,8 @@
 //! Closing: lost FINs, lost last ACKs, resets, and that nothing stays behind.
 
 use crate::pair::{A, B, Fate, Pair, plain_config, tcp};
-use tailcut_transport::tcp::Host;
-use tailcut_transport::{Event, TcpFlags};
+use tailcut_transport::Event;
+use tailcut_transport::tcp::{Host, TcpFlags};
 use tailcut_units::{Duration, FlowId, Time};
 
 /// Loses the first FIN that `host` sends.

@@ -4,9 +4,9 @@
 use crate::pair;
 
 use pair::{A, B, Fate, Pair, lose_once, plain_config, tcp};
+use tailcut_transport::Ecn;
 use tailcut_transport::tcp::congestion::{Ack, Congested, CongestionControl, Dctcp, Window};
-use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
-use tailcut_transport::{Ecn, TcpFlags};
+use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig, TcpFlags};
 use tailcut_units::{Duration, Time};
 
 fn dctcp() -> TcpConfig {

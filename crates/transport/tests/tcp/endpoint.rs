@@ -1,9 +1,9 @@
 //! The endpoint as the layers above TCP use it: many connections, both directions, stale names.
 
 use tailcut_transport::tcp::{
-    ConnectError, ConnectionEvent, ConnectionId, Endpoint, Host, Role, TcpConfig,
+    ConnectError, ConnectionEvent, ConnectionId, Endpoint, Host, Role, TcpConfig, TcpFlags,
 };
-use tailcut_transport::{Message, PathPin, Replication, TcpFlags, Transport};
+use tailcut_transport::{Message, PathPin, Replication, Transport};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Two endpoints; what one sends the other has 10 us later.

@@ -1,8 +1,10 @@
 //! Whatever the network delivers, an endpoint neither panics nor spins: it counts and drops.
 
 use proptest::prelude::*;
-use tailcut_transport::tcp::{ConnectionEvent, Endpoint, TcpConfig};
-use tailcut_transport::{Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};
+use tailcut_transport::tcp::{
+    ConnectionEvent, Endpoint, SackBlock, TcpConfig, TcpFlags, TcpHeader,
+};
+use tailcut_transport::{Condition, Ecn, Header, PathPin, Segment};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Offsets near what a connection has, and far off.

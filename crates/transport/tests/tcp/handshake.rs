@@ -1,8 +1,8 @@
 //! Opening a connection: what is sent when, and what happens when the first segments are lost.
 
 use crate::pair::{A, B, Fate, Pair, plain_config, tcp};
-use tailcut_transport::tcp::{Host, TcpConfig};
-use tailcut_transport::{Event, TcpFlags, Transport};
+use tailcut_transport::tcp::{Host, TcpConfig, TcpFlags};
+use tailcut_transport::{Event, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// When host A sent its SYNs.

@@ -6,7 +6,8 @@ use crate::segment::{MAX_HEADER_BYTES, encode};
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::Ipv4Addr;
-use tailcut_transport::{Condition, Header, Segment, TcpFlags, TcpHeader};
+use tailcut_transport::tcp::{TcpFlags, TcpHeader};
+use tailcut_transport::{Condition, Header, Segment};
 use tailcut_units::{FiveTuple, HostId, mix64};
 
 const ETHERNET_BYTES: usize = 14;

@@ -2,7 +2,8 @@
 //! stamps in nanoseconds ([`PcapNg`]).
 //!
 //! ```
-//! use tailcut_transport::{Header, Segment, TcpFlags, TcpHeader};
+//! use tailcut_transport::tcp::{TcpFlags, TcpHeader};
+//! use tailcut_transport::{Header, Segment};
 //! use tailcut_units::{FiveTuple, HostId, Protocol, Time};
 //! use tailcut_wire::capture::{Connection, Note, PcapNg, frame};
 //!

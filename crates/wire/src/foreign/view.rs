@@ -7,7 +7,8 @@ use etherparse::{
     ArpOperation, ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, LaxNetSlice, LaxSlicedPacket,
     LinkSlice, TcpSlice, TransportSlice,
 };
-use tailcut_transport::{Ecn, TcpFlags};
+use tailcut_transport::Ecn;
+use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::mix64;
 
 /// A frame, as far as it could be read.

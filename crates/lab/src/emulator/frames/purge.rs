@@ -2,7 +2,7 @@
 
 use super::tcp::TcpSegment;
 use tailcut_fabric::Hints;
-use tailcut_transport::TcpFlags;
+use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::HostId;
 
 /// What switches are told of a segment so that a reset purges its connection's segments, those of both

@@ -1,7 +1,7 @@
 //! What network cards look at in a TCP segment.
 
 use std::net::IpAddr;
-use tailcut_transport::TcpFlags;
+use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::{FiveTuple, HostId, Protocol};
 use tailcut_wire::foreign::{Content, View};
 

@@ -2,7 +2,7 @@
 
 use crate::emulator::frames::TcpSegment;
 use std::collections::HashMap;
-use tailcut_transport::TcpFlags;
+use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::HostId;
 
 /// Connections of a generation.

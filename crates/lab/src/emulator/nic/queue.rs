@@ -4,9 +4,8 @@
 use crate::emulator::frames::Frame;
 use std::num::NonZeroU32;
 use tailcut_fabric::{Hints, Packet};
-use tailcut_transport::{
-    Event, FlowStats, Header, Message, Segment, TcpFlags, TcpHeader, Transport, Turns,
-};
+use tailcut_transport::tcp::{TcpFlags, TcpHeader};
+use tailcut_transport::{Event, FlowStats, Header, Message, Segment, Transport, Turns};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 /// A frame that waits, as the packet that it will be.

@@ -12,10 +12,8 @@ use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Output, PortId};
 use tailcut_transport::nic::{PacedConfig, PacerConfig};
 use tailcut_transport::pias::Tags;
-use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
-use tailcut_transport::{
-    Demotion, Header, Message, PathPin, Replication, Segment, TcpFlags, Transport,
-};
+use tailcut_transport::tcp::{Congestion, Host, TcpConfig, TcpFlags};
+use tailcut_transport::{Demotion, Header, Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 use tailcut_wire::foreign::{View, set_dscp};
 

@@ -3,7 +3,8 @@
 use super::{Connection, Negotiated, Role, State};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Plan;
-use crate::{Condition, Ecn, Header, Segment, TcpFlags, TcpHeader};
+use crate::tcp::{TcpFlags, TcpHeader};
+use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::Time;
 
 impl Connection {
