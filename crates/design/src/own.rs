@@ -7,9 +7,10 @@ use crate::register::{NameError, Register};
 use std::sync::Arc;
 use tailcut_fabric::load_balancer::{BuildBalancer, LoadBalancer};
 use tailcut_fabric::queue::QueueConfig;
+use tailcut_transport::ConfigError;
 use tailcut_transport::Transport;
 use tailcut_transport::tcp::congestion::CongestionControl;
-use tailcut_transport::tcp::{ConfigError, ControllerFactory, TcpConfig};
+use tailcut_transport::tcp::{ControllerFactory, TcpConfig};
 use tailcut_units::{HostId, Rate};
 use tailcut_workload::Framing;
 

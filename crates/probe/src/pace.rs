@@ -1,4 +1,6 @@
-//! When the next SYN may be sent. Sans-I/O: times are seconds since any start.
+//! When the next SYN may be sent. Sans-I/O: times count from any start.
+
+use tailcut_units::{Time, TokenBucket};
 
 /// The most SYNs a second unless the user says that more are meant.
 pub const MOST: f64 = 640.0;
@@ -19,8 +21,7 @@ const ROUNDING: f64 = 1e-6;
 pub struct Pace {
     most: f64,
     rate: f64,
-    tokens: f64,
-    at: f64,
+    tokens: TokenBucket,
     answered: u32,
     missed: u32,
 }
@@ -31,22 +32,20 @@ impl Pace {
         Self {
             most,
             rate: most,
-            tokens: BURST,
-            at: 0.0,
+            tokens: TokenBucket::new(BURST),
             answered: 0,
             missed: 0,
         }
     }
 
     /// Takes leave to send one SYN now; else says when it may be sent.
-    pub fn take(&mut self, now: f64) -> Result<(), f64> {
-        self.tokens = (self.tokens + (now - self.at).max(0.0) * self.rate).min(BURST);
-        self.at = self.at.max(now);
-        if self.tokens >= 1.0 - ROUNDING {
-            self.tokens -= 1.0;
-            return Ok(());
+    pub fn take(&mut self, now: Time) -> Result<(), Time> {
+        self.tokens.fill(now, self.rate, BURST);
+        if self.tokens.tokens() < 1.0 - ROUNDING {
+            return Err(self.tokens.holds_at(1.0, self.rate));
         }
-        Err(now + (1.0 - self.tokens) / self.rate)
+        self.tokens.spend(1.0);
+        Ok(())
     }
 
     /// A router answered, or one that has answered others did not in time.
@@ -76,11 +75,13 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailcut_units::Duration;
 
     /// How many are sent in a second from `start` on, by one who asks whenever it may send.
-    fn sent(pace: &mut Pace, start: f64) -> u32 {
+    fn sent(pace: &mut Pace, start: u64) -> u32 {
+        let start = Time::ZERO + Duration::from_ms(1_000 * start);
         let (mut now, mut sent) = (start, 0);
-        while now < start + 1.0 {
+        while now < start + Duration::from_ms(1_000) {
             match pace.take(now) {
                 Ok(()) => sent += 1,
                 Err(later) => now = later,
@@ -93,10 +94,10 @@ mod tests {
     fn no_second_has_more_than_the_rate_and_a_short_burst() {
         let mut pace = Pace::new(MOST);
         for second in 0..10 {
-            let sent = sent(&mut pace, f64::from(second));
+            let sent = sent(&mut pace, second);
             assert!((638..=645).contains(&sent), "{sent}");
         }
-        let after_a_pause = sent(&mut pace, 1_000.0);
+        let after_a_pause = sent(&mut pace, 1_000);
         assert!(after_a_pause <= 645, "{after_a_pause}");
     }
 

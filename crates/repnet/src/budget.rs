@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_transport::repnet::Mode;
+use tailcut_units::TokenBucket;
 
 /// Legs between two adaptations.
 const WINDOW: u32 = 32;
@@ -33,7 +34,7 @@ pub(crate) struct BudgetLimits {
 #[derive(Debug)]
 struct Budget {
     allowance: f64,
-    tokens: f64,
+    tokens: TokenBucket,
     outcomes: u32,
     failures: u32,
 }
@@ -42,7 +43,7 @@ impl Default for Budget {
     fn default() -> Self {
         Self {
             allowance: 1.0,
-            tokens: 0.0,
+            tokens: TokenBucket::new(0.0),
             outcomes: 0,
             failures: 0,
         }
@@ -97,11 +98,10 @@ impl Budgets {
         };
         let share = limits.budget * adapted;
         if share < 1.0 {
-            budget.tokens = BURST.min(budget.tokens + share);
-            if budget.tokens < 1.0 {
+            budget.tokens.earn(share, BURST);
+            if !budget.tokens.take() {
                 return Allowed::Nothing;
             }
-            budget.tokens -= 1.0;
         }
         match wanted == Mode::RepFlow && live >= limits.incast_limit {
             true => Allowed::RepSyn,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use tailcut_fabric::topology::TopologyError;
-use tailcut_transport::tcp;
+use tailcut_transport::ConfigError;
 
 /// Why there is no record.
 #[derive(Clone, PartialEq, Debug)]
@@ -12,7 +12,7 @@ pub enum RunError {
     /// The workload cannot be drawn.
     Workload(tailcut_workload::Error),
     /// The transport's parameters are out of range.
-    Transport(tcp::ConfigError),
+    Transport(ConfigError),
     /// The requests cannot be run like this.
     Requests(&'static str),
     /// What stands around the network in the simulator's place cannot run it; in words.

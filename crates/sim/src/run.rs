@@ -25,7 +25,7 @@ use tailcut_fabric::{Fabric, FabricConfig, FaultPlan, Observer, PortId};
 use tailcut_record::{
     FlowLog, LinkFailure, OfferedLoad, PackedRun, PortTotals, RunCost, RunRecord, RunTotals,
 };
-use tailcut_transport::tcp::ConfigError;
+use tailcut_transport::ConfigError;
 use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;

@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod classified;
+mod config;
 pub mod copies;
 mod header;
 mod host;
@@ -28,6 +29,7 @@ pub mod tcp;
 mod turns;
 
 pub use classified::Classified;
+pub use config::{ConfigError, SERVICE_PORT};
 pub use header::Header;
 pub use host::{BlockRange, Event, Origin, Transport};
 pub use message::{FlowStats, Message, Replication};

@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod bucket;
 mod bytes;
 mod ecn;
 mod flow;
@@ -15,6 +16,7 @@ pub mod quantity;
 mod rate;
 mod time;
 
+pub use bucket::TokenBucket;
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use flow::{FiveTuple, FlowId, HostId, Protocol};

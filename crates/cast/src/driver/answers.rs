@@ -2,55 +2,49 @@
 //! ended.
 
 use std::collections::{HashSet, VecDeque};
-use tailcut_units::{Duration, Time};
+use tailcut_units::{Time, TokenBucket};
 
 /// Answers per second, at most, to packets that belong to no session.
-const ANSWERS: u64 = 10_000;
+const ANSWERS: f64 = 10_000.0;
 /// Answers per second, at most, to checks that came by a multicast group. The limit is low, because
 /// all members of the group answer: a check with a forged source address sends many answers to the
 /// victim.
-const GROUP_ANSWERS: u64 = 100;
+const GROUP_ANSWERS: f64 = 100.0;
 /// Answers that may be sent at once after a pause.
-const BURST: u64 = 100;
+const BURST: f64 = 100.0;
 /// Ended sessions whose identifiers are kept.
 const REMEMBERED: usize = 4_096;
 
-/// Token bucket for answers.
+/// Rate limit of answers.
 #[derive(Debug)]
-pub(super) struct Bucket {
-    /// Time between two answers at the full rate.
-    each: Duration,
-    /// Time at which all answers so far would have been sent at the full rate.
-    until: Time,
+pub(super) struct Limit {
+    /// Answers per second.
+    rate: f64,
+    bucket: TokenBucket,
 }
 
-impl Bucket {
-    fn new(rate: u64) -> Self {
+impl Limit {
+    const fn new(rate: f64) -> Self {
         Self {
-            each: Duration::from_ps(1_000_000_000_000 / rate),
-            until: Time::ZERO,
+            rate,
+            bucket: TokenBucket::new(BURST),
         }
     }
 
-    /// Returns a bucket for answers to packets that belong to no session.
-    pub(super) fn for_strangers() -> Self {
+    /// Returns the limit for packets of no session.
+    pub(super) const fn for_strangers() -> Self {
         Self::new(ANSWERS)
     }
 
-    /// Returns a bucket for answers to checks that came by a multicast group.
-    pub(super) fn for_groups() -> Self {
+    /// Returns the limit for checks that came by a group.
+    pub(super) const fn for_groups() -> Self {
         Self::new(GROUP_ANSWERS)
     }
 
-    /// Takes one answer from the bucket. Returns `false` if the rate does not allow an answer at
-    /// `now`.
+    /// Returns whether one more answer may be given now, and counts it if so.
     pub(super) fn take(&mut self, now: Time) -> bool {
-        let from = self.until.max(now);
-        if from.since(now) >= self.each * BURST {
-            return false;
-        }
-        self.until = from + self.each;
-        true
+        self.bucket.fill(now, self.rate, BURST);
+        self.bucket.take()
     }
 }
 
@@ -85,13 +79,13 @@ mod tests {
 
     #[test]
     fn ten_thousand_answers_a_second_are_given() {
-        let mut bucket = Bucket::for_strangers();
-        let mut given = 0;
+        let mut limit = Limit::for_strangers();
+        let mut given = 0u32;
         for step in 0..1_000_000u64 {
-            given += u64::from(bucket.take(Time::from_ns(2_000 * step)));
+            given += u32::from(limit.take(Time::from_ns(2_000 * step)));
         }
         assert!(
-            (2 * ANSWERS..=2 * ANSWERS + BURST).contains(&given),
+            (2.0 * ANSWERS..=2.0 * ANSWERS + BURST).contains(&f64::from(given)),
             "{given} in 2 s"
         );
     }

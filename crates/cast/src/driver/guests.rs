@@ -1,6 +1,6 @@
 //! Sessions in which this host receives objects, and their limits.
 
-use super::answers::{Bucket, Ended};
+use super::answers::{Ended, Limit};
 use super::room::Room;
 use super::table::Table;
 use crate::seal::Tokens;
@@ -64,9 +64,9 @@ pub(super) struct Guests {
     /// Sessions in which no sender's address is validated yet.
     half_open: u32,
     pub(super) ended: Ended,
-    pub(super) answers: Bucket,
+    pub(super) answers: Limit,
     /// Rate limit of answers to checks that came by a multicast group.
-    pub(super) group_answers: Bucket,
+    pub(super) group_answers: Limit,
     /// Bytes of the socket's receive buffer. Echoes report this value.
     pub(super) receive_buffer: u32,
     /// Sessions that wait for a proof of the key, with the time at which they expire.
@@ -88,8 +88,8 @@ impl Guests {
             look_at: REMEMBERED,
             half_open: 0,
             ended: Ended::default(),
-            answers: Bucket::for_strangers(),
-            group_answers: Bucket::for_groups(),
+            answers: Limit::for_strangers(),
+            group_answers: Limit::for_groups(),
             receive_buffer: 0,
             waiting: VecDeque::new(),
             next_collected: 0,

@@ -1,6 +1,6 @@
 //! Rate limit of sent bytes: a token bucket.
 
-use tailcut_units::{Duration, Time};
+use tailcut_units::{Duration, Time, TokenBucket};
 
 /// Time at the full rate that the bucket holds. After a pause, this many bytes may be sent at once.
 const BURST: Duration = Duration::from_ms(10);
@@ -12,50 +12,46 @@ pub(super) struct Pace {
     rate: Option<f64>,
     /// Bytes of a datagram.
     datagram: f64,
-    /// Bytes that may be sent now. Negative if more was sent than allowed.
-    left: f64,
-    at: Option<Time>,
+    /// Bytes that may be sent at once after a pause.
+    burst: f64,
+    bytes: TokenBucket,
 }
 
 impl Pace {
     /// Creates a limit of `rate` bytes per second, for datagrams of at most `datagram` bytes.
     pub(super) fn new(rate: Option<u64>, datagram: u32) -> Self {
+        let rate = rate.map(|rate| rate.max(1) as f64);
+        let datagram = f64::from(datagram.max(1));
+        let burst = (rate.unwrap_or(0.0) * BURST.as_secs_f64()).max(datagram);
         Self {
-            rate: rate.map(|rate| rate.max(1) as f64),
-            datagram: f64::from(datagram.max(1)),
-            left: 0.0,
-            at: None,
+            rate,
+            datagram,
+            burst,
+            bytes: TokenBucket::new(burst),
         }
     }
 
     /// Returns the number of datagrams that may be sent now, at most `most`.
     pub(super) fn allowed(&mut self, now: Time, most: usize) -> usize {
         let Some(rate) = self.rate else { return most };
-        let since = self.at.map_or(BURST, |at| now.since(at));
-        self.at = Some(now);
-        let full = (rate * seconds(BURST)).max(self.datagram);
-        self.left = (self.left + rate * seconds(since)).min(full);
-        ((self.left / self.datagram).max(0.0) as usize).min(most)
+        self.bytes.fill(now, rate, self.burst);
+        ((self.bytes.tokens() / self.datagram).max(0.0) as usize).min(most)
     }
 
     /// Takes the bytes of sent datagrams from the bucket.
     pub(super) fn spend(&mut self, datagrams: u64) {
         if self.rate.is_some() {
-            self.left -= datagrams as f64 * self.datagram;
+            self.bytes.spend(datagrams as f64 * self.datagram);
         }
     }
 
     /// Returns the time at which the next datagram may be sent, or `None` if that is possible now.
     pub(super) fn opens_at(&self) -> Option<Time> {
-        let missing = self.datagram - self.left;
-        let rate = self.rate.filter(|_| missing > 0.0)?;
-        let wait = Duration::from_ns((missing / rate * 1e9) as u64 + 1_000);
-        Some(self.at?.saturating_add(wait))
+        let rate = self.rate.filter(|_| self.bytes.tokens() < self.datagram)?;
+        let opens_at = self.bytes.holds_at(self.datagram, rate);
+        // What rounding may take is earned by then.
+        Some(opens_at.saturating_add(Duration::from_us(1)))
     }
-}
-
-fn seconds(duration: Duration) -> f64 {
-    duration.as_ps() as f64 / 1e12
 }
 
 #[cfg(test)]

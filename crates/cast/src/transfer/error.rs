@@ -131,7 +131,10 @@ impl fmt::Display for Error {
                 )
             }
             Self::Lost { peer, failure } => {
-                write!(f, "{peer}: lost: {failure}; the data received so far is kept")
+                write!(
+                    f,
+                    "{peer}: lost: {failure}; the data received so far is kept"
+                )
             }
             Self::Dropped(peer) => write!(f, "{peer}: dropped, because the others waited too long"),
             Self::Broken { peer, why } => write!(f, "{peer} violates the protocol: {why}"),

@@ -10,13 +10,14 @@ use crate::own::{HostSeat, MakeHost, OwnTransport};
 use crate::parameters::NicParameters;
 use crate::settings::{Settings, Traffic};
 use std::sync::Arc;
+use tailcut_transport::ConfigError;
 use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::nic::{Coalesced, Paced, PacedConfig, Queued};
 use tailcut_transport::pfabric::PFabricConfig;
 use tailcut_transport::pias::Tags;
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::{self, ModelCodec, ScdpConfig};
-use tailcut_transport::tcp::{self, ConfigError, Congestion, TcpConfig};
+use tailcut_transport::tcp::{self, Congestion, TcpConfig};
 use tailcut_transport::{Classified, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
 

@@ -4,10 +4,10 @@ use crate::kinds::{Routing, TransportKind};
 use crate::name::Design;
 use crate::own::HostSeat;
 use crate::parameters::{DecodeCores, NdpParameters, ScdpParameters, ScdpPlainParameters};
+use tailcut_transport::ConfigError;
 use tailcut_transport::Demotion;
 use tailcut_transport::ndp::NdpConfig;
 use tailcut_transport::scdp::{Adaptive, Control, ModelCodec, ScdpConfig};
-use tailcut_transport::tcp::ConfigError;
 use tailcut_units::{Duration, Rate};
 
 /// The fewest cores of a host where nobody says: what any server has.
@@ -61,7 +61,7 @@ pub(super) fn scdp(
         return Err(ConfigError {
             key: "decode_failure",
             found: format!("{failure:?}"),
-            allowed: "three probabilities, at least 0, below 1",
+            allowed: "three probabilities, at least 0, below 1".into(),
         });
     }
     let mut codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seat.seed);
@@ -146,6 +146,6 @@ pub(super) fn demotion(thresholds: &[u64]) -> Result<Demotion, ConfigError> {
     Demotion::at(thresholds).ok_or_else(|| ConfigError {
         key: "thresholds",
         found: format!("{thresholds:?}"),
-        allowed: "at most 7, each greater than the one before",
+        allowed: "at most 7, each greater than the one before".into(),
     })
 }

@@ -14,9 +14,9 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{FabricConfig, PortEvents, PortId};
 use tailcut_scenario::{NamedNodes, Scenario, Study};
 use tailcut_sim::{FlowsSpec, ReadBy, Replication, RunConfig, Traffic, TransportKind};
+use tailcut_transport::ConfigError;
 use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::scdp::{Adaptive, BlockOrder, Control, Delivery, ScdpConfig};
-use tailcut_transport::tcp::ConfigError;
 use tailcut_units::{Duration, HostId};
 
 /// A lab that can be set up.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tailcut_units::Time;
 
 /// How often a probe is sent until it counts as unanswered.
 const TRIES: u32 = 4;
@@ -104,8 +105,9 @@ impl Tracing<'_> {
                 return Ok(self.rest(now));
             }
             // A probe that is sent again goes first: the walk gives new ones only while it has some.
-            if let Err(later) = self.pace.take(self.began.elapsed().as_secs_f64()) {
-                let free = self.began + Duration::from_secs_f64(later);
+            let elapsed = now.saturating_duration_since(self.began).as_nanos() as u64;
+            if let Err(later) = self.pace.take(Time::from_ns(elapsed)) {
+                let free = self.began + Duration::from_nanos(later.as_ns());
                 return Ok(self.rest(now).min(free.saturating_duration_since(now)));
             }
             let (probe, tries, busy) = match due {

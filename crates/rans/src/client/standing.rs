@@ -4,6 +4,7 @@ use super::config::{Breaker, ResetBudget};
 use crate::via::tells_guard;
 use http::Response;
 use std::time::Duration;
+use tailcut_units::TokenBucket;
 use tokio::time::Instant;
 
 /// How much the latest latency counts in the average.
@@ -23,7 +24,7 @@ pub(super) struct Standing {
     pause: Duration,
     paused_until: Option<Instant>,
     /// Resets that may still be sent at `counted`.
-    resets: f64,
+    resets: TokenBucket,
     counted: Instant,
 }
 
@@ -37,7 +38,7 @@ impl Standing {
             failures: 0,
             pause: Duration::ZERO,
             paused_until: None,
-            resets: budget.burst.into(),
+            resets: TokenBucket::new(budget.burst.into()),
             counted: now,
         }
     }
@@ -110,11 +111,9 @@ impl Standing {
     /// Takes a reset from the budget, if there is one.
     pub fn may_reset(&mut self, now: Instant, budget: ResetBudget) -> bool {
         let earned = (now - self.counted).as_secs_f64() * budget.rate;
-        self.resets = (self.resets + earned).min(budget.burst.into());
+        self.resets.earn(earned, budget.burst.into());
         self.counted = now;
-        let may = self.resets >= 1.0;
-        self.resets -= f64::from(u8::from(may));
-        may
+        self.resets.take()
     }
 }
 

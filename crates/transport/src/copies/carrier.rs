@@ -4,10 +4,8 @@
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
-use crate::tcp::{
-    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent,
-};
-use crate::{Event, FlowStats, Message, PathPin, Segment, Transport};
+use crate::tcp::{ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent};
+use crate::{ConfigError, Event, FlowStats, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_requests::Room;

@@ -1,9 +1,8 @@
 //! NDP's parameters.
 
+use crate::config::{ConfigError, SERVICE_PORT, no_shorter, payload, positive, service_port, some};
 use crate::receiver_driven::Demotion;
-use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
-use alloc::format;
-use core::fmt;
+
 use tailcut_units::Duration;
 
 /// Parameters of one host's NDP.
@@ -75,54 +74,12 @@ impl NdpConfig {
     /// # Errors
     /// The first one outside its range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
-            if holds {
-                return Ok(());
-            }
-            Err(ConfigError {
-                key,
-                found: format!("{found:?}"),
-                allowed,
-            })
-        };
-        check(
-            PORTS.contains(&self.port),
-            "port",
-            &self.port,
-            "1 to 32765, below the ports of outgoing flows",
-        )?;
-        let positive = "more than 0";
-        let mss_holds = (1..=65_535).contains(&self.mss);
-        check(mss_holds, "mss", &self.mss, "1 to 65535 bytes")?;
-        check(
-            self.initial_window >= 1,
-            "initial_window",
-            &self.initial_window,
-            "at least 1 packet",
-        )?;
-        check(
-            self.pull_interval > Duration::ZERO,
-            "pull_interval",
-            &self.pull_interval,
-            positive,
-        )?;
-        check(
-            self.min_rto > Duration::ZERO,
-            "min_rto",
-            &self.min_rto,
-            positive,
-        )?;
-        check(
-            self.initial_rto >= self.min_rto,
-            "initial_rto",
-            &self.initial_rto,
-            "at least min_rto",
-        )?;
-        check(
-            self.max_rto >= self.initial_rto,
-            "max_rto",
-            &self.max_rto,
-            "at least initial_rto",
-        )
+        service_port(self.port, "flows")?;
+        payload("mss", self.mss)?;
+        some("initial_window", self.initial_window, "at least 1 packet")?;
+        positive("pull_interval", self.pull_interval)?;
+        positive("min_rto", self.min_rto)?;
+        no_shorter("initial_rto", self.initial_rto, ("min_rto", self.min_rto))?;
+        no_shorter("max_rto", self.max_rto, ("initial_rto", self.initial_rto))
     }
 }

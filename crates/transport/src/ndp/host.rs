@@ -8,10 +8,11 @@ use super::paths::Paths;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
-use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
-use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
+use crate::{
+    Condition, ConfigError, Event, FlowStats, Header, Message, PathPin, Segment, Transport,
+};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Rate, Time, mix64};

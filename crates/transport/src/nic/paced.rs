@@ -10,12 +10,11 @@
 
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
-use crate::tcp::{ConfigError, TcpFlags};
+use crate::config::{ConfigError, check, positive, within};
+use crate::tcp::TcpFlags;
 use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
-use alloc::format;
 use alloc::vec::Vec;
-use core::fmt;
-use tailcut_units::{Duration, FiveTuple, FlowId, Rate, Time};
+use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
 /// Parameters of a host with a pacer.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -36,43 +35,18 @@ impl PacedConfig {
     /// # Errors
     /// The first one outside its range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
-            if holds {
-                return Ok(());
-            }
-            Err(ConfigError {
-                key,
-                found: format!("{found:?}"),
-                allowed,
-            })
-        };
         let pacer = &self.pacer;
-        check(
-            pacer.interval > Duration::ZERO,
-            "interval",
-            &pacer.interval,
-            "more than 0",
-        )?;
+        positive("interval", pacer.interval)?;
         let eta = pacer.measurement_gain;
-        let eta_holds = eta > 0.0 && eta <= 1.0;
-        check(
-            eta_holds,
-            "measurement_gain",
-            &eta,
-            "more than 0, at most 1",
-        )?;
+        let holds = eta > 0.0 && eta <= 1.0;
+        check("measurement_gain", eta, holds, "more than 0, at most 1")?;
         let beta = pacer.backlog_gain;
-        let beta_holds = (0.0..=1e6).contains(&beta);
-        check(beta_holds, "backlog_gain", &beta, "0 to 1e6 Mb/s per KB")?;
+        let holds = (0.0..=1e6).contains(&beta);
+        check("backlog_gain", beta, holds, "0 to 1e6 Mb/s per KB")?;
         let chance = pacer.association_probability;
-        let chance_holds = (0.0..=1.0).contains(&chance);
-        check(chance_holds, "association_probability", &chance, "0 to 1")?;
-        check(
-            pacer.max_rate >= pacer.min_rate,
-            "max_rate",
-            &pacer.max_rate,
-            "at least min_rate",
-        )
+        within("association_probability", chance, 0.0..=1.0, "")?;
+        let holds = pacer.max_rate >= pacer.min_rate;
+        check("max_rate", pacer.max_rate, holds, "at least min_rate")
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::Segment;
 use alloc::collections::VecDeque;
-use tailcut_units::{Duration, Rate, Time};
+use tailcut_units::{Duration, Rate, Time, TokenBucket};
 
 /// Parameters of the pacer.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -70,9 +70,8 @@ pub(crate) struct Pacer {
     measured_bytes: u64,
     /// Bytes a second.
     rate: f64,
-    /// Bytes.
-    tokens: f64,
-    tokens_at: Time,
+    /// Bytes that may leave.
+    bytes: TokenBucket,
     next_update: Time,
 }
 
@@ -89,8 +88,7 @@ impl Pacer {
             measured_bytes: 0,
             // The link's in public scripts. Without traffic it is at the lower bound in some 35 updates.
             rate: bytes_per_second(config.max_rate),
-            tokens: f64::from(config.bucket_bytes),
-            tokens_at: Time::ZERO,
+            bytes: TokenBucket::new(f64::from(config.bucket_bytes)),
             next_update: Time::ZERO.saturating_add(config.interval),
         }
     }
@@ -145,11 +143,9 @@ impl Pacer {
 
     /// Tokens that came since the last look; they do not pile up beyond the bucket.
     fn fill(&mut self, now: Time) {
-        let earned = self.rate * now.since(self.tokens_at).as_secs_f64();
         let head = self.queue.front().map_or(0, |(_, bytes)| *bytes);
         let most = f64::from(self.config.bucket_bytes.max(head));
-        self.tokens = (self.tokens + earned).min(most);
-        self.tokens_at = now;
+        self.bytes.fill(now, self.rate, most);
     }
 
     /// A segment of `bytes` on the wire enters.
@@ -162,10 +158,10 @@ impl Pacer {
     /// The segment that may leave at the instant that `advance` came to.
     pub(crate) fn pop(&mut self) -> Option<Segment> {
         let (_, bytes) = self.queue.front()?;
-        if self.tokens + ROUNDING < f64::from(*bytes) {
+        if self.bytes.tokens() + ROUNDING < f64::from(*bytes) {
             return None;
         }
-        self.tokens -= f64::from(*bytes);
+        self.bytes.spend(f64::from(*bytes));
         self.backlog_bytes -= u64::from(*bytes);
         self.queue.pop_front().map(|(segment, _)| segment)
     }
@@ -173,9 +169,8 @@ impl Pacer {
     /// When the first segment can leave or the rate changes, if anything waits; not later than that.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let (_, bytes) = self.queue.front()?;
-        let short = (f64::from(*bytes) - self.tokens).max(0.0);
-        let wait = Duration::from_ps(libm::ceil(short / self.rate * 1e12) as u64);
-        Some(self.tokens_at.saturating_add(wait).min(self.next_update))
+        let holds_at = self.bytes.holds_at(f64::from(*bytes), self.rate);
+        Some(holds_at.min(self.next_update))
     }
 }
 

@@ -1,8 +1,6 @@
 //! pFabric's parameters.
 
-use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
-use alloc::format;
-use core::fmt;
+use crate::config::{ConfigError, SERVICE_PORT, payload, positive, service_port, some};
 use tailcut_units::Duration;
 
 /// Parameters of one host's pFabric.
@@ -49,42 +47,11 @@ impl PFabricConfig {
     /// # Errors
     /// The first one outside its range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
-            if holds {
-                return Ok(());
-            }
-            Err(ConfigError {
-                key,
-                found: format!("{found:?}"),
-                allowed,
-            })
-        };
-        check(
-            PORTS.contains(&self.port),
-            "port",
-            &self.port,
-            "1 to 32765, below the ports of outgoing flows",
-        )?;
-        let mss_holds = (1..=65_535).contains(&self.mss);
-        check(mss_holds, "mss", &self.mss, "1 to 65535 bytes")?;
-        check(
-            self.initial_window >= 1,
-            "initial_window",
-            &self.initial_window,
-            "at least 1 packet",
-        )?;
-        check(
-            self.max_window >= 1,
-            "max_window",
-            &self.max_window,
-            "at least 1 packet",
-        )?;
-        check(self.rto > Duration::ZERO, "rto", &self.rto, "more than 0")?;
-        check(
-            self.probe_after >= 1,
-            "probe_after",
-            &self.probe_after,
-            "1 to 255 timeouts",
-        )
+        service_port(self.port, "flows")?;
+        payload("mss", self.mss)?;
+        some("initial_window", self.initial_window, "at least 1 packet")?;
+        some("max_window", self.max_window, "at least 1 packet")?;
+        positive("rto", self.rto)?;
+        some("probe_after", self.probe_after, "1 to 255 timeouts")
     }
 }

@@ -1,9 +1,8 @@
 //! RepNet's parameters.
 
 use super::state::Mode;
-use crate::tcp::ConfigError;
+use crate::config::{ConfigError, positive};
 use crate::{Message, Replication};
-use alloc::format;
 use tailcut_units::Duration;
 
 /// RepNet's parameters (RepNet paper, sections II-C and III).
@@ -48,13 +47,6 @@ impl RepNetConfig {
     /// # Errors
     /// The first one outside its range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        if self.waiting_list_timeout == Duration::ZERO {
-            return Err(ConfigError {
-                key: "waiting_list_timeout",
-                found: format!("{:?}", self.waiting_list_timeout),
-                allowed: "more than 0",
-            });
-        }
-        Ok(())
+        positive("waiting_list_timeout", self.waiting_list_timeout)
     }
 }

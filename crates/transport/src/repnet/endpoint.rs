@@ -11,8 +11,8 @@ use super::delivery::Diverged;
 use super::socket::{Socket, SocketEvent, SocketId, Sockets};
 use super::state::{self, Action, Leg, LegState, Machine, Mode, State};
 use super::waiting_list::{Arrival, ClientAddress, Unseen, WaitingList};
-use crate::tcp::{self, ConfigError, ConnectionEvent, ConnectionId, Summary, TcpConfig};
-use crate::{PathPin, Segment};
+use crate::tcp::{self, ConnectionEvent, ConnectionId, Summary, TcpConfig};
+use crate::{ConfigError, PathPin, Segment};
 use alloc::collections::VecDeque;
 use alloc::format;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
@@ -57,7 +57,7 @@ impl Endpoint {
             return Err(ConfigError {
                 key: "port",
                 found: format!("{port}"),
-                allowed: "0 to 65534 (the port after it is served too)",
+                allowed: "0 to 65534 (the port after it is served too)".into(),
             });
         }
         let mut tcp = tcp::Endpoint::new(host, tcp)?;

@@ -2,10 +2,11 @@
 
 use super::control::Control;
 use super::limits::{Limits, MAX_WINDOW};
+use crate::config::{
+    ConfigError, SERVICE_PORT, check, no_shorter, payload, positive, service_port, within,
+};
 use crate::receiver_driven::Demotion;
-use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
-use alloc::format;
-use core::fmt;
+
 use tailcut_units::{Duration, Time};
 
 /// How a receiver hands objects to its application.
@@ -115,88 +116,28 @@ impl ScdpConfig {
     /// # Errors
     /// The first one outside its range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
-            if holds {
-                return Ok(());
-            }
-            Err(ConfigError {
-                key,
-                found: format!("{found:?}"),
-                allowed,
-            })
-        };
-        check(
-            PORTS.contains(&self.port),
-            "port",
-            &self.port,
-            "1 to 32765, below the ports of outgoing flows",
-        )?;
-        check(
-            (1..=65_535).contains(&self.symbol),
-            "symbol",
-            &self.symbol,
-            "1 to 65535 bytes",
-        )?;
-        check(
-            (1..=MAX_WINDOW).contains(&self.initial_window),
+        service_port(self.port, "flows")?;
+        payload("symbol", self.symbol)?;
+        let windows = 1..=MAX_WINDOW;
+        within(
             "initial_window",
-            &self.initial_window,
-            "1 to 4096 symbols",
+            self.initial_window,
+            windows.clone(),
+            " symbols",
         )?;
-        check(
-            (1..=MAX_WINDOW).contains(&self.shared_window),
-            "shared_window",
-            &self.shared_window,
-            "1 to 4096 symbols",
-        )?;
-        check(
-            (1..=56_403).contains(&self.block_symbols),
-            "block_symbols",
-            &self.block_symbols,
-            "1 to 56403 (RFC 6330)",
-        )?;
-        check(
-            self.pull_interval > Duration::ZERO,
-            "pull_interval",
-            &self.pull_interval,
-            "more than 0",
-        )?;
-        check(
-            self.timeout > Duration::ZERO,
-            "timeout",
-            &self.timeout,
-            "more than 0",
-        )?;
-        check(
-            self.max_timeout >= self.timeout,
-            "max_timeout",
-            &self.max_timeout,
-            "at least timeout",
-        )?;
+        within("shared_window", self.shared_window, windows, " symbols")?;
+        let block = self.block_symbols;
+        within("block_symbols", block, 1..=56_403, " (RFC 6330)")?;
+        positive("pull_interval", self.pull_interval)?;
+        positive("timeout", self.timeout)?;
+        no_shorter("max_timeout", self.max_timeout, ("timeout", self.timeout))?;
         self.limits.validate()?;
         if let Control::Adaptive(adaptive) = &self.control {
-            check(
-                (4..=MAX_WINDOW).contains(&adaptive.max_window),
-                "max_window",
-                &adaptive.max_window,
-                "4 to 4096 symbols",
-            )?;
-            check(
-                (0.0..=1.0).contains(&adaptive.loss_by_chance),
-                "loss_by_chance",
-                &adaptive.loss_by_chance,
-                "0 to 1",
-            )?;
-            check(
-                adaptive.min_timeout > Duration::ZERO,
-                "min_timeout",
-                &adaptive.min_timeout,
-                "more than 0",
-            )?;
+            adaptive.validate()?;
         }
         let has_room = !matches!(self.delivery, Delivery::Blocks { window: 0, .. });
         let window = "a window of more than 0 bytes";
-        check(has_room, "delivery", &self.delivery, window)
+        check("delivery", self.delivery, has_room, window)
     }
 
     /// When an end gives up that has heard nothing since `start`.

@@ -23,6 +23,7 @@
 //! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
 
 use super::limits::MAX_WINDOW;
+use crate::config::{ConfigError, positive, within};
 use crate::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
 use crate::tcp::rtt::RttEstimator;
 use tailcut_units::{Duration, Time};
@@ -60,6 +61,20 @@ impl Default for Adaptive {
             min_timeout: Duration::from_us(200),
             ecn: true,
         }
+    }
+}
+
+impl Adaptive {
+    /// Returns the first parameter outside its range, if there is one.
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        within(
+            "max_window",
+            self.max_window,
+            LEAST..=MAX_WINDOW,
+            " symbols",
+        )?;
+        within("loss_by_chance", self.loss_by_chance, 0.0..=1.0, "")?;
+        positive("min_timeout", self.min_timeout)
     }
 }
 

@@ -15,12 +15,11 @@ use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
-use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
 use crate::{
-    Condition, Event, FlowStats, Header, Message, NotShared, Part, Segment, Share, Stragglers,
-    Transport,
+    Condition, ConfigError, Event, FlowStats, Header, Message, NotShared, Part, Segment, Share,
+    Stragglers, Transport,
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;

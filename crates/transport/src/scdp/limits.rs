@@ -1,9 +1,8 @@
 //! What a host takes from its peers: whatever they claim, its memory and the work for a packet have a
 //! bound.
 
-use crate::tcp::ConfigError;
+use crate::config::{ConfigError, check, within};
 use alloc::collections::BTreeMap;
-use alloc::format;
 use tailcut_units::HostId;
 
 /// Symbols that a sender may push, and that a window may have; a receiver takes more for nonsense.
@@ -77,30 +76,14 @@ impl Limits {
 
     /// Checks every limit.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, found: u32, key, allowed| match holds {
-            true => Ok(()),
-            false => Err(ConfigError {
-                key,
-                found: format!("{found}"),
-                allowed,
-            }),
-        };
-        let symbol = self.max_symbol;
-        let range = self.min_symbol.max(1)..=65_535;
+        let least = self.min_symbol.max(1);
         check(
-            range.contains(&symbol),
-            symbol,
             "limits.max_symbol",
+            self.max_symbol,
+            (least..=65_535).contains(&self.max_symbol),
             "min_symbol to 65535 bytes",
         )?;
-        let pushed = self.pushed;
-        let range = 1..=MAX_WINDOW;
-        check(
-            range.contains(&pushed),
-            pushed,
-            "limits.pushed",
-            "1 to 4096 symbols",
-        )
+        within("limits.pushed", self.pushed, 1..=MAX_WINDOW, " symbols")
     }
 }
 

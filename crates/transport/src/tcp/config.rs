@@ -1,10 +1,11 @@
 //! Every parameter of a TCP endpoint, with unit, default and the default's source.
 
 use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, HyStart, NewReno};
+use crate::config::{
+    ConfigError, SERVICE_PORT, check, no_shorter, payload, positive, service_port, some, within,
+};
 use crate::pias::Tags;
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use tailcut_units::Duration;
@@ -173,36 +174,6 @@ impl fmt::Debug for Congestion {
     }
 }
 
-/// The port that hosts are reached at by default.
-pub const SERVICE_PORT: u16 = 80;
-
-/// Those that hosts can be reached at: with the next two they lie below the ports of outgoing
-/// connections.
-pub(crate) const PORTS: core::ops::RangeInclusive<u16> = 1..=32_765;
-
-/// A parameter outside what is allowed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConfigError {
-    /// The field of [`TcpConfig`].
-    pub key: &'static str,
-    /// What it was set to.
-    pub found: String,
-    /// What is allowed.
-    pub allowed: &'static str,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} is {}; allowed: {}",
-            self.key, self.found, self.allowed
-        )
-    }
-}
-
-impl core::error::Error for ConfigError {}
-
 impl TcpConfig {
     /// The defaults with the timers of a data centre: `min_rto` and `initial_rto` 10 ms (data centres set
     /// 1 to 10 ms; with 1 s for the SYN, a lost one decides every tail), and ACKs held back for 5 ms.
@@ -221,114 +192,57 @@ impl TcpConfig {
     /// # Errors
     /// The first one outside its range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
-            if holds {
-                Ok(())
-            } else {
-                Err(ConfigError {
-                    key,
-                    found: format!("{found:?}"),
-                    allowed,
-                })
-            }
-        };
-        check(
-            PORTS.contains(&self.port),
-            "port",
-            &self.port,
-            "1 to 32765, below the ports of outgoing connections",
-        )?;
+        service_port(self.port, "connections")?;
+        payload("mss", self.mss)?;
         let window = match self.initial_window {
             InitialWindow::Segments(segments) => u64::from(segments),
             InitialWindow::Bytes(bytes) => bytes,
         };
         check(
-            (1..=65_535).contains(&self.mss),
-            "mss",
-            &self.mss,
-            "1 to 65535 bytes",
-        )?;
-        check(
-            window >= 1,
             "initial_window",
-            &self.initial_window,
+            self.initial_window,
+            window >= 1,
             "at least 1 segment or byte",
         )?;
+        positive("min_rto", self.min_rto)?;
         check(
-            self.min_rto > Duration::ZERO,
             "min_rto",
-            &self.min_rto,
-            "more than 0",
-        )?;
-        check(
+            self.min_rto,
             self.min_rto >= self.clock_granularity,
-            "min_rto",
-            &self.min_rto,
             "at least clock_granularity, which every timeout exceeds (RFC 6298, 2.3)",
         )?;
+        no_shorter("max_rto", self.max_rto, ("min_rto", self.min_rto))?;
         check(
-            self.max_rto >= self.min_rto,
-            "max_rto",
-            &self.max_rto,
-            "at least min_rto",
-        )?;
-        check(
-            self.initial_rto > Duration::ZERO && self.initial_rto <= self.max_rto,
             "initial_rto",
-            &self.initial_rto,
+            self.initial_rto,
+            self.initial_rto > Duration::ZERO && self.initial_rto <= self.max_rto,
             "more than 0, at most max_rto",
         )?;
         if let Some(delayed) = self.delayed_ack {
             check(
-                delayed.segments >= 2,
                 "delayed_ack.segments",
-                &delayed.segments,
+                delayed.segments,
+                delayed.segments >= 2,
                 "2 to 255 (turn delayed_ack off for an ACK a segment)",
             )?;
             check(
-                delayed.timeout > Duration::ZERO && delayed.timeout < self.min_rto,
                 "delayed_ack.timeout",
-                &delayed.timeout,
+                delayed.timeout,
+                delayed.timeout > Duration::ZERO && delayed.timeout < self.min_rto,
                 "more than 0, less than min_rto (or the peer would time out)",
             )?;
         }
-        check(
-            self.max_cwnd >= u64::from(self.mss),
-            "max_cwnd",
-            &self.max_cwnd,
-            "at least mss",
-        )?;
-        check(
-            self.initial_ssthresh >= 1,
-            "initial_ssthresh",
-            &self.initial_ssthresh,
-            "at least 1 byte",
-        )?;
-        check(
-            self.hystart.is_none_or(|tick| tick > Duration::ZERO),
-            "hystart",
-            &self.hystart,
-            "a tick of more than 0",
-        )?;
-        check(
-            self.duplicate_ack_threshold >= 1,
-            "duplicate_ack_threshold",
-            &self.duplicate_ack_threshold,
-            "1 to 255",
-        )?;
+        let room = self.max_cwnd >= u64::from(self.mss);
+        check("max_cwnd", self.max_cwnd, room, "at least mss")?;
+        some("initial_ssthresh", self.initial_ssthresh, "at least 1 byte")?;
+        let ticks = self.hystart.is_none_or(|tick| tick > Duration::ZERO);
+        check("hystart", self.hystart, ticks, "a tick of more than 0")?;
+        let duplicates = self.duplicate_ack_threshold;
+        some("duplicate_ack_threshold", duplicates, "1 to 255")?;
         if let Congestion::Dctcp { gain, first_alpha } = self.congestion {
-            check(
-                gain > 0.0 && gain <= 1.0,
-                "congestion.gain",
-                &gain,
-                "more than 0, at most 1",
-            )?;
-            check(
-                (0.0..=1.0).contains(&first_alpha),
-                "congestion.first_alpha",
-                &first_alpha,
-                "0 to 1",
-            )?;
+            let holds = gain > 0.0 && gain <= 1.0;
+            check("congestion.gain", gain, holds, "more than 0, at most 1")?;
+            within("congestion.first_alpha", first_alpha, 0.0..=1.0, "")?;
         }
         Ok(())
     }

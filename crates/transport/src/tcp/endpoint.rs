@@ -5,14 +5,14 @@
 //! `next_timeout`) and getters. Call one input, then drain `poll_event`, then `poll_transmit` as the
 //! NIC has room. Time never goes back.
 
-use super::config::{ConfigError, TcpConfig};
+use super::config::TcpConfig;
 use super::congestion::{Controller, Window};
 use super::connection::{Connection, ConnectionId, Fate, Role, State, Summary};
 use super::demux::{Demux, Key};
 use super::timers::{TimerKey, Timers};
 use crate::tcp::{TcpFlags, TcpHeader};
 use crate::turns::Turns;
-use crate::{Ecn, FlowStats, Header, PathPin, Segment};
+use crate::{ConfigError, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;

@@ -1,10 +1,10 @@
 //! A plain TCP host: each message is one connection, opened when it is submitted. So a flow's
 //! completion time includes the handshake.
 
-use super::config::{ConfigError, TcpConfig};
+use super::config::TcpConfig;
 use super::connection::{Role, Summary};
 use super::endpoint::{ConnectionEvent, Endpoint};
-use crate::{Event, FlowStats, Message, Segment, Transport};
+use crate::{ConfigError, Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};

@@ -31,10 +31,7 @@ mod scoreboard;
 mod sender;
 pub(crate) mod timers;
 
-pub(crate) use config::PORTS;
-pub use config::{
-    ConfigError, Congestion, ControllerFactory, DelayedAck, InitialWindow, SERVICE_PORT, TcpConfig,
-};
+pub use config::{Congestion, ControllerFactory, DelayedAck, InitialWindow, TcpConfig};
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
 pub use header::{SackBlock, TcpFlags, TcpHeader, TcpKind};

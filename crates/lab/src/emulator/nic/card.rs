@@ -6,10 +6,11 @@ use crate::emulator::frames::{TcpSegment, code_point};
 use std::num::NonZeroU32;
 use tailcut_fabric::topology::Topology;
 use tailcut_sim::HostPlan;
+use tailcut_transport::ConfigError;
 use tailcut_transport::Transport;
 use tailcut_transport::nic::{Paced, PacedConfig};
 use tailcut_transport::pias::Tags;
-use tailcut_transport::tcp::{ConfigError, TcpFlags};
+use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::{FiveTuple, HostId, Time};
 use tailcut_wire::foreign::set_dscp;
 

@@ -5,7 +5,7 @@ use super::queue::Waiting;
 use crate::emulator::frames::{Frame, TcpSegment};
 use std::collections::BTreeSet;
 use tailcut_fabric::{Fabric, Observer};
-use tailcut_transport::tcp::ConfigError;
+use tailcut_transport::ConfigError;
 use tailcut_units::{HostId, Time};
 
 /// The network cards of all hosts.

@@ -1,0 +1,101 @@
+//! The checks of parameters that all transports share.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::ops::RangeInclusive;
+use tailcut_units::Duration;
+
+/// The port that hosts are reached at by default.
+pub const SERVICE_PORT: u16 = 80;
+
+/// A parameter outside its range.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// The field of the configuration.
+    pub key: &'static str,
+    /// Its value.
+    pub found: String,
+    /// The values that are allowed.
+    pub allowed: Cow<'static, str>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is {}; allowed: {}",
+            self.key, self.found, self.allowed
+        )
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// The result of a check.
+pub(crate) type Checked = Result<(), ConfigError>;
+
+/// Returns an error that says what is `allowed`, unless the condition `holds`.
+pub(crate) fn check(
+    key: &'static str,
+    found: impl fmt::Debug,
+    holds: bool,
+    allowed: impl Into<Cow<'static, str>>,
+) -> Checked {
+    match holds {
+        true => Ok(()),
+        false => Err(ConfigError {
+            key,
+            found: format!("{found:?}"),
+            allowed: allowed.into(),
+        }),
+    }
+}
+
+/// Returns an error unless `found` lies within `range`, whose ends are counted in `unit`.
+pub(crate) fn within<T: PartialOrd + fmt::Debug + fmt::Display>(
+    key: &'static str,
+    found: T,
+    range: RangeInclusive<T>,
+    unit: &str,
+) -> Checked {
+    let allowed = format!("{} to {}{unit}", range.start(), range.end());
+    check(key, &found, range.contains(&found), allowed)
+}
+
+/// Returns an error unless `found` is 1 or more.
+pub(crate) fn some<T: PartialOrd + From<u8> + fmt::Debug>(
+    key: &'static str,
+    found: T,
+    allowed: &'static str,
+) -> Checked {
+    let holds = found >= T::from(1);
+    check(key, found, holds, allowed)
+}
+
+/// Returns an error unless `found` is more than 0.
+pub(crate) fn positive(key: &'static str, found: Duration) -> Checked {
+    check(key, found, found > Duration::ZERO, "more than 0")
+}
+
+/// Returns an error unless `found` is as long as the parameter `other`, which is `least`, or longer.
+pub(crate) fn no_shorter(
+    key: &'static str,
+    found: Duration,
+    (other, least): (&str, Duration),
+) -> Checked {
+    check(key, found, found >= least, format!("at least {other}"))
+}
+
+/// Returns an error unless a host can be reached at `port`: with the next two it lies below the ports
+/// of `outgoing` flows or connections.
+pub(crate) fn service_port(port: u16, outgoing: &str) -> Checked {
+    let below = format!(", below the ports of outgoing {outgoing}");
+    within("port", port, 1..=32_765, &below)
+}
+
+/// Returns an error unless packets can have a payload of `bytes`.
+pub(crate) fn payload(key: &'static str, bytes: u32) -> Checked {
+    within(key, bytes, 1..=65_535, " bytes")
+}
