@@ -106,15 +106,11 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &Column) -> Res
 /// Neighbours that share a string share its bytes.
 fn byte_arrays(values: &[Option<Arc<str>>]) -> Vec<ByteArray> {
     let mut last: Option<(&Arc<str>, ByteArray)> = None;
-    let mut array_of = |value| match &last {
+    let array_of = |value| match &last {
         Some((known, array)) if Arc::ptr_eq(known, value) => array.clone(),
         _ => last.insert((value, ByteArray::from(&**value))).1.clone(),
     };
-    values
-        .iter()
-        .flatten()
-        .map(|value| array_of(value))
-        .collect()
+    values.iter().flatten().map(array_of).collect()
 }
 
 /// Reads the columns of `headings`, which may be in any order and among others, and gives their rows to
