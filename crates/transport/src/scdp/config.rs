@@ -1,7 +1,7 @@
 //! SCDP's parameters.
 
-use super::common::limits::{Limits, MAX_WINDOW};
-use super::credit::control::Control;
+use super::control::Control;
+use super::limits::{Limits, MAX_WINDOW};
 use crate::config::{
     ConfigError, SERVICE_PORT, check, no_shorter, payload, positive, service_port, within,
 };

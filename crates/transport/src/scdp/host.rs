@@ -6,12 +6,12 @@ mod opening;
 mod streams;
 mod timers;
 
-use super::common::codec::Codec;
-use super::common::header::{ScdpHeader, ScdpKind};
-use super::common::limits::Census;
-use super::common::object::Object;
+use super::codec::Codec;
 use super::config::ScdpConfig;
-use super::credit::control::Control;
+use super::control::Control;
+use super::header::{ScdpHeader, ScdpKind};
+use super::limits::Census;
+use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};

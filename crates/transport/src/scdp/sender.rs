@@ -1,11 +1,11 @@
 //! One session at its sender (SCDP paper, section IV-C, Algorithm 1).
 
-use super::common::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind};
-use super::common::object::Object;
 use super::config::ScdpConfig;
-use super::credit::control::{Control, stamp};
-use super::credit::demand::CreditDemand;
+use super::control::{Control, stamp};
+use super::credit_demand::CreditDemand;
 use super::demand::Demand;
+use super::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind};
+use super::object::Object;
 use crate::{
     Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy,
     Stragglers,

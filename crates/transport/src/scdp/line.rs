@@ -1,9 +1,9 @@
 //! What a receiver keeps of one of its senders where it gives credits.
 
+use super::config::ScdpConfig;
 use super::control::{Adaptive, Arrival, Controller};
 use super::credits::{Credits, Use};
-use crate::scdp::common::header::{CreditHeader, WANTS, Want};
-use crate::scdp::config::ScdpConfig;
+use super::header::{CreditHeader, WANTS, Want};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 

@@ -22,8 +22,8 @@
 //!
 //! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
 
+use super::limits::MAX_WINDOW;
 use crate::config::{ConfigError, positive, within};
-use crate::scdp::common::limits::MAX_WINDOW;
 use crate::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
 use crate::tcp::rtt::RttEstimator;
 use tailcut_units::{Duration, Time};
@@ -66,7 +66,7 @@ impl Default for Adaptive {
 
 impl Adaptive {
     /// Returns the first parameter outside its range, if there is one.
-    pub(in crate::scdp) fn validate(&self) -> Result<(), ConfigError> {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
         within(
             "max_window",
             self.max_window,
