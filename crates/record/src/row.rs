@@ -48,12 +48,6 @@ pub trait Row: Sized {
     }
 }
 
-/// A row that the hash of a run covers.
-pub(crate) trait Hashed {
-    /// Gives the fields to `hash`, exact to the picosecond, in the order of the hash's definition.
-    fn hash(&self, hash: &mut crate::hash::Fields);
-}
-
 /// Describes a table: each column with its name, its field, and the way it is written where that does not
 /// follow from the field's type. `hash` is the order in which the hash of a run covers the fields.
 macro_rules! table {
@@ -89,8 +83,8 @@ macro_rules! table {
             }
         }
 
-        $(impl $crate::row::Hashed for $row {
-            fn hash(&self, hash: &mut $crate::hash::Fields) {
+        $(impl $crate::fields::Hashed for $row {
+            fn hash(&self, hash: &mut $crate::fields::Fields) {
                 let Self { $($hashed),* } = self;
                 $(hash.field($hashed);)*
             }

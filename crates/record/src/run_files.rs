@@ -27,7 +27,7 @@ pub(crate) fn write<F: FlowRows>(
                     .columns
                     .retain(|column| !LINK_NAMES.contains(&&*column.name));
             }
-            run.key.complete(kind, piece)
+            kind.complete(&run.key, piece)
         });
         files.extend(table_file::write(dir, kind.name(), format, pieces)?);
     }

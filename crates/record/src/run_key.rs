@@ -1,7 +1,6 @@
 //! The name of a run, and the columns by which its rows differ from rows of other runs.
 
-use crate::table::{Column, Table};
-use crate::{Parameter, ParameterValue, TableKind};
+use crate::Parameter;
 use serde::{Deserialize, Serialize};
 
 /// What names a run: everything that decides its result besides the program's version.
@@ -31,31 +30,5 @@ impl RunKey {
         let parameters = self.parameters.iter();
         let parameters: String = parameters.map(|one| format!(", {one}")).collect();
         format!("{}{load}{parameters}, seed {}", self.design, self.seed)
-    }
-
-    /// Adds to a table the columns that name its run, the same in every row: design, load, seed and the
-    /// swept keys.
-    pub(crate) fn complete(&self, kind: TableKind, mut table: Table) -> Table {
-        let rows = table.rows();
-        let design = match kind {
-            TableKind::Flows | TableKind::Requests => 1,
-            _ => table.columns.len(),
-        };
-        table
-            .columns
-            .insert(design, Column::same("design", &self.design, rows));
-        table.columns.push(Column::same("load", &self.load, rows));
-        table.columns.push(Column::same("seed", &self.seed, rows));
-        table
-            .columns
-            .extend(self.parameters.iter().map(|parameter| {
-                let name = parameter.column();
-                match &parameter.value {
-                    ParameterValue::Integer(value) => Column::same(name, value, rows),
-                    ParameterValue::Real(value) => Column::same(name, &Some(*value), rows),
-                    ParameterValue::Text(text) => Column::same(name, text, rows),
-                }
-            }));
-        table
     }
 }

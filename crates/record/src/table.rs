@@ -5,6 +5,9 @@ use crate::row::{Heading, NS, Row};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Rows that are held at once.
+pub(crate) const AT_ONCE: usize = 1 << 17;
+
 /// A table in memory; all columns have the same length.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Table {

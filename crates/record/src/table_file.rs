@@ -2,14 +2,11 @@
 
 use crate::layout::{TableFile, TableFormat};
 use crate::row::Heading;
-use crate::table::Table;
+use crate::table::{AT_ONCE, Table};
 use crate::{Error, Fingerprint, csv_file, parquet_file};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
-
-/// Rows that are held at once.
-pub(crate) const AT_ONCE: usize = 1 << 17;
 
 /// What is written, with its length and its hash.
 struct Checked<W> {

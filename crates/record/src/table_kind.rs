@@ -3,9 +3,8 @@
 use crate::cell::{Value, words};
 use crate::failure::{Failure, Loss};
 use crate::row::{Heading, Row};
-use crate::table::{Column, Data, Table};
-use crate::table_file::AT_ONCE;
-use crate::{FlowRows, RunRecord, TopologyLink};
+use crate::table::{AT_ONCE, Column, Data, Table};
+use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -76,6 +75,30 @@ impl TableKind {
             Self::Failures | Self::Losses => pieces.with_links(LINK_NAMES[1], &run.topology),
             _ => pieces,
         }
+    }
+
+    /// Adds to a table the columns that name its run, the same in every row: design, load, seed and the
+    /// swept keys.
+    pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
+        let rows = table.rows();
+        let design = match self {
+            Self::Flows | Self::Requests => 1,
+            _ => table.columns.len(),
+        };
+        table
+            .columns
+            .insert(design, Column::same("design", &run.design, rows));
+        table.columns.push(Column::same("load", &run.load, rows));
+        table.columns.push(Column::same("seed", &run.seed, rows));
+        table.columns.extend(run.parameters.iter().map(|parameter| {
+            let name = parameter.column();
+            match &parameter.value {
+                ParameterValue::Integer(value) => Column::same(name, value, rows),
+                ParameterValue::Real(value) => Column::same(name, &Some(*value), rows),
+                ParameterValue::Text(text) => Column::same(name, text, rows),
+            }
+        }));
+        table
     }
 }
 

@@ -1,0 +1,46 @@
+//! Hashes of written bytes.
+
+use std::fmt;
+use std::io;
+use twox_hash::XxHash3_128;
+
+/// The hash of what is written into it: 32 hexadecimal digits (XXH3-128). It tells apart what
+/// differs by accident, not what somebody forged.
+#[derive(Clone, Default)]
+pub struct Fingerprint(XxHash3_128);
+
+impl Fingerprint {
+    /// Of nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The hash of everything so far.
+    pub fn digits(&self) -> String {
+        format!("{:032x}", self.0.finish_128())
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Fingerprint").field(&self.digits()).finish()
+    }
+}
+
+impl fmt::Write for Fingerprint {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl io::Write for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
