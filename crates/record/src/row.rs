@@ -27,7 +27,7 @@ impl Heading {
     }
 }
 
-/// A row of a table, described by [`table!`].
+/// A row of a table, described by the macro `table!`.
 pub trait Row: Sized {
     /// The columns, in the order of files.
     const COLUMNS: &'static [Heading];
