@@ -87,7 +87,7 @@ fn a_link_loses_the_share_of_packets_that_it_is_told_to() {
     assert_eq!(lab.sum("links", "lost"), lost + 3);
     let refused = text(&link(&["--loss", "101%"]).stderr);
     assert!(
-        refused.contains("such as 0.01, or a percentage"),
+        refused.contains("allowed: a number from 0 to 1, such as 0.5 or \"50%\""),
         "{refused}"
     );
 }
