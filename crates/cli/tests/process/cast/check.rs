@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 fn check<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&["--json", "cast", "check"], more].concat()
+    [&["cast", "check", "--json"], more].concat()
 }
 
 /// The only report.

@@ -49,7 +49,7 @@ fn a_full_disk_is_told_to_both_ends_and_what_is_verified_stays() {
     }
     // What was on the small disk, on one that has room.
     let receiver = Listening::start(&place, &recv(&["kept", "--once"]));
-    let sent = place.run(&["--json", "cast", "send", "file", &receiver.host]);
+    let sent = place.run(&["cast", "send", "--json", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     let last = sent.stdout.lines().last().expect("a line");
     let last: serde_json::Value = serde_json::from_str(last).expect("JSON");

@@ -127,9 +127,9 @@ fn a_pipe_goes_to_a_pipe_under_a_key_and_json_tells_the_root() {
     let receiver = Listening::start(&place, &recv(&["-", "--psk", "key"]));
     let mut sender = place
         .command(&[
-            "--json",
             "cast",
             "send",
+            "--json",
             "-",
             &receiver.host,
             "--psk",
@@ -214,7 +214,7 @@ fn what_has_arrived_survives_kill_9_of_either_end() {
     receiver.signal(Signal::KILL);
     receiver.end();
     let receiver = Listening::start(&place, &recv(&["in", "--once"]));
-    let sent = place.run(&["--json", "cast", "send", "file", &receiver.host]);
+    let sent = place.run(&["cast", "send", "--json", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     let last = sent.stdout.lines().last().expect("a line");
     let last: serde_json::Value = serde_json::from_str(last).expect("JSON");
