@@ -2,6 +2,7 @@
 //! allowed.
 
 use super::tree::{Entries, Entry, Node, Origin, Source, Style, Value};
+use crate::endpoint::Endpoint;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
     self, DeserializeOwned, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor,
@@ -296,6 +297,21 @@ pub fn unique<'a, T: Eq + Hash>(
         owners.insert(value, format!("{}{of}", table.of_key(key).path));
     }
     Ok(())
+}
+
+/// Refuses the later of two listeners with the same address. Claims are those of [`unique`]; the address for
+/// health and metrics, a key of the `top` table, comes last. Port 0 is a different free port each time.
+///
+/// # Errors
+/// The later key.
+pub fn unique_addresses<'a>(
+    top: &Table<'a>,
+    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Endpoint)>,
+    admin: Option<&Endpoint>,
+) -> anyhow::Result<()> {
+    let admin = admin.map(|at| (top.clone(), "admin", "", at.clone()));
+    let claims = listeners.into_iter().chain(admin);
+    unique("an address", claims.filter(|(.., at)| at.port != 0))
 }
 
 impl<'de> IntoDeserializer<'de, Refusal> for Table<'_> {

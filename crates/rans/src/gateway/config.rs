@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::time::Duration;
 use tailcut_proxy::config::{
-    Common, Draft, Scalar, Table, count, name, scalar, size, time, unique,
+    Common, Draft, Scalar, Table, count, name, scalar, size, time, unique, unique_addresses,
 };
 use tailcut_proxy::http::Limits as FrontLimits;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
@@ -390,13 +390,8 @@ impl GatewayConfig {
         let routes = || tables.iter().cloned().zip(&config.routes);
         let names = routes().map(|(at, route)| (at, "name", "", &route.name));
         unique("a name", names)?;
-        let listens = routes().map(|(at, route)| (at, "listen", "", &route.listen));
-        let admin = config
-            .admin
-            .iter()
-            .map(|admin| (top.clone(), "admin", "", admin));
-        let claims = listens.chain(admin);
-        unique("an address", claims.filter(|(.., at)| at.port != 0))?;
+        let listens = routes().map(|(at, route)| (at, "listen", "", route.listen.clone()));
+        unique_addresses(&top, listens, config.admin.as_ref())?;
         Ok(config)
     }
 

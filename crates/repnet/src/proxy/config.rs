@@ -6,7 +6,9 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
-use tailcut_proxy::config::{Common, Draft, Table, count, keys, name, target, unique};
+use tailcut_proxy::config::{
+    Common, Draft, Table, count, keys, name, target, unique, unique_addresses,
+};
 use tailcut_proxy::tls::ServerTls;
 
 /// Where health and metrics are served unless the configuration says otherwise.
@@ -148,9 +150,7 @@ impl ProxyConfig {
             let first = (at, "listen", "", route.listen.clone());
             std::iter::once(first).chain(second)
         });
-        let admin = config.admin.iter().cloned();
-        let claims = listens.chain(admin.map(|at| (top.clone(), "admin", "", at)));
-        unique("an address", claims.filter(|(.., at)| at.port != 0))?;
+        unique_addresses(&top, listens, config.admin.as_ref())?;
         Ok(config)
     }
 

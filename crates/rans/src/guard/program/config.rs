@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
-use tailcut_proxy::config::{Common, Draft, target, unique};
+use tailcut_proxy::config::{Common, Draft, target, unique_addresses};
 use tailcut_proxy::http::Limits;
 use tailcut_proxy::tls::ServerTls;
 use tailcut_units::quantity::allowed;
@@ -68,13 +68,8 @@ impl ProgramConfig {
         if let Some(tls) = &config.tls {
             tls.check(&top)?;
         }
-        let admin = config.admin.iter().map(|at| ("admin", at));
-        let claims = [("listen", &config.listen)].into_iter().chain(admin);
-        let claims = claims.filter(|(_, at)| at.port != 0);
-        unique(
-            "an address",
-            claims.map(|(key, at)| (top.clone(), key, "", at)),
-        )?;
+        let listener = (top.clone(), "listen", "", config.listen.clone());
+        unique_addresses(&top, [listener], config.admin.as_ref())?;
         Ok(config)
     }
 }
