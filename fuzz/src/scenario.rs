@@ -5,7 +5,7 @@ use std::str::from_utf8;
 use tailcut_report::Comparison;
 use tailcut_reproduce::page;
 use tailcut_scenario::{Place, Scenario, ScenarioError, Study, replace_topology, replace_workload};
-use tailcut_sim::Design;
+use tailcut_sim::Stack;
 
 const FILE: &str = "s.toml";
 
@@ -52,7 +52,7 @@ pub fn setting(bytes: &[u8]) {
 /// Where a design is another one by the name that it gives itself, or an error is not one line.
 pub fn design(bytes: &[u8]) {
     let Ok(name) = from_utf8(bytes) else { return };
-    match name.parse::<Design>() {
+    match name.parse::<Stack>() {
         Ok(design) => assert_eq!(design.to_string().parse(), Ok(design)),
         Err(error) => assert!(!error.to_string().is_empty()),
     }

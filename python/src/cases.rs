@@ -166,7 +166,7 @@ impl Cases {
         let runner = self.dir.runner(self.by.clone())?;
         let is_in_python = |place: usize| {
             let run = runner.config(place);
-            run.is_some_and(|run| own::is_in_python(&run.design))
+            run.is_some_and(|run| own::is_in_python(&run.stack))
         };
         let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
             (0..places.len()).partition(|&index| is_in_python(places[index]));

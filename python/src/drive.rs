@@ -190,7 +190,7 @@ pub fn attend<T: Send>(
 /// only one thread at a time could run anyway.
 fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watch) -> Outcome {
     let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
-        (0..wanted.len()).partition(|&place| own::is_in_python(&runs[wanted[place]].design));
+        (0..wanted.len()).partition(|&place| own::is_in_python(&runs[wanted[place]].stack));
     let mut records: Vec<Option<RunRecord>> = wanted.iter().map(|_| None).collect();
     let crew = Crew {
         threads,

@@ -106,7 +106,7 @@ impl Scenario {
         let study = told(py, tailcut_scenario::Study::of(&self.inner))?;
         let mut designs: Vec<String> = Vec::new();
         for run in &study.runs {
-            let design = run.design.to_string();
+            let design = run.stack.to_string();
             if !designs.contains(&design) {
                 designs.push(design);
             }

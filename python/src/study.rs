@@ -43,7 +43,7 @@ impl Plan {
             config: study.config.clone(),
             keys: runs.clone().map(RunConfig::key).collect(),
             origins: origins.map(|origin| origin.config).collect(),
-            in_python: runs.map(|run| own::is_in_python(&run.design)).collect(),
+            in_python: runs.map(|run| own::is_in_python(&run.stack)).collect(),
         }
     }
 

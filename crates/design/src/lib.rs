@@ -7,10 +7,10 @@
 //! ```
 //! use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
 //! use tailcut_design::fabric::topology::{SingleSwitch, Wire};
-//! use tailcut_design::{Design, HostPlan, Settings, SwitchPlan, Traffic};
+//! use tailcut_design::{Stack, HostPlan, Settings, SwitchPlan, Traffic};
 //! use tailcut_units::{Duration, HostId, Rate};
 //!
-//! let design: Design = "dctcp@spray".parse()?;
+//! let design: Stack = "dctcp@spray".parse()?;
 //! let settings = Settings::default();
 //!
 //! let mut network = SingleSwitch {
@@ -41,16 +41,15 @@ pub mod register;
 
 mod hosts;
 mod kinds;
-mod name;
 mod own;
 mod parameters;
 mod parts;
 mod settings;
+mod stack;
 mod switches;
 
 pub use hosts::{HostPlan, UseHosts};
 pub use kinds::{Duplicates, Replication, Routing, TransportKind};
-pub use name::{Design, UnknownDesign};
 pub use own::{HostSeat, OwnBalancer, OwnTransport, PortSeat};
 pub use parameters::{
     DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
@@ -59,6 +58,7 @@ pub use parameters::{
 };
 pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
 pub use settings::{Settings, Traffic};
+pub use stack::{Stack, UnknownDesign};
 pub use switches::{PortPlan, PortSetup, SwitchPlan};
 // Plans are written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport};

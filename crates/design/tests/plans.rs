@@ -5,10 +5,10 @@ use tailcut_design::fabric::load_balancer::LoadBalancerConfig;
 use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_design::fabric::topology::{Node, SingleSwitch, Topology, Wire};
 use tailcut_design::fabric::{Bonding, SharedBuffer};
-use tailcut_design::{Design, HostPlan, PortSetup, Settings, SwitchPlan, TRANSPORTS, Traffic};
+use tailcut_design::{HostPlan, PortSetup, Settings, Stack, SwitchPlan, TRANSPORTS, Traffic};
 use tailcut_units::{Bytes, Duration, HostId, Rate};
 
-fn design(name: &str) -> Design {
+fn design(name: &str) -> Stack {
     name.parse().expect("a design")
 }
 

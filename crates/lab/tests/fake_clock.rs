@@ -127,11 +127,11 @@ fn under_a_fake_clock_the_labs_driver_gives_the_simulators_records() {
     for config in runs() {
         let simulated = run(&config, &Unattended).expect("a record");
         let record = driven(&config, Clock::Exact);
-        assert_eq!(record.hash(), simulated.hash(), "{}", config.design);
+        assert_eq!(record.hash(), simulated.hash(), "{}", config.stack);
         assert_eq!(
             record.switch_waits, simulated.switch_waits,
             "{}",
-            config.design
+            config.stack
         );
     }
 }
@@ -144,9 +144,9 @@ fn woken_late_early_or_rarely_it_keeps_the_books() {
             let totals = &record.totals;
             let there = totals.delivered.packets + totals.drops.total().packets;
             let seen = there + totals.remaining.packets;
-            assert_eq!(totals.sent.packets, seen, "{} {clock:?}", config.design);
+            assert_eq!(totals.sent.packets, seen, "{} {clock:?}", config.stack);
             let finished = record.flows.iter().filter(|flow| flow.fct.is_some());
-            assert!(finished.count() > 40, "{} {clock:?}", config.design);
+            assert!(finished.count() > 40, "{} {clock:?}", config.stack);
         }
     }
 }

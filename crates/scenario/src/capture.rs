@@ -61,7 +61,7 @@ impl CapturePlan {
         let Some(run) = study
             .runs
             .iter()
-            .find(|run| run.design.transport.has_packets())
+            .find(|run| run.stack.transport.has_packets())
         else {
             let found = "a study without packets";
             let allowed = "designs over a network: `stations` has none";
@@ -120,7 +120,7 @@ impl CapturePlan {
 
     /// Whether a run is captured.
     pub fn takes(&self, run: &RunConfig) -> bool {
-        run.design.transport.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
+        run.stack.transport.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
     }
 
     /// The capture of a run, into `out`.

@@ -7,7 +7,7 @@ use crate::measures::Measures;
 use crate::sessions::{ReadBy, WriteBy};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use tailcut_design::{Design, HostPlan, Settings, SwitchPlan, Traffic};
+use tailcut_design::{HostPlan, Settings, Stack, SwitchPlan, Traffic};
 use tailcut_fabric::PortEvents;
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::topology::{
@@ -21,7 +21,7 @@ use tailcut_workload::{Arrivals, Class, HostWeights, SizeDistribution, Trace};
 #[derive(Clone, Debug)]
 pub struct RunConfig {
     /// The design.
-    pub design: Design,
+    pub stack: Stack,
     /// What records call the design where that is not its own name: one with settings of its own.
     pub called: Option<String>,
     /// What a study sweeps, with this run's values, for its records; the keys that they set are in the
@@ -67,9 +67,9 @@ pub enum RunClock {
 impl RunConfig {
     /// A run with seed 1 and, for everything else, the defaults of the parts: Ethernet's framing, RFC
     /// 8257's DCTCP, nothing sampled or measured, 20 s for flows to finish after the last arrival.
-    pub fn new(design: Design, topology: TopologySpec, workload: WorkloadSpec) -> Self {
+    pub fn new(stack: Stack, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
-            design,
+            stack,
             called: None,
             parameters: Vec::new(),
             topology,
@@ -103,7 +103,7 @@ impl RunConfig {
 
     /// What its design asks of the network.
     pub fn switch_plan(&self) -> SwitchPlan {
-        SwitchPlan::new(self.design, &self.settings, self.traffic())
+        SwitchPlan::new(self.stack, &self.settings, self.traffic())
     }
 
     /// What runs on the hosts of its network.
@@ -111,9 +111,9 @@ impl RunConfig {
     /// # Errors
     /// A parameter outside its range.
     pub fn host_plan(&self, topology: &Arc<Topology>) -> Result<HostPlan, RunError> {
-        let longest = || ideal::longest_round_trip(topology, &self.settings, self.design);
+        let longest = || ideal::longest_round_trip(topology, &self.settings, self.stack);
         let plan = HostPlan::new(
-            self.design,
+            self.stack,
             &self.settings,
             self.traffic(),
             self.seed,
@@ -128,7 +128,7 @@ impl RunConfig {
             design: self
                 .called
                 .clone()
-                .unwrap_or_else(|| self.design.to_string()),
+                .unwrap_or_else(|| self.stack.to_string()),
             topology: self.topology.name.clone(),
             workload: self.workload.name.clone(),
             load: self.workload.load,

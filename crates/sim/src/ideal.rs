@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use tailcut_design::{Design, Routing, Settings};
+use tailcut_design::{Routing, Settings, Stack};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
@@ -16,7 +16,7 @@ const RACKS_IN_PAIRS: usize = 64;
 pub(crate) fn longest_round_trip(
     topology: &Arc<Topology>,
     settings: &Settings,
-    design: Design,
+    stack: Stack,
 ) -> Duration {
     let framing = settings.framing;
     let full = u64::from(framing.wire_bytes(framing.payload));
@@ -41,7 +41,7 @@ pub(crate) fn longest_round_trip(
     } else {
         1
     };
-    let mut ideal = Ideal::new(Arc::clone(topology), framing, design);
+    let mut ideal = Ideal::new(Arc::clone(topology), framing, stack);
     let mut longest = Duration::ZERO;
     for a in &ends[..from] {
         for b in &ends {
@@ -74,7 +74,7 @@ struct Hop {
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
-    design: Design,
+    stack: Stack,
     /// By source host's rack and destination host's rack: the hops between the racks' switches.
     between: HashMap<(u32, u32), Vec<Hop>>,
     /// By hosts of which one is multi-homed: all hops.
@@ -82,11 +82,11 @@ pub(crate) struct Ideal {
 }
 
 impl Ideal {
-    pub fn new(topology: Arc<Topology>, framing: Framing, design: Design) -> Self {
+    pub fn new(topology: Arc<Topology>, framing: Framing, stack: Stack) -> Self {
         Self {
             topology,
             framing,
-            design,
+            stack,
             between: HashMap::new(),
             bonded: HashMap::new(),
         }
@@ -98,7 +98,7 @@ impl Ideal {
         let there = self.hops(src, dst);
         let back = self.hops(dst, src);
         let control = u64::from(framing.wire_bytes(0));
-        let handshake = if self.design.transport.has_handshake() {
+        let handshake = if self.stack.transport.has_handshake() {
             one_way(&there, 1, control, control) + one_way(&back, 1, control, control)
         } else {
             Duration::ZERO
@@ -109,7 +109,7 @@ impl Ideal {
         let [full, last] =
             [framing.payload, last].map(|payload| u64::from(framing.wire_bytes(payload)));
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
-        let data = match self.design.routing {
+        let data = match self.stack.routing {
             Routing::Spray | Routing::Permute if choice => over_all_paths,
             // Flowlets gain from a second path only where one cannot keep up with the host.
             Routing::LetFlow | Routing::Conga

@@ -37,12 +37,11 @@ pub use run::{RunControl, Unattended, run, run_packed, run_watched};
 pub use sessions::{ReadBy, WriteBy};
 pub use tailcut_design::register::NameError;
 pub use tailcut_design::{
-    DecodeCores, Design, DesignParameters, Duplicates, EcmpHash, HostPlan, HostSeat,
-    HullParameters, NdpParameters, NicParameters, OwnBalancer, OwnTransport, PFabricParameters,
-    PacerParameters, Part, PathParameters, PhantomParameters, PiasParameters, PortSeat,
-    QosParameters, REPLICATIONS, ROUTINGS, RepNetParameters, Replication, RequestParameters,
-    Routing, ScdpParameters, Settings, SwitchPlan, TRANSPORTS, Traffic, TransportKind,
-    UnknownDesign, UseHosts,
+    DecodeCores, DesignParameters, Duplicates, EcmpHash, HostPlan, HostSeat, HullParameters,
+    NdpParameters, NicParameters, OwnBalancer, OwnTransport, PFabricParameters, PacerParameters,
+    Part, PathParameters, PhantomParameters, PiasParameters, PortSeat, QosParameters, REPLICATIONS,
+    ROUTINGS, RepNetParameters, Replication, RequestParameters, Routing, ScdpParameters, Settings,
+    Stack, SwitchPlan, TRANSPORTS, Traffic, TransportKind, UnknownDesign, UseHosts,
 };
 pub use totals::network_totals;
 pub use traffic::expected_arrivals;

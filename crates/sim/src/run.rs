@@ -80,7 +80,7 @@ pub fn run_packed(
     control: &dyn RunControl,
     observer: &mut dyn Observer<Segment>,
 ) -> Result<PackedRun, RunError> {
-    if !config.design.transport.has_packets() {
+    if !config.stack.transport.has_packets() {
         return run_stations(config, control);
     }
     let topology = topology(config)?;
@@ -239,7 +239,7 @@ pub(crate) fn recorder(
     failures: &[LinkFailure],
 ) -> Recorder {
     let capacity = Capacity::new(topology, failures);
-    let ideal = Ideal::new(Arc::clone(faulty), config.settings.framing, config.design);
+    let ideal = Ideal::new(Arc::clone(faulty), config.settings.framing, config.stack);
     let mut recorder = Recorder::new(ideal, capacity);
     let hosts = topology.hosts();
     recorder.bursts = config.measures.bursts.then(|| Bursts::new(hosts));
@@ -291,7 +291,7 @@ pub(crate) fn record<B: Clone>(
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
     (record.flows, record.queues, record.links) = recorder.finish();
-    if config.design.replication == Replication::Mixed {
+    if config.stack.replication == Replication::Mixed {
         name_mixed(&mut record, config);
     }
     record.failures = told.failures;

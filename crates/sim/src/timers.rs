@@ -18,7 +18,7 @@ fn timer(key: &str, span: Duration) -> Option<Timer> {
 /// Those of a run over a network.
 pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
     let designs = &config.settings.designs;
-    match config.design.transport {
+    match config.stack.transport {
         TransportKind::PFabric => Timers {
             least: config
                 .host_plan(topology)
@@ -53,8 +53,8 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
 /// are no larger. Over packets bytes count as they arrive, unless a disk or pieces have units.
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.settings.designs.requests;
-    let policy = parameters.policy(config.design.replication);
-    let in_units = !config.design.transport.has_packets()
+    let policy = parameters.policy(config.stack.replication);
+    let in_units = !config.stack.transport.has_packets()
         || parameters.disk.is_some()
         || policy.asks_in_pieces();
     if !policy.aggregates || !in_units || request_traffic::part_of(config).is_none() {

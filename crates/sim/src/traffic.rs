@@ -134,7 +134,7 @@ fn sessions(
     let carriage = Carriage {
         write: spec.write,
         read: spec.read,
-        several_ends: config.design.transport.has_several_ends(),
+        several_ends: config.stack.transport.has_several_ends(),
         stragglers: config.settings.designs.scdp.stragglers,
     };
     Ok(Sessions::new(storage, carriage))
@@ -318,7 +318,7 @@ pub(crate) fn per_second(
             Some(flows_per_second(config, topology, spec, &matrix)?)
         }
         FlowsSpec::Requests(spec) => {
-            let link = match config.design.transport {
+            let link = match config.stack.transport {
                 TransportKind::Stations => config.settings.designs.requests.link,
                 _ => request_traffic::network::link_of_servers(topology, spec),
             };

@@ -4,7 +4,7 @@ use tailcut_sim::fabric::Packet;
 use tailcut_sim::fabric::load_balancer::{LoadBalancer, PortView};
 use tailcut_sim::transport::tcp::congestion::NewReno;
 use tailcut_sim::{
-    Design, NameError, OwnBalancer, OwnTransport, Replication, Routing, TransportKind,
+    NameError, OwnBalancer, OwnTransport, Replication, Routing, Stack, TransportKind,
 };
 use tailcut_units::Time;
 
@@ -34,16 +34,16 @@ fn a_registered_transport_is_a_design_that_prints_as_it_was_written() {
         "repflow+printed",
         "rans+printed",
     ] {
-        let design: Design = name.parse().expect(name);
+        let design: Stack = name.parse().expect(name);
         assert_eq!(design.to_string(), name);
         assert_eq!(design.transport, TransportKind::Tcp);
     }
     // What it is like is another design.
-    let usual: Design = "tcp".parse().expect("built in");
-    assert_ne!("printed".parse::<Design>(), Ok(usual));
+    let usual: Stack = "tcp".parse().expect("built in");
+    assert_ne!("printed".parse::<Stack>(), Ok(usual));
     assert_ne!(
         "repflow+printed"
-            .parse::<Design>()
+            .parse::<Stack>()
             .map(|design| design.to_string()),
         Ok("repflow".to_owned())
     );
@@ -58,19 +58,19 @@ fn a_registered_load_balancer_stands_behind_the_at_sign() {
     OwnBalancer::by_packet("packets-first", about, |_| First)
         .register()
         .expect("a new name");
-    let by_flow: Design = "dctcp@always-first".parse().expect("registered");
+    let by_flow: Stack = "dctcp@always-first".parse().expect("registered");
     assert_eq!(
         (by_flow.routing, by_flow.to_string().as_str()),
         (Routing::Ecmp, "dctcp@always-first")
     );
-    let by_packet: Design = "repsyn@packets-first".parse().expect("registered");
+    let by_packet: Stack = "repsyn@packets-first".parse().expect("registered");
     assert_eq!(by_packet.replication, Replication::RepSyn);
     assert_eq!(
         (by_packet.routing, by_packet.to_string().as_str()),
         (Routing::Spray, "repsyn@packets-first")
     );
     // There is no network between stations.
-    assert!("stations@packets-first".parse::<Design>().is_err());
+    assert!("stations@packets-first".parse::<Stack>().is_err());
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_controller_needs_a_transport_that_has_one() {
     let own = OwnTransport::like("ndp-reno", "for a test", TransportKind::Ndp);
     let registered = own.with_controller(NewReno::new).register();
     assert!(why(registered).contains("congestion controller"));
-    assert!("ndp-reno".parse::<Design>().is_err());
+    assert!("ndp-reno".parse::<Stack>().is_err());
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn repnet_and_duplicates_stay_off_what_they_cannot_be_layers_over() {
         .with_queue(|port| port.usual.clone())
         .register()
         .expect("a new name");
-    assert!("repsyn+own-queue".parse::<Design>().is_ok());
+    assert!("repsyn+own-queue".parse::<Stack>().is_ok());
     let refused = "rans+own-queue"
-        .parse::<Design>()
+        .parse::<Stack>()
         .expect_err("no class for duplicates");
     assert!(refused.allowed.contains(&"dctcp") && !refused.allowed.contains(&"own-queue"));
 }

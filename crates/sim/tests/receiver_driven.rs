@@ -67,7 +67,7 @@ fn last_completion(record: &RunRecord) -> Duration {
 /// Every packet and byte is somewhere, and no flow is faster than it could be.
 fn audit(config: &RunConfig) -> RunRecord {
     let record = simulate(config);
-    let case = format!("{} on {}", config.design, config.topology.name);
+    let case = format!("{} on {}", config.stack, config.topology.name);
     let totals = &record.totals;
     let drops = totals.drops.total();
     let books = [

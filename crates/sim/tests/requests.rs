@@ -41,7 +41,7 @@ fn requests(design: &str, load: f64, count: u64) -> RunConfig {
         }],
     };
     let mut config = config("tcp", "none", single_switch(2, queue_of(100)), workload);
-    config.design = design.parse().expect("a design");
+    config.stack = design.parse().expect("a design");
     config.drain = Duration::from_ms(100_000_000);
     config.settings.designs.requests = RequestParameters {
         chunk: Bytes(15_625),

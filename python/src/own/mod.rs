@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_scenario::did_you_mean;
-use tailcut_scenario::sim::{Design, NameError, OwnTransport, TRANSPORTS, TransportKind};
+use tailcut_scenario::sim::{NameError, OwnTransport, Stack, TRANSPORTS, TransportKind};
 
 /// The first thing that a part raised in the runs of a study.
 #[derive(Default, Debug)]
@@ -122,7 +122,7 @@ impl Slot {
 static SLOTS: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
 /// Whether a part of the design is written in Python.
-pub fn is_in_python(design: &Design) -> bool {
+pub fn is_in_python(design: &Stack) -> bool {
     let name = design.to_string();
     let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
     name.split(['+', '@'])

@@ -25,7 +25,7 @@ pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     };
     let runs: Vec<RunConfig> = runs(seeds)?
         .into_iter()
-        .filter(|run| !done.contains(&(run.design.to_string(), run.seed)))
+        .filter(|run| !done.contains(&(run.stack.to_string(), run.seed)))
         .collect();
     eprintln!("{} runs are there, {} to go", done.len(), runs.len());
     let file = Mutex::new(appendable(file)?);
@@ -78,7 +78,7 @@ fn line(run: &RunConfig) -> anyhow::Result<String> {
             None => "-".to_owned(),
         })
         .collect();
-    Ok(format!("{} {} {}\n", run.design, run.seed, times.join(",")))
+    Ok(format!("{} {} {}\n", run.stack, run.seed, times.join(",")))
 }
 
 /// The file, open at its end, without a line that was cut off.

@@ -224,11 +224,7 @@ mod tests {
         for (name, text) in WORKLOADS {
             let scenario = Scenario::parse(name, "", text).expect(name);
             let study = Study::of(&scenario).expect(name);
-            let designs: Vec<String> = study
-                .runs
-                .iter()
-                .map(|run| run.design.to_string())
-                .collect();
+            let designs: Vec<String> = study.runs.iter().map(|run| run.stack.to_string()).collect();
             let design = name.split('-').next().filter(|part| *part != "websearch");
             assert_eq!(designs, [design.unwrap_or("dctcp")], "{name}");
         }

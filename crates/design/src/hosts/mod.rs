@@ -5,10 +5,10 @@ mod pfabric;
 mod receiver_driven;
 
 use crate::kinds::{Replication, TransportKind};
-use crate::name::Design;
 use crate::own::{HostSeat, MakeHost, OwnTransport};
 use crate::parameters::NicParameters;
 use crate::settings::{Settings, Traffic};
+use crate::stack::Stack;
 use std::sync::Arc;
 use tailcut_transport::ConfigError;
 use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
@@ -28,7 +28,7 @@ const HOST_DRAWS: u64 = 0x686f_7374;
 /// [`HostSeat`].
 #[derive(Clone, Debug)]
 pub struct HostPlan {
-    design: Design,
+    design: Stack,
     settings: Settings,
     /// TCP's parameters with the design's congestion control and the framing's payload.
     tcp: TcpConfig,
@@ -61,7 +61,7 @@ impl HostPlan {
     /// # Errors
     /// Thresholds that do not ascend. What else is wrong is told when hosts are built.
     pub fn new(
-        design: Design,
+        design: Stack,
         settings: &Settings,
         traffic: Traffic,
         seed: u64,
@@ -287,7 +287,7 @@ const fn mode(replication: Replication) -> Option<Mode> {
 }
 
 /// TCP's parameters with a design's congestion control and tags, and the framing's payload.
-fn tcp_config(design: Design, settings: &Settings) -> Made<TcpConfig> {
+fn tcp_config(design: Stack, settings: &Settings) -> Made<TcpConfig> {
     let own = design.own_transport.and_then(OwnTransport::controller);
     let pias = &settings.designs.pias;
     let tags = match design.transport {

@@ -1,9 +1,9 @@
 //! The parameters of receiver-driven hosts.
 
 use crate::kinds::{Routing, TransportKind};
-use crate::name::Design;
 use crate::own::HostSeat;
 use crate::parameters::{DecodeCores, NdpParameters, ScdpParameters, ScdpPlainParameters};
+use crate::stack::Stack;
 use tailcut_transport::ConfigError;
 use tailcut_transport::Demotion;
 use tailcut_transport::ndp::NdpConfig;
@@ -18,7 +18,7 @@ const MOST_CORES: u64 = 100_000;
 
 /// The NDP of one host.
 pub(super) fn ndp(
-    design: Design,
+    design: Stack,
     parameters: &NdpParameters,
     seat: &HostSeat<'_>,
 ) -> Result<NdpConfig, ConfigError> {

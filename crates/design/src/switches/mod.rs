@@ -5,10 +5,10 @@ mod priorities;
 mod queues;
 
 use crate::kinds::TransportKind;
-use crate::name::Design;
 use crate::own::PortSeat;
 use crate::parameters::PhantomParameters;
 use crate::settings::{Settings, Traffic};
+use crate::stack::Stack;
 use std::fmt;
 use std::sync::Arc;
 use tailcut_fabric::Bonding;
@@ -46,7 +46,7 @@ pub struct SwitchPlan {
 
 impl SwitchPlan {
     /// The plan of a design, where hosts carry `traffic`.
-    pub fn new(design: Design, settings: &Settings, traffic: Traffic) -> Self {
+    pub fn new(design: Stack, settings: &Settings, traffic: Traffic) -> Self {
         let queue = queues::queue(design, settings, traffic);
         let phantoms = match design.transport {
             TransportKind::Hull => settings.designs.hull.phantom,

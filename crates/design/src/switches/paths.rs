@@ -1,13 +1,13 @@
 //! How switches choose paths: what a routing asks of the fabric.
 
 use crate::kinds::Routing;
-use crate::name::Design;
 use crate::parameters::{EcmpHash, PathParameters};
+use crate::stack::Stack;
 use tailcut_fabric::Bonding;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 
 /// The load balancer of a design's switches.
-pub(super) fn load_balancer(design: Design, paths: &PathParameters) -> LoadBalancerConfig {
+pub(super) fn load_balancer(design: Stack, paths: &PathParameters) -> LoadBalancerConfig {
     if let Some(own) = design.own_balancer {
         return LoadBalancerConfig::Custom(own.build().clone());
     }

@@ -2,10 +2,10 @@
 
 use super::priorities;
 use crate::kinds::TransportKind;
-use crate::name::Design;
 use crate::own::{OwnTransport, PortSeat};
 use crate::parameters::{NdpParameters, ScdpParameters};
 use crate::settings::{Settings, Traffic};
+use crate::stack::Stack;
 use std::sync::Arc;
 use tailcut_fabric::queue::{Limit, PushOut, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_workload::Framing;
@@ -14,7 +14,7 @@ use tailcut_workload::Framing;
 pub(super) type QueuePlan = Box<dyn Fn(&PortSeat<'_>) -> Option<QueueConfig> + Send + Sync>;
 
 /// The queues of a design.
-pub(super) fn queue(design: Design, settings: &Settings, traffic: Traffic) -> QueuePlan {
+pub(super) fn queue(design: Stack, settings: &Settings, traffic: Traffic) -> QueuePlan {
     if let Some(own) = design.own_transport.and_then(OwnTransport::queue) {
         let own = Arc::clone(own);
         return Box::new(move |seat| Some(own(seat)));
@@ -51,7 +51,7 @@ fn always(queue: QueueConfig) -> QueuePlan {
 }
 
 /// The same under requests: the design's classes do not know the one of duplicates below them.
-fn with_duplicates(design: Design, settings: &Settings) -> QueuePlan {
+fn with_duplicates(design: Stack, settings: &Settings) -> QueuePlan {
     let designs = &settings.designs;
     match design.transport {
         TransportKind::Pias => {
@@ -96,7 +96,7 @@ fn trimmed_with_duplicates(usual: Trimming) -> QueueConfig {
     })
 }
 
-fn ndp(design: Design, parameters: &NdpParameters, framing: Framing) -> Trimming {
+fn ndp(design: Stack, parameters: &NdpParameters, framing: Framing) -> Trimming {
     let classes = match design.transport {
         TransportKind::NdpPlus => parameters.thresholds.len() as u8 + 1,
         _ => 1,

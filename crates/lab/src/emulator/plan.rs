@@ -104,7 +104,7 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
         FlowsSpec::Storage(storage) => storage.reads > 0.0 && storage.read == ReadBy::AllReplicas,
         _ => false,
     });
-    if from_several && config.design.transport == TransportKind::Scdp {
+    if from_several && config.stack.transport == TransportKind::Scdp {
         bail!(
             "workload.read: found all-replicas; allowed for scdp on real hosts: one-replica (over UDP its fixed \
              window has one sender; scdp-plain has several)"
@@ -124,7 +124,7 @@ fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> Queue
         _ => None,
     });
     match trimming.next_back() {
-        Some(trimming) if config.design.transport == TransportKind::Scdp => {
+        Some(trimming) if config.stack.transport == TransportKind::Scdp => {
             QueueConfig::Trimming(Trimming {
                 data_limit: limit,
                 sharing: Sharing::Shared,
@@ -154,12 +154,12 @@ impl LabPlan {
         let Some(config) = study.runs.into_iter().next() else {
             bail!("the scenario has no runs");
         };
-        if config.design.replication != Replication::None {
+        if config.stack.replication != Replication::None {
             bail!(
                 "design: found {}; allowed in the lab for any program: designs without repflow+, repsyn+ or \
                  mixed+, and without duplicates. Programs replicate by themselves (the library repnet, tailcut proxy \
                  repnet, tailcut gateway)",
-                config.design
+                config.stack
             );
         }
         let built = config.topology.shape.build()?;
@@ -245,7 +245,7 @@ impl LabPlan {
             purges_by_reset: has_requests,
             routed: None,
             codes: TrimCodes {
-                knows_scdp: config.design.transport == TransportKind::Scdp,
+                knows_scdp: config.stack.transport == TransportKind::Scdp,
                 ..TrimCodes::default()
             },
             config: config.clone(),

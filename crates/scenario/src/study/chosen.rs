@@ -5,12 +5,12 @@ use crate::path::KeyPath;
 use crate::scenario::Scenario;
 use crate::sweep::OwnDesign;
 use crate::value::{Value, shortened};
-use tailcut_sim::Design;
+use tailcut_sim::Stack;
 
 /// A design that a study runs.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    pub design: Design,
+    pub stack: Stack,
     /// What records call it where that is not its own name.
     pub called: Option<String>,
     /// Its own settings; none for most.
@@ -29,7 +29,7 @@ impl Chosen {
             return Self::own(&own?);
         }
         Ok(Self {
-            design: design(name, place)?,
+            stack: design(name, place)?,
             called: None,
             settings: Vec::new(),
             place: place.clone(),
@@ -38,7 +38,7 @@ impl Chosen {
 
     fn own(own: &OwnDesign) -> Outcome<Self> {
         Ok(Self {
-            design: design(&own.design, &own.place)?,
+            stack: design(&own.design, &own.place)?,
             called: Some(own.name.clone()),
             settings: own.settings.clone(),
             place: own.place.clone(),
@@ -49,7 +49,7 @@ impl Chosen {
     pub fn name(&self) -> String {
         self.called
             .clone()
-            .unwrap_or_else(|| self.design.to_string())
+            .unwrap_or_else(|| self.stack.to_string())
     }
 
     /// The scenario with this design's settings.
@@ -75,8 +75,8 @@ impl Chosen {
 ///
 /// # Errors
 /// What is unknown of it, with what may have been meant.
-pub fn design(name: &str, place: &Place) -> Outcome<Design> {
-    name.parse::<Design>().map_err(|unknown| {
+pub fn design(name: &str, place: &Place) -> Outcome<Stack> {
+    name.parse::<Stack>().map_err(|unknown| {
         let near = did_you_mean(&unknown.part, unknown.allowed.iter().copied());
         let meant = near.map(|near| unknown.name.replacen(&unknown.part, near, 1));
         // An empty part has no place in the name that a guess could be put into.

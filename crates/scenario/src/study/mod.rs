@@ -32,7 +32,7 @@ use chosen::Chosen;
 use std::num::NonZeroU32;
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::topology::{LinkFault, Topology};
-use tailcut_sim::{Design, RunClock, RunConfig, Settings, WorkloadSpec};
+use tailcut_sim::{RunClock, RunConfig, Settings, Stack, WorkloadSpec};
 use topology::Network;
 
 /// A study: runs that are compared with each other.
@@ -112,27 +112,27 @@ impl Study {
 
 /// The runs of one point of a sweep with the first seed: by load, then by design.
 fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
-    let all: Vec<Design> = designs.iter().map(|chosen| chosen.design).collect();
+    let all: Vec<Stack> = designs.iter().map(|chosen| chosen.stack).collect();
     let common = Parts::of(&point.scenario, &all)?;
     if let Some(workload) = common.workloads.first() {
         readers::check(&point.scenario, &all, workload, |_, _| true)?;
     }
     let mut by_design: Vec<Vec<RunConfig>> = Vec::with_capacity(designs.len());
     for chosen in designs {
-        let design = chosen.design;
+        let stack = chosen.stack;
         let mut runs = if chosen.settings.is_empty() {
-            common.runs(&point.scenario, design)?
+            common.runs(&point.scenario, stack)?
         } else {
             let scenario = chosen.scenario(&point.scenario)?;
-            let parts = Parts::of(&scenario, &[design])?;
+            let parts = Parts::of(&scenario, &[stack])?;
             let is_own = |section: &str, key: &str| {
                 let mut own = chosen.settings.iter().map(|(path, _)| path);
                 own.any(|path| (path.section.name, path.key.name) == (section, key))
             };
             if let Some(workload) = parts.workloads.first() {
-                readers::check(&scenario, &[design], workload, is_own)?;
+                readers::check(&scenario, &[stack], workload, is_own)?;
             }
-            parts.runs(&scenario, design)?
+            parts.runs(&scenario, stack)?
         };
         for run in &mut runs {
             run.called.clone_from(&chosen.called);
@@ -199,7 +199,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(scenario: &Scenario, designs: &[Design]) -> Outcome<Self> {
+    fn of(scenario: &Scenario, designs: &[Stack]) -> Outcome<Self> {
         let (settings, course) = parameters::read(scenario)?;
         let network = topology::network(scenario)?;
         paths::check(scenario, designs, &network.built)?;
@@ -215,11 +215,11 @@ impl Parts {
     }
 
     /// The runs of a design, one a load.
-    fn runs(&self, scenario: &Scenario, design: Design) -> Outcome<Vec<RunConfig>> {
+    fn runs(&self, scenario: &Scenario, stack: Stack) -> Outcome<Vec<RunConfig>> {
         let (parameters, hosts) = (&self.settings.designs, self.network.built.hosts());
         let run = |workload: &WorkloadSpec| {
             storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
-            requests::check(scenario, design, &parameters.requests, workload, hosts)?;
+            requests::check(scenario, stack, &parameters.requests, workload, hosts)?;
             let (topology, workload) = (self.network.spec.clone(), workload.clone());
             Ok(RunConfig {
                 faults: self.faults.clone(),
@@ -229,7 +229,7 @@ impl Parts {
                 drain: self.course.drain,
                 engine: self.course.engine,
                 port_events: self.course.port_events,
-                ..RunConfig::new(design, topology, workload)
+                ..RunConfig::new(stack, topology, workload)
             })
         };
         self.workloads.iter().map(run).collect()

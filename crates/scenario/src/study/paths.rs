@@ -3,12 +3,12 @@
 use crate::error::Outcome;
 use crate::scenario::Scenario;
 use tailcut_sim::fabric::topology::Topology;
-use tailcut_sim::{Design, Routing};
+use tailcut_sim::{Routing, Stack};
 use tailcut_units::HostId;
 
 /// Refuses designs whose switches know a host by one switch, where hosts have several, and weak hashes
 /// where switches do more than hash.
-pub fn check(scenario: &Scenario, designs: &[Design], network: &Topology) -> Outcome<()> {
+pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outcome<()> {
     let ecmp = scenario.table("ecmp");
     if let Some(hash) = ecmp.word("hash").filter(|hash| *hash != "mixed")
         && let Some(design) = designs
@@ -24,7 +24,7 @@ pub fn check(scenario: &Scenario, designs: &[Design], network: &Topology) -> Out
     if !hosts.any(|host| network.is_multi_homed(host)) {
         return Ok(());
     }
-    let one_switch = |design: &&Design| {
+    let one_switch = |design: &&Stack| {
         use Routing::{Conga, Expeditus, ExpeditusDeck};
         matches!(design.routing, Conga | Expeditus | ExpeditusDeck)
     };

@@ -4,7 +4,7 @@ use crate::error::Outcome;
 use crate::scenario::Scenario;
 use crate::schema::SECTIONS;
 use tailcut_sim::{
-    Design, Duplicates, FlowsSpec, OwnTransport, REPLICATIONS, ROUTINGS, Replication, Routing,
+    Duplicates, FlowsSpec, OwnTransport, REPLICATIONS, ROUTINGS, Replication, Routing, Stack,
     TRANSPORTS, TransportKind, WorkloadSpec,
 };
 
@@ -29,7 +29,7 @@ struct Scene<'a> {
 /// and name. Keys that only say what `compare` and reproductions start from are left alone.
 pub fn check(
     scenario: &Scenario,
-    designs: &[Design],
+    designs: &[Stack],
     workload: &WorkloadSpec,
     asked: impl Fn(&str, &str) -> bool,
 ) -> Outcome<()> {
@@ -50,9 +50,9 @@ pub fn check(
                     let found = format!("nothing in the scenario that reads it ({})", missing.0);
                     return Err(table.error(key, found, missing.1));
                 }
-                let reads = |design: &Design| scene.reads(&path, *design);
+                let reads = |design: &Stack| scene.reads(&path, *design);
                 if !designs.iter().any(reads) {
-                    let names: Vec<String> = designs.iter().map(Design::to_string).collect();
+                    let names: Vec<String> = designs.iter().map(Stack::to_string).collect();
                     let found = format!("no design that reads it among {}", names.join(", "));
                     let allowed = format!("only with {}", scene.readers(&path).join(", "));
                     return Err(table.error(key, found, allowed));
@@ -149,7 +149,7 @@ impl Scene<'_> {
     }
 
     /// Whether a design reads a key.
-    fn reads(&self, path: &str, design: Design) -> bool {
+    fn reads(&self, path: &str, design: Stack) -> bool {
         use TransportKind::{
             Cubic, Dctcp, Hull, Ndp, NdpPlus, PFabric, Pias, Qos, Scdp, ScdpPlain, Tcp,
         };
@@ -259,7 +259,7 @@ impl Scene<'_> {
         let replications = REPLICATIONS.iter().map(|part| part.name.to_owned());
         let routings = ROUTINGS.iter().map(|part| format!("tcp@{}", part.name));
         let reads = |name: &String| {
-            let design = name.parse::<Design>();
+            let design = name.parse::<Stack>();
             design.is_ok_and(|design| self.reads(path, design))
         };
         let mut names: Vec<String> = transports.chain(replications).filter(reads).collect();

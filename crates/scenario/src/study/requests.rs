@@ -2,7 +2,7 @@
 
 use crate::error::Outcome;
 use crate::scenario::{Scenario, Table};
-use tailcut_sim::{Design, FlowsSpec, Replication, RequestParameters, RequestRate, WorkloadSpec};
+use tailcut_sim::{FlowsSpec, Replication, RequestParameters, RequestRate, Stack, WorkloadSpec};
 
 /// How many requests a second, or at which load.
 pub fn rate(table: &Table) -> Outcome<RequestRate> {
@@ -20,7 +20,7 @@ pub fn rate(table: &Table) -> Outcome<RequestRate> {
 /// Makes sure that a design and a workload go together.
 pub fn check(
     scenario: &Scenario,
-    design: Design,
+    design: Stack,
     parameters: &RequestParameters,
     workload: &WorkloadSpec,
     hosts: u32,

@@ -4,7 +4,7 @@ use crate::error::{Outcome, Place, ScenarioError};
 use crate::path::KeyPath;
 use crate::value::{Raw, Value, shortened};
 use serde_json::{Map, json};
-use tailcut_sim::Design;
+use tailcut_sim::Stack;
 
 /// Sections that all designs share, so that they see the same flows on the same network.
 const SHARED: [&str; 5] = ["", "topology", "nodes", "links", "workload"];
@@ -31,7 +31,7 @@ impl OwnDesign {
         place: &Place,
     ) -> Outcome<Self> {
         let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || !name.chars().all(plain) || name.parse::<Design>().is_ok() {
+        if name.is_empty() || !name.chars().all(plain) || name.parse::<Stack>().is_ok() {
             let found = format!("the name \"{}\"", shortened(&name));
             let allowed = "a name of its own, of letters, digits and -_.";
             return Err(ScenarioError::new(place, "designs", found, allowed));

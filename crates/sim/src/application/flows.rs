@@ -51,7 +51,7 @@ pub(crate) struct Replicating {
 
 impl Replicating {
     pub fn new(config: &RunConfig) -> Self {
-        let is_mixed = config.design.replication == Replication::Mixed;
+        let is_mixed = config.stack.replication == Replication::Mixed;
         Self {
             seed: config.seed,
             drawn_below: is_mixed.then_some(config.settings.repnet.limit.0),

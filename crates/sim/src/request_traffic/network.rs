@@ -87,7 +87,7 @@ impl Network {
         }
         let link = link_of_servers(topology, part);
         let requests = source(config, part, label, link).map_err(RunError::Workload)?;
-        let policy = parameters.policy(config.design.replication);
+        let policy = parameters.policy(config.stack.replication);
         let part_of = |number: u32| {
             Ok(if number < servers {
                 Part::Server(Box::new(Server::new(parameters.server(None))))

@@ -106,7 +106,7 @@ pub(crate) fn run(
         return Err(RunError::Requests("a workload of requests is needed"));
     };
     let requests = source(config, part, label, parameters.link).map_err(RunError::Workload)?;
-    let policy = parameters.policy(config.design.replication);
+    let policy = parameters.policy(config.stack.replication);
     let client = |_| {
         Ok(ClientState {
             client: Client::new(policy)?,

@@ -175,7 +175,7 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
 
 /// What may wait at a port, where one number says it.
 fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
-    match (config.design.transport, queue) {
+    match (config.stack.transport, queue) {
         (TransportKind::PFabric, _) => Some(config.settings.designs.pfabric.queue),
         (TransportKind::Pias, _) => Some(config.settings.designs.pias.limit),
         // Two classes, each with a limit of its own.
@@ -223,7 +223,7 @@ fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord,
         TransportKind::Dctcp,
         TransportKind::Hull,
     ];
-    if !over_ordinary_switches.contains(&config.design.transport) {
+    if !over_ordinary_switches.contains(&config.stack.transport) {
         return;
     }
     for ((time, switch), bytes) in in_memory {
@@ -269,7 +269,7 @@ fn the_flows_account_for_every_payload_byte(
 pub fn audit(config: RunConfig) -> RunRecord {
     let case = format!(
         "{} under {} on {}",
-        config.design, config.workload.name, config.topology.name
+        config.stack, config.workload.name, config.topology.name
     );
     let record = simulate(&config);
     let run = Run::of(&config);

@@ -23,7 +23,7 @@ fn loaded(design: &str, name: &str, shape: Shape) -> RunConfig {
 fn run(config: &RunConfig) -> RunRecord {
     let record = simulate(config);
     let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-    assert!(lost > 0, "{}: a run that loses nothing", config.design);
+    assert!(lost > 0, "{}: a run that loses nothing", config.stack);
     record
 }
 

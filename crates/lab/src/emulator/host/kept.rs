@@ -40,10 +40,10 @@ pub fn settle(scenario: &mut Scenario) -> Result<Vec<String>> {
     } else if scenario.table("host").given("queue").is_none() {
         // PIAS' card serves its classes in order, be the queue as long as it may.
         let in_order = |run: &RunConfig| {
-            run.settings.designs.pias.host_order && run.design.transport == TransportKind::Pias
+            run.settings.designs.pias.host_order && run.stack.transport == TransportKind::Pias
         };
         let of_scdp = |run: &RunConfig| {
-            let transport = run.design.transport;
+            let transport = run.stack.transport;
             matches!(transport, TransportKind::Scdp | TransportKind::ScdpPlain)
         };
         // Hosts of SCDP serve classes in order on both sides; no TCP, none of its keys.

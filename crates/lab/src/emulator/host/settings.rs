@@ -7,7 +7,7 @@ use std::fs;
 use std::num::NonZeroU32;
 use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::sim::transport::tcp::InitialWindow;
-use tailcut_scenario::sim::{Design, Replication, TransportKind};
+use tailcut_scenario::sim::{Replication, Stack, TransportKind};
 use tailcut_units::Duration;
 use tailcut_wire::{cast, scdp};
 
@@ -62,7 +62,7 @@ fn headers(transport: TransportKind) -> u32 {
 ///
 /// # Errors
 /// They do not.
-pub fn carried(design: Design) -> Result<TransportKind> {
+pub fn carried(design: Stack) -> Result<TransportKind> {
     use TransportKind::{Cubic, Dctcp, Hull, Pias, Scdp, ScdpPlain, Tcp};
     let duplicates = matches!(design.replication, Replication::Duplicates(_));
     let is_carried = design.own_transport.is_none();
@@ -86,7 +86,7 @@ impl KernelSettings {
     /// A design whose transport no kernel has.
     pub fn of(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let tcp = &config.settings.tcp;
-        let design = config.design;
+        let design = config.stack;
         let (congestion, ecn) = match carried(design)? {
             TransportKind::Tcp => (Congestion::named("reno"), tcp.classic_ecn),
             TransportKind::Cubic | TransportKind::Scdp | TransportKind::ScdpPlain => {

@@ -13,7 +13,7 @@ use std::str::FromStr;
 /// transport's usual routing. `ndp+` is another name of `ndp-plus`. Transports and load balancers that
 /// were registered ([`OwnTransport`], [`OwnBalancer`]) have names like those that are built in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Design {
+pub struct Stack {
     /// How mice are replicated.
     pub replication: Replication,
     /// What carries the bytes; of a transport of one's own, what it is like.
@@ -92,7 +92,7 @@ fn routing(name: &str) -> Option<(Routing, Option<&'static OwnBalancer>)> {
     }
 }
 
-impl FromStr for Design {
+impl FromStr for Stack {
     type Err = UnknownDesign;
 
     fn from_str(name: &str) -> Result<Self, UnknownDesign> {
@@ -151,7 +151,7 @@ impl FromStr for Design {
     }
 }
 
-impl fmt::Display for Design {
+impl fmt::Display for Stack {
     /// The shortest name that means this design.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let replication = name_of(&REPLICATIONS, &self.replication);
@@ -208,31 +208,31 @@ mod tests {
             ("repflow+dctcp@letflow", "repflow+dctcp@letflow"),
             ("hull@expeditus-deck", "hull@expeditus-deck"),
         ] {
-            let design: Design = given.parse().expect(given);
+            let design: Stack = given.parse().expect(given);
             assert_eq!(design.to_string(), printed);
         }
     }
 
     #[test]
     fn a_wrong_part_is_named_with_what_may_stand_there() {
-        let error = "repflow+dtcp".parse::<Design>().expect_err("no dtcp");
+        let error = "repflow+dtcp".parse::<Stack>().expect_err("no dtcp");
         assert_eq!(
             error.to_string(),
             "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias, qos, hull"
         );
-        assert!("".parse::<Design>().is_err());
-        assert!("tcp@".parse::<Design>().is_err());
-        assert!("tcp+repflow".parse::<Design>().is_err());
-        let error = "repflow+ndp".parse::<Design>().expect_err("no connections");
+        assert!("".parse::<Stack>().is_err());
+        assert!("tcp@".parse::<Stack>().is_err());
+        assert!("tcp+repflow".parse::<Stack>().is_err());
+        let error = "repflow+ndp".parse::<Stack>().expect_err("no connections");
         assert_eq!(
             error.allowed,
             ["tcp", "cubic", "dctcp", "pias", "qos", "hull"]
         );
         let error = "tcp@permute"
-            .parse::<Design>()
+            .parse::<Stack>()
             .expect_err("no choice of paths");
         assert!(!error.allowed.contains(&"permute"));
-        let error = "ndp@expeditus".parse::<Design>().expect_err("no handshake");
+        let error = "ndp@expeditus".parse::<Stack>().expect_err("no handshake");
         assert_eq!(
             error.to_string(),
             "design 'ndp@expeditus': found 'expeditus'; allowed here: ecmp, spray, permute, letflow, \
