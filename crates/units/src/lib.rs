@@ -12,6 +12,7 @@ mod bytes;
 mod ecn;
 mod flow;
 mod mix;
+pub mod parameter;
 pub mod quantity;
 mod rate;
 mod time;

@@ -60,21 +60,6 @@ pub struct CongaConfig {
     pub between_pods: BetweenPods,
 }
 
-impl Default for CongaConfig {
-    fn default() -> Self {
-        Self {
-            dre: DreConfig {
-                interval: Duration::from_us(20),
-                keep: 0.875,
-                levels: 8,
-            },
-            gap: Duration::from_us(500),
-            metric_timeout: Duration::from_ms(10),
-            between_pods: BetweenPods::default(),
-        }
-    }
-}
-
 /// What the congestion of a link is.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Sight {
@@ -94,17 +79,6 @@ pub struct OmniscientConfig {
     pub dre: DreConfig,
     /// A flow that sends nothing for longer than this is new when it goes on: 100 ms.
     pub entry_timeout: Duration,
-}
-
-impl Default for OmniscientConfig {
-    fn default() -> Self {
-        let expeditus = ExpeditusConfig::default();
-        Self {
-            sight: Sight::Load,
-            dre: expeditus.dre,
-            entry_timeout: expeditus.entry_timeout,
-        }
-    }
 }
 
 /// How much a switch's load balancer remembers.

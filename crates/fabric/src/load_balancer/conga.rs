@@ -14,7 +14,7 @@
 
 use super::carried::{Carried, Passage};
 use super::config::{BalancerState, BetweenPods, CongaConfig};
-use super::dre::{Dre, Gauge};
+use super::dre::{Dre, DreConfig, Gauge};
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::{NONE, Wiring};
 use crate::forwarding::Choices;
@@ -23,7 +23,68 @@ use crate::packet::PacketId;
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Rate, Time, reduce, stream_seed};
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::duration(
+        "gap",
+        "500us",
+        "A flow that has sent nothing for longer than this begins a new flowlet (CONGA paper, T_fl).",
+    ),
+    Parameter::duration(
+        "dre_interval",
+        "20us",
+        "T: how often the counters of the rate estimators shrink. The paper has the time constant tau, \
+         T / (1 - dre_keep), of 160 us.",
+    ),
+    Parameter::number(
+        "dre_keep",
+        0.999,
+        "0.875",
+        "1 - alpha: what is left of a counter each time. Not in the paper, which has tau.",
+    ),
+    Parameter::count(
+        "levels",
+        (2, 254),
+        "8",
+        "Levels of congestion, 2^Q (CONGA paper, Q = 3).",
+    ),
+    Parameter::duration(
+        "metric_timeout",
+        "10ms",
+        "A metric that is older than this counts as no congestion (CONGA paper, section 3.3).",
+    ),
+    Parameter::word(
+        "between_pods",
+        &["leaf", "leaf-and-core", "random"],
+        "leaf",
+        "On three tiers, what is done with packets between pods: leaves choose as within a pod and ECMP \
+         chooses the core (CONGA paper, section 7); aggregation switches also send each flowlet over the \
+         least loaded of their uplinks; or leaves send each flowlet over any uplink (Expeditus authors' code).",
+    ),
+];
+
+impl From<&Values> for CongaConfig {
+    fn from(values: &Values) -> Self {
+        Self {
+            dre: DreConfig::from(values),
+            gap: values.duration("gap"),
+            metric_timeout: values.duration("metric_timeout"),
+            between_pods: match values.word("between_pods") {
+                "leaf-and-core" => BetweenPods::LeafAndCore,
+                "random" => BetweenPods::Random,
+                _ => BetweenPods::Leaf,
+            },
+        }
+    }
+}
+
+impl Default for CongaConfig {
+    fn default() -> Self {
+        Self::from(&Values::of(PARAMETERS))
+    }
+}
 
 /// Streams of draws among ties, one a switch, for [`stream_seed`].
 const TIES: u64 = 0x0063_6f6e_6761;

@@ -7,6 +7,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use tailcut_units::parameter::Values;
 use tailcut_units::{Duration, Rate, Time};
 
 /// How rates are estimated and what is told of them.
@@ -20,6 +21,17 @@ pub struct DreConfig {
     /// How many levels a load is told in, 2 to 255. Level l stands for loads from l / `levels` on; the
     /// highest for everything above.
     pub levels: u8,
+}
+
+impl From<&Values> for DreConfig {
+    /// Returns the estimator of a load balancer with the keys `dre_interval`, `dre_keep` and `levels`.
+    fn from(values: &Values) -> Self {
+        Self {
+            interval: values.duration("dre_interval"),
+            keep: values.number("dre_keep"),
+            levels: values.count("levels") as u8,
+        }
+    }
 }
 
 /// What all estimators of a network share.

@@ -15,6 +15,7 @@ use super::dre::{Dre, DreConfig, Gauge};
 use super::wiring::Wiring;
 use alloc::vec::Vec;
 use core::ops::Range;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Rate, Time};
 
 /// Expeditus' parameters, with the values of the authors' simulation.
@@ -26,16 +27,46 @@ pub struct ExpeditusConfig {
     pub entry_timeout: Duration,
 }
 
+/// Time after which an idle flow's route is forgotten.
+pub(super) const ENTRY_TIMEOUT: Parameter = Parameter::duration(
+    "entry_timeout",
+    "100ms",
+    "The route of a flow that sends nothing for longer than this is forgotten (authors' code).",
+);
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::duration(
+        "dre_interval",
+        "20us",
+        "T: how often the counters of the rate estimators shrink (authors' code).",
+    ),
+    Parameter::number(
+        "dre_keep",
+        0.999,
+        "0.7",
+        "w: what is left of a counter each time; the time constant is T / (1 - w), 66.7 us (authors' code).",
+    ),
+    Parameter::count(
+        "levels",
+        (2, 254),
+        "8",
+        "L: levels of congestion (authors' code).",
+    ),
+    ENTRY_TIMEOUT,
+];
+
+impl From<&Values> for ExpeditusConfig {
+    fn from(values: &Values) -> Self {
+        Self {
+            dre: DreConfig::from(values),
+            entry_timeout: values.duration("entry_timeout"),
+        }
+    }
+}
+
 impl Default for ExpeditusConfig {
     fn default() -> Self {
-        Self {
-            dre: DreConfig {
-                interval: Duration::from_us(20),
-                keep: 0.7,
-                levels: 8,
-            },
-            entry_timeout: Duration::from_ms(100),
-        }
+        Self::from(&Values::of(PARAMETERS))
     }
 }
 

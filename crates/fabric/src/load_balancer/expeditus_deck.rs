@@ -10,9 +10,11 @@
 //! - ACKs go back through the aggregation switch that was chosen and a core by ECMP: the slides have
 //!   a path for one direction.
 
+use super::expeditus::ENTRY_TIMEOUT;
 use super::wiring::Wiring;
 use alloc::vec::Vec;
 use core::ops::Range;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Bytes, Duration, Time};
 
 /// How the levels of two hops become one.
@@ -54,16 +56,57 @@ pub struct ExpeditusDeckConfig {
     pub entry_timeout: Duration,
 }
 
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::bytes(
+        "level_bytes",
+        "1538",
+        "Bytes that wait for each level of congestion; there are 254.",
+    ),
+    Parameter::word(
+        "combination",
+        &["max", "sum"],
+        "max",
+        "What counts of two hops: the worse, or both together.",
+    ),
+    Parameter::duration(
+        "heard_timeout",
+        "1ms",
+        "What a switch heard from above longer ago than this counts as no congestion.",
+    ),
+    Parameter::count(
+        "southbound_bytes",
+        (0, 255),
+        "1",
+        "Bytes that the level of the link takes on every packet that comes down from switch to switch.",
+    ),
+    Parameter::count(
+        "encapsulation",
+        (0, 1_000),
+        "20",
+        "Bytes that the tunnel adds to a packet on its way up (an IPv4 header).",
+    ),
+    ENTRY_TIMEOUT,
+];
+
+impl From<&Values> for ExpeditusDeckConfig {
+    fn from(values: &Values) -> Self {
+        Self {
+            level_bytes: values.bytes("level_bytes"),
+            combination: match values.word("combination") {
+                "sum" => Combination::Sum,
+                _ => Combination::Max,
+            },
+            heard_timeout: values.duration("heard_timeout"),
+            encapsulation: values.count("encapsulation") as u16,
+            southbound_bytes: values.count("southbound_bytes") as u16,
+            entry_timeout: values.duration("entry_timeout"),
+        }
+    }
+}
+
 impl Default for ExpeditusDeckConfig {
     fn default() -> Self {
-        Self {
-            level_bytes: Bytes(1_538),
-            combination: Combination::Max,
-            heard_timeout: Duration::from_ms(1),
-            encapsulation: 20,
-            southbound_bytes: 1,
-            entry_timeout: Duration::from_ms(100),
-        }
+        Self::from(&Values::of(PARAMETERS))
     }
 }
 

@@ -8,6 +8,7 @@ use super::flow_table::{FlowKey, FlowTable};
 use crate::packet::Packet;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Time, reduce};
 
 /// LetFlow's parameter.
@@ -17,11 +18,23 @@ pub struct LetFlowConfig {
     pub gap: Duration,
 }
 
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter::duration(
+    "gap",
+    "500us",
+    "A flow that has sent nothing for longer than this begins a new flowlet, on a path drawn at random (LetFlow paper).",
+)];
+
+impl From<&Values> for LetFlowConfig {
+    fn from(values: &Values) -> Self {
+        Self {
+            gap: values.duration("gap"),
+        }
+    }
+}
+
 impl Default for LetFlowConfig {
     fn default() -> Self {
-        Self {
-            gap: Duration::from_us(500),
-        }
+        Self::from(&Values::of(PARAMETERS))
     }
 }
 

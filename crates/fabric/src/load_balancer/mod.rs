@@ -1,6 +1,7 @@
 //! Load balancers: which of several equal-cost ports a packet takes.
 
 pub(crate) mod balancer;
+mod built_in;
 pub(crate) mod carried;
 pub(crate) mod chooser;
 pub(crate) mod config;
@@ -12,9 +13,11 @@ mod flow_table;
 mod flowlet;
 mod omniscient;
 pub(crate) mod own;
+mod spec;
 mod two_stage;
 mod wiring;
 
+pub use built_in::built_in;
 pub use config::{
     BalancerState, BetweenPods, CongaConfig, LoadBalancerConfig, OmniscientConfig, Sight,
 };
@@ -23,3 +26,4 @@ pub use expeditus::ExpeditusConfig;
 pub use expeditus_deck::{Combination, ExpeditusDeckConfig};
 pub use flowlet::LetFlowConfig;
 pub use own::{BuildBalancer, LoadBalancer, PortView};
+pub use spec::{BuildConfig, Choice, NamedBalancer};

@@ -4,7 +4,8 @@
 
 use super::carried::Passage;
 use super::config::{BalancerState, OmniscientConfig, Sight};
-use super::dre::{Dre, Gauge};
+use super::dre::{Dre, DreConfig, Gauge};
+use super::expeditus::ENTRY_TIMEOUT;
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::Wiring;
 use crate::forwarding::Choices;
@@ -14,7 +15,54 @@ use crate::packet::Handshake;
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{HostId, Rate, Time, reduce, stream_seed};
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::word(
+        "sight",
+        &["load", "queue"],
+        "load",
+        "What it sees of a link: its load by a rate estimator, without levels, or the time that what \
+         waits before it takes to send.",
+    ),
+    Parameter::duration(
+        "dre_interval",
+        "20us",
+        "T of the rate estimators, as in expeditus.",
+    ),
+    Parameter::number(
+        "dre_keep",
+        0.999,
+        "0.7",
+        "w of the rate estimators, as in expeditus.",
+    ),
+    ENTRY_TIMEOUT,
+];
+
+impl From<&Values> for OmniscientConfig {
+    fn from(values: &Values) -> Self {
+        Self {
+            sight: match values.word("sight") {
+                "queue" => Sight::Queue,
+                _ => Sight::Load,
+            },
+            dre: DreConfig {
+                interval: values.duration("dre_interval"),
+                keep: values.number("dre_keep"),
+                // It compares loads without levels.
+                levels: u8::MAX,
+            },
+            entry_timeout: values.duration("entry_timeout"),
+        }
+    }
+}
+
+impl Default for OmniscientConfig {
+    fn default() -> Self {
+        Self::from(&Values::of(PARAMETERS))
+    }
+}
 
 /// The switches of a path at most; beyond them ECMP chooses.
 const MOST_HOPS: usize = 8;

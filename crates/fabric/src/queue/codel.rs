@@ -4,10 +4,15 @@
 //! Deviations: none in the control law. `1/sqrt(count)` is computed in floating point by `libm`, where the
 //! RFC's sample code does the same and Linux approximates it.
 
-use super::discipline::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict, remove_from};
+use super::discipline::{
+    BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict, remove_from,
+};
+use super::kind::QueueConfig;
+use super::spec::{NamedQueue, PortBuffer};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Time};
 
 /// CoDel's parameters (RFC 8289, section 4).
@@ -34,6 +39,55 @@ impl CoDel {
         limit_bytes: 1_538_000,
         ecn: false,
     };
+}
+
+pub(super) const TARGET: Parameter = Parameter::duration(
+    "target",
+    "50us",
+    "The wait that is acceptable: 5 % of the interval (RFC 8289, section 4.3).",
+);
+pub(super) const INTERVAL: Parameter = Parameter::duration(
+    "interval",
+    "1ms",
+    "How long the wait may stay above the target: the longest usual round trip. 1 ms holds for a data centre; the \
+     Internet's is 100 ms (RFC 8289, section 4.2).",
+);
+pub(super) const ECN: Parameter = Parameter::flag(
+    "ecn",
+    "true",
+    "Whether ECN-capable packets are marked and not dropped.",
+);
+
+impl CoDel {
+    /// Returns the configuration of a port, from the keys `target`, `interval` and `ecn`.
+    pub(super) fn of(port: &PortBuffer, values: &Values) -> Self {
+        Self {
+            target: values.duration("target"),
+            interval: values.duration("interval"),
+            mtu: port.full_packet,
+            limit_bytes: port.limit_bytes(),
+            ecn: values.flag("ecn"),
+        }
+    }
+}
+
+/// Returns `queue.discipline = "codel"`.
+pub(super) fn discipline() -> NamedQueue {
+    let summary = "FIFO that drops, or marks, at its head when packets wait for too long: CoDel";
+    NamedQueue {
+        source: "RFC 8289",
+        parameters: &[TARGET, INTERVAL, ECN],
+        ..NamedQueue::new("codel", summary, |port, values| {
+            CoDel::of(port, values).into()
+        })
+    }
+}
+
+/// CoDel at each port.
+impl From<CoDel> for QueueConfig {
+    fn from(config: CoDel) -> Self {
+        Self::Custom(BuildDiscipline::new(move |_| CoDelQueue::new(config)))
+    }
 }
 
 /// What was last done within one call for a packet: after a drop the law is asked of the next packet.

@@ -3,11 +3,14 @@
 //! Deviations: flows are told apart by the packet's flow hash and a seed of the port. A packet that finds
 //! the queue full makes the flow with the most bytes drop one packet from its head; Linux drops up to 64.
 
-use super::codel::{CoDel, CoDelQueue};
-use super::discipline::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
+use super::discipline::{BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use super::kind::QueueConfig;
+use super::spec::NamedQueue;
 use crate::packet::{Packet, PacketId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use tailcut_units::parameter::Parameter;
 use tailcut_units::{Time, mix64, reduce};
 
 /// FQ-CoDel's parameters (RFC 8290, section 5.2).
@@ -28,6 +31,49 @@ impl FqCoDel {
         quantum: 1_538,
         codel: CoDel::INTERNET,
     };
+}
+
+const PARAMETERS: &[Parameter] = &[
+    TARGET,
+    INTERVAL,
+    ECN,
+    Parameter::count(
+        "flows",
+        (1, 65_536),
+        "1024",
+        "Queues that flows are hashed into (RFC 8290, section 5.2.2).",
+    ),
+    Parameter::bytes(
+        "quantum",
+        "1538",
+        "Bytes that a queue sends in its turn: a full packet on the wire (RFC 8290, section 5.2.4).",
+    ),
+];
+
+/// Returns `queue.discipline = "fq-codel"`.
+pub(super) fn discipline() -> NamedQueue {
+    let summary = "a CoDel queue for each of many flows, served in turns: FQ-CoDel";
+    NamedQueue {
+        source: "RFC 8290",
+        parameters: PARAMETERS,
+        ..NamedQueue::new("fq-codel", summary, |port, values| {
+            let quantum = values.bytes("quantum").0;
+            QueueConfig::from(FqCoDel {
+                flows: values.count("flows") as u32,
+                quantum: u32::try_from(quantum).unwrap_or(u32::MAX),
+                codel: CoDel::of(port, values),
+            })
+        })
+    }
+}
+
+/// FQ-CoDel at each port.
+impl From<FqCoDel> for QueueConfig {
+    fn from(config: FqCoDel) -> Self {
+        Self::Custom(BuildDiscipline::new(move |seed| {
+            FqCoDelQueue::new(config, seed)
+        }))
+    }
 }
 
 /// Which list a flow is on.

@@ -1,9 +1,7 @@
 //! Which discipline a port has, and its queue.
 
-use super::codel::{CoDel, CoDelQueue};
 use super::discipline::{BuildDiscipline, Dequeued, QueueDiscipline, Verdict};
 use super::drop_tail::{DropTail, DropTailQueue};
-use super::fq_codel::{FqCoDel, FqCoDelQueue};
 use super::pfabric::{PFabric, PFabricQueue};
 use super::priority::{Priority, PriorityQueue};
 use super::push_out::{PushOut, PushOutQueue};
@@ -28,22 +26,6 @@ pub enum QueueConfig {
     Trimming(Trimming),
     /// A user's own.
     Custom(BuildDiscipline),
-}
-
-/// CoDel at each port.
-impl From<CoDel> for QueueConfig {
-    fn from(config: CoDel) -> Self {
-        Self::Custom(BuildDiscipline::new(move |_| CoDelQueue::new(config)))
-    }
-}
-
-/// FQ-CoDel at each port.
-impl From<FqCoDel> for QueueConfig {
-    fn from(config: FqCoDel) -> Self {
-        Self::Custom(BuildDiscipline::new(move |seed| {
-            FqCoDelQueue::new(config, seed)
-        }))
-    }
 }
 
 /// A queue of a known kind, or a user's own.

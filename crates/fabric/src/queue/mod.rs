@@ -1,6 +1,7 @@
 //! Queue disciplines: what is kept, marked, trimmed or dropped, and what leaves next. A discipline
 //! decides; it never schedules.
 
+mod built_in;
 mod codel;
 mod discipline;
 mod drop_tail;
@@ -11,8 +12,10 @@ mod pfabric;
 mod phantom;
 mod priority;
 mod push_out;
+mod spec;
 mod trimming;
 
+pub use built_in::built_in;
 pub use codel::{CoDel, CoDelQueue};
 pub use discipline::{
     BuildDiscipline, Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict,
@@ -26,4 +29,5 @@ pub(crate) use phantom::PhantomState;
 pub use phantom::{Compare, Phantom, Placement};
 pub use priority::{Priority, PriorityQueue};
 pub use push_out::{PushOut, PushOutQueue};
+pub use spec::{BuildQueue, NamedQueue, PortBuffer};
 pub use trimming::{Sharing, Trimming, TrimmingQueue, Victim};

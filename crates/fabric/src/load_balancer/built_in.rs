@@ -1,0 +1,87 @@
+//! Built-in load balancers. One that is compiled into switches, as a variant of [`LoadBalancerConfig`], stands here as a
+//! whole; any other is a file with its mechanism and its name.
+
+use super::config::LoadBalancerConfig;
+use super::spec::{Choice, NamedBalancer};
+use super::{conga, expeditus, expeditus_deck, flowlet, omniscient};
+use tailcut_units::parameter::Values;
+
+/// Returns the built-in load balancers, in the order of `tailcut list designs`.
+pub fn built_in() -> [NamedBalancer; 8] {
+    let ecmp = |_: &Values| LoadBalancerConfig::Ecmp;
+    [
+        NamedBalancer::new(
+            "ecmp",
+            "one path for each flow, by a hash of its five-tuple",
+            Choice::Flow,
+            ecmp,
+        ),
+        NamedBalancer::new(
+            "spray",
+            "one path for each packet, drawn at random",
+            Choice::Packet,
+            |_| LoadBalancerConfig::Spray,
+        ),
+        // Switches do not choose a path for a packet whose sender chose one.
+        NamedBalancer::new(
+            "permute",
+            "one path for each packet, each path once in an order that the sender draws: ndp, ndp-plus",
+            Choice::Sender,
+            ecmp,
+        ),
+        NamedBalancer {
+            source: "NSDI 2017",
+            parameters: flowlet::PARAMETERS,
+            ..NamedBalancer::new(
+                "letflow",
+                "one path for each flowlet, drawn at random: LetFlow",
+                Choice::Flowlet,
+                |values| LoadBalancerConfig::LetFlow(values.into()),
+            )
+        },
+        NamedBalancer {
+            source: "SIGCOMM 2014",
+            single_homed: true,
+            parameters: conga::PARAMETERS,
+            ..NamedBalancer::new(
+                "conga",
+                "one path for each flowlet, by the congestion that leaves report to each other: CONGA",
+                Choice::Flowlet,
+                |values| LoadBalancerConfig::Conga(values.into()),
+            )
+        },
+        NamedBalancer {
+            source: "SoCC 2016",
+            needs_handshake: true,
+            single_homed: true,
+            parameters: expeditus::PARAMETERS,
+            ..NamedBalancer::new(
+                "expeditus",
+                "one path for each flow, chosen by switches in two stages on its handshake: Expeditus",
+                Choice::Flow,
+                |values| LoadBalancerConfig::Expeditus(values.into()),
+            )
+        },
+        NamedBalancer {
+            source: "slides, 2015",
+            needs_handshake: true,
+            single_homed: true,
+            parameters: expeditus_deck::PARAMETERS,
+            ..NamedBalancer::new(
+                "expeditus-deck",
+                "Expeditus as first shown: switches report queues downwards, and the source fixes the path",
+                Choice::Flow,
+                |values| LoadBalancerConfig::ExpeditusDeck(values.into()),
+            )
+        },
+        NamedBalancer {
+            parameters: omniscient::PARAMETERS,
+            ..NamedBalancer::new(
+                "omniscient",
+                "one path for each flow, the least congested of all when it begins: a bound, not a design",
+                Choice::Flow,
+                |values| LoadBalancerConfig::Omniscient(values.into()),
+            )
+        },
+    ]
+}

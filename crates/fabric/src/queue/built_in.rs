@@ -1,0 +1,15 @@
+//! Built-in queue disciplines that `queue.discipline` names. Those of designs, such as trimming, have no name.
+
+use super::kind::QueueConfig;
+use super::spec::NamedQueue;
+use super::{codel, fq_codel};
+
+/// Returns the built-in queue disciplines, in the order of `tailcut list disciplines`.
+pub fn built_in() -> [NamedQueue; 3] {
+    let fifo = "FIFO, drop-tail, with an ECN threshold";
+    [
+        NamedQueue::new("fifo", fifo, |port, _| QueueConfig::DropTail(port.fifo())),
+        codel::discipline(),
+        fq_codel::discipline(),
+    ]
+}
