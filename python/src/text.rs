@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tailcut_scenario::schema::{SECTIONS, Section};
+use tailcut_scenario::schema::{Section, TOP, sections};
 use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::{Outcome, Place, Scenario, ScenarioError, Study, Value};
 
@@ -67,12 +67,12 @@ fn lines(scenario: &Scenario, study: &Study) -> Vec<Line> {
         let key = section.key("name").expect("a key of the schema");
         format!("name = {}", key.literal(&Value::Text(name)))
     };
-    let mut lines = vec![said(name_of(&SECTIONS[0], study.name.clone()))];
+    let mut lines = vec![said(name_of(TOP, study.name.clone()))];
     // A network's name follows from where it was written, so it is said.
     let is_named = scenario.table("topology").given("name").is_some();
     let network = study.runs.first().map(|run| run.key().topology);
     let mut network = network.filter(|_| !is_named);
-    for section in SECTIONS {
+    for section in sections() {
         let is_network = section.name == "topology";
         let empty = scenario.table("topology");
         let mut tables = scenario.tables(section.name);

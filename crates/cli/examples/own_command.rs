@@ -12,7 +12,8 @@ use tailcut_scenario::sim::transport::tcp::congestion::{
     Ack, Congested, CongestionControl, EcnUse, NewReno, Window,
 };
 use tailcut_scenario::sim::{
-    Application, Desk, NameError, OwnApplication, OwnBalancer, OwnTransport, TransportKind,
+    Application, Choice, Controller, Design, Desk, Hosts, NameError, NamedBalancer, OwnApplication,
+    Registered,
 };
 use tailcut_scenario::units::{Duration, HostId, Time};
 
@@ -70,17 +71,16 @@ impl Application for Heartbeat {
 }
 
 fn register() -> Result<(), NameError> {
-    OwnTransport::like(
-        "gentle",
-        "DCTCP's switches, a gentler TCP",
-        TransportKind::Dctcp,
-    )
-    .with_controller(|| Gentle(NewReno::new()))
+    let dctcp = Design::named("dctcp").expect("dctcp is built in");
+    Design {
+        name: "gentle",
+        summary: "DCTCP's switches, a gentler TCP",
+        hosts: Hosts::tcp(Controller::own(|_run| || Gentle(NewReno::new()))),
+        ..dctcp.clone()
+    }
     .register()?;
-    OwnBalancer::by_packet("least-queued", "each packet on the emptiest port", |_| {
-        LeastQueued
-    })
-    .register()?;
+    let about = "each packet on the emptiest port";
+    NamedBalancer::custom("least-queued", about, Choice::Packet, |_| LeastQueued).register()?;
     OwnApplication::new("heartbeat", "a word to the next host every ms", |seat| {
         Heartbeat {
             hosts: seat.hosts,

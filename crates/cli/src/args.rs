@@ -552,6 +552,8 @@ pub enum Picture {
 pub enum Listing {
     /// Parts of a design's name
     Designs,
+    /// Queue disciplines of switch ports
+    Disciplines,
     /// Flow sizes
     Workloads,
     /// Kinds of networks and their parameters

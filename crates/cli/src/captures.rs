@@ -143,7 +143,7 @@ impl<'a> Captures<'a> {
             .study
             .runs
             .iter()
-            .partition(|run| run.stack.transport.has_packets());
+            .partition(|run| run.stack.design.has_packets());
         if !without.is_empty() {
             note("runs of stations are not captured: they have no packets");
         }

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use tailcut_scenario::schema::{Fallback, SECTIONS, Section};
+use tailcut_scenario::schema::{Fallback, Section, sections};
 
 fn document(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -59,7 +59,7 @@ fn markers(section: &Section) -> (String, String) {
 fn the_scenario_reference_lists_every_key_that_the_parser_takes_and_no_other() {
     let mut text = read("scenario.md");
     let write = std::env::var_os("TAILCUT_WRITE_DOCS").is_some();
-    for section in SECTIONS {
+    for section in sections() {
         let (open, close) = markers(section);
         let start = text.find(&open).unwrap_or_else(|| panic!("no {open}")) + open.len();
         let end = start

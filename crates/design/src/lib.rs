@@ -1,8 +1,12 @@
-//! What a design is: its name, its parameters, and two plans that follow from them.
+//! Designs as values, and two plans for each run.
 //!
-//! A [`SwitchPlan`] says what a design asks of the network and speaks of the fabric only. A [`HostPlan`]
-//! says what runs on hosts and speaks of transports only. A driver carries both out, under whatever
-//! clock: a simulator uses both, a lab of real hosts the first, a program over real sockets the second.
+//! A [`Design`] is one value in one file: its name and source, its hosts, the queues of its ports, and the kernel
+//! settings that serve it on real hosts. Built-in designs and users' own are registered by the same call. A [`Stack`] is
+//! a design with a replication above it and a load balancer below it.
+//!
+//! A [`SwitchPlan`] sets up the network and uses types of the fabric only. A [`HostPlan`] sets up hosts and uses types of
+//! transports only. A driver carries both out, under any clock: a simulator uses both, a lab of real hosts the first, a
+//! program over real sockets the second.
 //!
 //! ```
 //! use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
@@ -26,7 +30,7 @@
 //!     shared_buffer: None,
 //! }
 //! .build()?;
-//! SwitchPlan::new(design, &settings, Traffic::Transfers).install(&mut network);
+//! SwitchPlan::new(design, &settings, Traffic::Transfers).install(&mut network)?;
 //!
 //! let hosts = HostPlan::new(design, &settings, Traffic::Transfers, 1, || Duration::from_us(50))?;
 //! let seat = hosts.seat(HostId(0), network.hosts(), network.host_rate(HostId(0)), network.paths);
@@ -35,31 +39,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// First, for its macro.
-#[macro_use]
-pub mod register;
-
+mod design;
+mod designs;
+mod host_plan;
 mod hosts;
-mod kinds;
-mod own;
+mod kernel;
 mod parameters;
-mod parts;
+mod ports;
+mod queues;
+pub mod register;
+mod replication;
+mod run;
 mod settings;
 mod stack;
 mod switches;
 
-pub use hosts::{HostPlan, UseHosts};
-pub use kinds::{Duplicates, Replication, Routing, TransportKind};
-pub use own::{HostSeat, OwnBalancer, OwnTransport, PortSeat};
+pub use design::{Design, section_of};
+pub use host_plan::{HostPlan, KeyedTimer, Timeouts, UseHosts};
+pub use hosts::{Controller, HostSeat, Hosts, Nic};
+pub use kernel::{Kernel, KernelControl};
 pub use parameters::{
     DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
-    PFabricParameters, PacerParameters, PathParameters, PhantomParameters, PiasParameters,
-    QosParameters, RepNetParameters, RequestParameters, ScdpParameters, ScdpPlainParameters,
+    PFabricParameters, PacerParameters, PhantomParameters, PiasParameters, QosParameters,
+    RepNetParameters, RequestParameters, ScdpParameters, ScdpPlainParameters,
 };
-pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
+pub use ports::Ports;
+pub use register::{NameError, Registered};
+pub use replication::{Duplicates, NamedReplication, REPLICATIONS, Replication};
+pub use run::Run;
 pub use settings::{Settings, Traffic};
 pub use stack::{Stack, UnknownDesign};
 pub use switches::{PortPlan, PortSetup, SwitchPlan};
+pub use tailcut_fabric::load_balancer::{Choice, NamedBalancer};
+pub use tailcut_fabric::queue::{NamedQueue, PortBuffer};
+pub use tailcut_units::parameter::{Parameter, ParameterKind, ParameterValue, Values};
 // Plans are written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport};
 

@@ -1,8 +1,10 @@
-//! What a design is set up with.
+//! Parameters of all parts, and the traffic of hosts.
 
 use crate::parameters::{DesignParameters, NicParameters, RepNetParameters};
+use std::collections::BTreeMap;
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_transport::tcp::congestion::Dctcp;
+use tailcut_units::parameter::{Parameter, Values};
 use tailcut_workload::Framing;
 
 /// The parameters of every design, and of what all have in common. A design reads its own.
@@ -22,6 +24,18 @@ pub struct Settings {
     pub designs: DesignParameters,
     /// What the hosts' NICs do.
     pub nic: NicParameters,
+    /// Queue discipline of switch ports, by name; `fifo` keeps the design's.
+    pub discipline: &'static str,
+    /// Parameters that parts declare, by the part's name. A part that is missing has its defaults.
+    pub values: BTreeMap<&'static str, Values>,
+}
+
+impl Settings {
+    /// Returns the values of a part's parameters.
+    pub fn values_of(&self, part: &str, parameters: &[Parameter]) -> Values {
+        let values = self.values.get(part).cloned();
+        values.unwrap_or_else(|| Values::of(parameters))
+    }
 }
 
 impl Default for Settings {
@@ -35,11 +49,13 @@ impl Default for Settings {
             repnet: RepNetParameters::default(),
             designs: DesignParameters::default(),
             nic: NicParameters::default(),
+            discipline: "fifo",
+            values: BTreeMap::new(),
         }
     }
 }
 
-/// What hosts carry.
+/// Traffic of hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Traffic {
     /// Transfers between hosts: flows, storage sessions.

@@ -1,95 +1,82 @@
-//! Designs and their names: `[replication+]transport[@routing]`.
+//! Names of runs: `[replication+]design[@load balancer]`.
 
-use crate::kinds::{Replication, Routing, TransportKind};
-use crate::own::{OwnBalancer, OwnTransport};
-use crate::parts::{REPLICATIONS, ROUTINGS, TRANSPORTS, find, name_of, names};
+use crate::design::Design;
+use crate::register::Registered;
+use crate::replication::{REPLICATIONS, Replication, replication};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+use tailcut_fabric::load_balancer::NamedBalancer;
 
-/// A combination of replication, transport and routing, written
-/// `[replication+]transport[@routing]`, such as `tcp`, `repflow+dctcp` or `dctcp@spray`.
+/// A replication over a design over a load balancer, written `[replication+]design[@load balancer]`, such as `tcp`,
+/// `repflow+dctcp` or `dctcp@spray`.
 ///
-/// What is left out has a default: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), the
-/// transport's usual routing. `ndp+` is another name of `ndp-plus`. Transports and load balancers that
-/// were registered ([`OwnTransport`], [`OwnBalancer`]) have names like those that are built in.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// A part that is left out has a default: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), the design's
+/// usual load balancer. `ndp+` is another name of `ndp-plus`.
+#[derive(Clone, Copy)]
 pub struct Stack {
-    /// How mice are replicated.
+    /// Replication of mice or requests.
     pub replication: Replication,
-    /// What carries the bytes; of a transport of one's own, what it is like.
-    pub transport: TransportKind,
-    /// How switches choose among equal-cost paths; of a load balancer of one's own, what it is like.
-    pub routing: Routing,
-    /// A transport of one's own, where the design has one.
-    pub own_transport: Option<&'static OwnTransport>,
-    /// A load balancer of one's own, where the design has one.
-    pub own_balancer: Option<&'static OwnBalancer>,
+    /// Hosts and ports that carry the bytes.
+    pub design: &'static Design,
+    /// Choice of switches among equal-cost paths.
+    pub balancer: &'static NamedBalancer,
 }
 
 /// A name that is no design.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "design '{name}': found '{part}'; allowed here: {}{}",
+    allowed.join(", "),
+    why.map_or_else(String::new, |why| format!(" ({why})"))
+)]
 pub struct UnknownDesign {
     /// The whole name.
     pub name: String,
     /// The part of it that is not known.
     pub part: String,
-    /// What may stand there.
+    /// Names that may stand there.
     pub allowed: Vec<&'static str>,
-    /// Why a part that is known cannot stand there.
+    /// Reason why a part that is known cannot stand there.
     pub why: Option<&'static str>,
 }
 
-impl fmt::Display for UnknownDesign {
+impl Stack {
+    fn names(&self) -> (Replication, &'static str, &'static str) {
+        (self.replication, self.design.name, self.balancer.name)
+    }
+}
+
+/// Stacks are equal if their parts have the same names: a name is given once.
+impl PartialEq for Stack {
+    fn eq(&self, other: &Self) -> bool {
+        self.names() == other.names()
+    }
+}
+
+impl Eq for Stack {}
+
+impl Hash for Stack {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.names().hash(state);
+    }
+}
+
+impl fmt::Debug for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "design '{}': found '{}'; allowed here: {}",
-            self.name,
-            self.part,
-            self.allowed.join(", ")
-        )?;
-        self.why.map_or(Ok(()), |why| write!(f, " ({why})"))
+        write!(f, "Stack({self})")
     }
 }
 
-impl std::error::Error for UnknownDesign {}
-
-/// The transports that a replication is a layer over.
+/// Returns the designs that a replication is a layer over.
 fn replicable(replication: Replication) -> Vec<&'static str> {
-    let built_in = TRANSPORTS
-        .iter()
-        .filter(|part| replication.works_over(part.value));
-    let own = OwnTransport::all().into_iter();
-    let own = own.filter(|own| own.carries(replication));
-    let built_in = built_in.map(|part| part.name);
-    built_in.chain(own.map(OwnTransport::name)).collect()
+    let designs = Design::all().into_iter();
+    let designs = designs.filter(|design| design.carries(replication));
+    designs.map(|design| design.name).collect()
 }
 
-/// The load balancers that a transport works over.
-fn routings_of(transport: TransportKind) -> Vec<&'static str> {
-    let built_in = ROUTINGS
-        .iter()
-        .filter(|part| transport.works_over(part.value));
-    let own = OwnBalancer::all().into_iter();
-    let own = own.filter(|own| transport.works_over(own.kind()));
-    let built_in = built_in.map(|part| part.name);
-    built_in.chain(own.map(OwnBalancer::name)).collect()
-}
-
-/// A transport by name: its kind, and which of one's own it is, if any.
-fn transport(name: &str) -> Option<(TransportKind, Option<&'static OwnTransport>)> {
-    match find(&TRANSPORTS, name) {
-        Some(kind) => Some((kind, None)),
-        None => OwnTransport::find(name).map(|own| (own.kind(), Some(own))),
-    }
-}
-
-/// A load balancer by name, likewise.
-fn routing(name: &str) -> Option<(Routing, Option<&'static OwnBalancer>)> {
-    match find(&ROUTINGS, name) {
-        Some(kind) => Some((kind, None)),
-        None => OwnBalancer::find(name).map(|own| (own.kind(), Some(own))),
-    }
+fn replications() -> impl Iterator<Item = &'static str> {
+    REPLICATIONS.iter().map(|one| one.name)
 }
 
 impl FromStr for Stack {
@@ -107,73 +94,57 @@ impl FromStr for Stack {
             Some((stack, switches)) => (stack, Some(switches)),
         };
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
-        let (replication, (kind, own_transport)) = match stack.split_once('+') {
-            Some((replication, carrier)) => {
-                let replication = find(&REPLICATIONS, replication)
-                    .ok_or_else(|| unknown(replication, names(&REPLICATIONS).collect()))?;
-                let carrier = transport(carrier)
-                    .filter(|(kind, own)| match own {
-                        None => replication.works_over(*kind),
-                        Some(own) => own.carries(replication),
-                    })
-                    .ok_or_else(|| unknown(carrier, replicable(replication)))?;
-                (replication, carrier)
+        let (replication, carrier) = match stack.split_once('+') {
+            Some((layer, carrier)) => {
+                let layer =
+                    replication(layer).ok_or_else(|| unknown(layer, replications().collect()))?;
+                (layer, carrier)
             }
-            None => match (find(&REPLICATIONS, stack), transport(stack)) {
-                (Some(replication), _) => (replication, (replication.usual_transport(), None)),
-                (None, Some(transport)) => (Replication::None, transport),
-                (None, None) => {
-                    let allowed = names(&REPLICATIONS).chain(replicable(Replication::None));
-                    return Err(unknown(stack, allowed.collect()));
-                }
+            None => match replication(stack) {
+                Some(replication) => (replication, replication.usual_design()),
+                None => (Replication::None, stack),
             },
         };
-        let (routing, own_balancer) = match switches {
-            None => (kind.usual_routing(), None),
-            Some(name) => {
-                let routing = routing(name);
-                let why = routing.and_then(|(routing, _)| kind.obstacle(routing));
-                routing
-                    .filter(|_| why.is_none())
-                    .ok_or_else(|| UnknownDesign {
-                        why,
-                        ..unknown(name, routings_of(kind))
-                    })?
+        let design = Design::named(carrier)
+            .filter(|design| design.carries(replication))
+            .ok_or_else(|| {
+                let layers = replications().filter(|_| !stack.contains('+'));
+                unknown(carrier, layers.chain(replicable(replication)).collect())
+            })?;
+        let switches = switches.unwrap_or(design.balancer);
+        let balancer = NamedBalancer::named(switches);
+        let why = balancer.and_then(|balancer| design.obstacle(balancer));
+        let balancer = balancer.filter(|_| why.is_none()).ok_or_else(|| {
+            let balancers = NamedBalancer::all().into_iter();
+            let fit = balancers.filter(|balancer| design.obstacle(balancer).is_none());
+            UnknownDesign {
+                why,
+                ..unknown(switches, fit.map(|balancer| balancer.name).collect())
             }
-        };
+        })?;
         Ok(Self {
             replication,
-            transport: kind,
-            routing,
-            own_transport,
-            own_balancer,
+            design,
+            balancer,
         })
     }
 }
 
 impl fmt::Display for Stack {
-    /// The shortest name that means this design.
+    /// Writes the shortest name that means this stack.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let replication = name_of(&REPLICATIONS, &self.replication);
-        let transport = match self.own_transport {
-            None => name_of(&TRANSPORTS, &self.transport).unwrap_or_default(),
-            Some(own) => own.name(),
-        };
-        let is_usual =
-            self.own_transport.is_none() && self.transport == self.replication.usual_transport();
-        match replication {
-            None => f.write_str(transport)?,
-            Some(name) if is_usual => f.write_str(name)?,
-            Some(replication) => write!(f, "{replication}+{transport}")?,
+        let (design, balancer) = (self.design.name, self.balancer.name);
+        let layer = REPLICATIONS
+            .iter()
+            .find(|one| one.value == self.replication);
+        match layer {
+            None => f.write_str(design)?,
+            Some(layer) if design == self.replication.usual_design() => f.write_str(layer.name)?,
+            Some(layer) => write!(f, "{}+{design}", layer.name)?,
         }
-        if let Some(own) = self.own_balancer {
-            return write!(f, "@{}", own.name());
-        }
-        match name_of(&ROUTINGS, &self.routing) {
-            Some(routing) if self.routing != self.transport.usual_routing() => {
-                write!(f, "@{routing}")
-            }
-            _ => Ok(()),
+        match balancer == self.design.balancer {
+            true => Ok(()),
+            false => write!(f, "@{balancer}"),
         }
     }
 }

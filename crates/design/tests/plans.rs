@@ -5,7 +5,9 @@ use tailcut_design::fabric::load_balancer::LoadBalancerConfig;
 use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_design::fabric::topology::{Node, SingleSwitch, Topology, Wire};
 use tailcut_design::fabric::{Bonding, SharedBuffer};
-use tailcut_design::{HostPlan, PortSetup, Settings, Stack, SwitchPlan, TRANSPORTS, Traffic};
+use tailcut_design::{
+    Design, HostPlan, PortSetup, Registered, Settings, Stack, SwitchPlan, Traffic,
+};
 use tailcut_units::{Bytes, Duration, HostId, Rate};
 
 fn design(name: &str) -> Stack {
@@ -34,7 +36,9 @@ fn network() -> Topology {
 
 fn installed(name: &str, traffic: Traffic) -> Topology {
     let mut network = network();
-    SwitchPlan::new(design(name), &Settings::default(), traffic).install(&mut network);
+    SwitchPlan::new(design(name), &Settings::default(), traffic)
+        .install(&mut network)
+        .expect("FIFO queues");
     network
 }
 
@@ -84,7 +88,9 @@ fn a_design_with_queues_of_its_own_has_them_at_switches_only_and_shares_no_buffe
 fn switches_mark_only_where_the_design_has_ecn() {
     let mark = |name: &str, settings: &Settings| {
         let mut network = network();
-        SwitchPlan::new(design(name), settings, Traffic::Transfers).install(&mut network);
+        SwitchPlan::new(design(name), settings, Traffic::Transfers)
+            .install(&mut network)
+            .expect("FIFO queues");
         let (ports, _) = queues(&network);
         let marks = |queue: &&&QueueConfig| matches!(queue, QueueConfig::DropTail(queue) if queue.mark_above.is_some());
         ports.iter().filter(marks).count() == ports.len()
@@ -148,7 +154,7 @@ fn a_plan_is_open_to_a_closure_of_ones_own() {
         phantom: None,
     });
     let mut network = network();
-    plan.install(&mut network);
+    plan.install(&mut network).expect("FIFO queues");
     let (ports, _) = queues(&network);
     let limits = ports.iter().map(|queue| match queue {
         QueueConfig::DropTail(queue) => queue.limit,
@@ -162,9 +168,12 @@ fn every_transport_with_packets_has_hosts_for_transfers_and_most_for_requests() 
     let settings = Settings::default();
     let network = network();
     let mut built = 0;
-    for part in TRANSPORTS.iter().filter(|part| part.value.has_packets()) {
+    for part in Design::all()
+        .into_iter()
+        .filter(|design| design.has_packets())
+    {
         for traffic in [Traffic::Transfers, Traffic::Requests] {
-            if traffic == Traffic::Requests && !part.value.carries_requests() {
+            if traffic == Traffic::Requests && !part.carries_requests() {
                 continue;
             }
             let plan = HostPlan::new(design(part.name), &settings, traffic, 1, || {
@@ -188,8 +197,10 @@ fn the_round_trip_is_asked_only_where_a_timeout_follows_from_it() {
     HostPlan::new(design("tcp"), &settings, Traffic::Transfers, 1, never).expect("sound");
     let span = || Duration::from_us(20);
     let plan = HostPlan::new(design("pfabric"), &settings, Traffic::Transfers, 1, span);
-    let rto = plan.expect("sound").pfabric_config().rto;
-    assert_eq!(rto, Duration::from_us(60));
+    let plan = plan.expect("sound");
+    let seat = plan.seat(HostId(0), 4, Rate::from_gbps(10), 1);
+    let rto = plan.timeouts(&seat).expect("sound").least;
+    assert_eq!(rto, Some(("pfabric.rto", Duration::from_us(60))));
 }
 
 #[test]

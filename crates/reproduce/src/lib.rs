@@ -116,7 +116,7 @@ mod tests {
             let path = format!("tcp.{key}");
             tcp.given(key).is_some() || part.changes.iter().any(|(changed, _)| *changed == path)
         };
-        let has_tcp = |run: &RunConfig| run.stack.transport.has_handshake();
+        let has_tcp = |run: &RunConfig| run.stack.design.handshake;
         !study.runs.iter().any(has_tcp) || (is_said("min_rto") && is_said("initial_rto"))
     }
 

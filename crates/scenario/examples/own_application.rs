@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use tailcut_scenario::sim::transport::Event;
-use tailcut_scenario::sim::{Application, Desk, OwnApplication};
+use tailcut_scenario::sim::{Application, Desk, OwnApplication, Registered};
 use tailcut_scenario::units::{FlowId, HostId, Time};
 use tailcut_scenario::{Crew, Scenario, Study};
 

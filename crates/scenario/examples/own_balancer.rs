@@ -3,9 +3,9 @@
 //!
 //! Run it with `cargo run --release --example own_balancer`.
 
-use tailcut_scenario::sim::OwnBalancer;
 use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
+use tailcut_scenario::sim::{Choice, NamedBalancer, Registered};
 use tailcut_scenario::units::{Time, mix64, reduce};
 use tailcut_scenario::{Crew, Scenario, Study};
 
@@ -38,7 +38,7 @@ impl LoadBalancer for TwoChoices {
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let about = "each packet on the emptier of two drawn ports and the last one (DRILL)";
-    OwnBalancer::by_packet("two-choices", about, |switch| TwoChoices {
+    NamedBalancer::custom("two-choices", about, Choice::Packet, |switch| TwoChoices {
         state: mix64(u64::from(switch) + 1),
         best: 0,
     })

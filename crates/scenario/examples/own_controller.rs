@@ -6,7 +6,7 @@
 use tailcut_scenario::sim::transport::tcp::congestion::{
     Ack, Congested, CongestionControl, Window,
 };
-use tailcut_scenario::sim::{OwnTransport, TransportKind};
+use tailcut_scenario::sim::{Controller, Design, Hosts, Registered};
 use tailcut_scenario::{Crew, Scenario, Study};
 
 #[derive(Debug)]
@@ -49,13 +49,19 @@ impl CongestionControl for Aimd {
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, increase, decrease) in [("aimd-1-50", 1, 0.5), ("aimd-1-80", 1, 0.8)] {
-        OwnTransport::like(name, "AIMD with parameters", TransportKind::Tcp)
-            .with_controller(move || Aimd {
-                increase,
-                decrease,
-                acked: 0,
-            })
-            .register()?;
+        Design {
+            name,
+            summary: "AIMD with parameters",
+            hosts: Hosts::tcp(Controller::own(move |_run| {
+                move || Aimd {
+                    increase,
+                    decrease,
+                    acked: 0,
+                }
+            })),
+            ..Design::over_tcp()
+        }
+        .register()?;
     }
     let scenario = Scenario::from_text(
         r#"

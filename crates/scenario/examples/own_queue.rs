@@ -8,7 +8,7 @@ use tailcut_scenario::sim::fabric::queue::{
     BuildDiscipline, Dequeued, DropReason, Fate, QueueConfig, QueueDiscipline, Verdict,
 };
 use tailcut_scenario::sim::fabric::{Packet, PacketId};
-use tailcut_scenario::sim::{OwnTransport, TransportKind};
+use tailcut_scenario::sim::{NamedQueue, Registered};
 use tailcut_scenario::units::Time;
 use tailcut_scenario::{Crew, Scenario, Study};
 
@@ -58,20 +58,19 @@ impl QueueDiscipline for DropFront {
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let limit = 100_000;
-    let about = "TCP over switches that drop from the front of their queues";
-    OwnTransport::like("tcp-drop-front", about, TransportKind::Tcp)
-        .with_queue(move |_port| {
-            QueueConfig::Custom(BuildDiscipline::new(move |_seed| DropFront {
-                limit,
-                queued: VecDeque::new(),
-                bytes: 0,
-            }))
-        })
-        .register()?;
+    let about = "FIFO that drops from its front";
+    NamedQueue::new("drop-front", about, move |_port, _values| {
+        QueueConfig::Custom(BuildDiscipline::new(move |_seed| DropFront {
+            limit,
+            queued: VecDeque::new(),
+            bytes: 0,
+        }))
+    })
+    .register()?;
 
     let scenario = Scenario::from_text(
         r#"
-        designs = ["tcp", "tcp-drop-front"]
+        designs = ["tcp", "tcp:queue.discipline=drop-front"]
         loads = 0.7
         flows = 400
         [topology]

@@ -58,11 +58,7 @@ impl CapturePlan {
     /// A name that the study's network does not have, or a study without packets.
     pub fn new(study: &Study, what: &str) -> Outcome<Self> {
         let flag = Place::flag("--capture");
-        let Some(run) = study
-            .runs
-            .iter()
-            .find(|run| run.stack.transport.has_packets())
-        else {
+        let Some(run) = study.runs.iter().find(|run| run.stack.design.has_packets()) else {
             let found = "a study without packets";
             let allowed = "designs over a network: `stations` has none";
             return Err(ScenarioError::new(&flag, "", found, allowed));
@@ -120,7 +116,7 @@ impl CapturePlan {
 
     /// Whether a run is captured.
     pub fn takes(&self, run: &RunConfig) -> bool {
-        run.stack.transport.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
+        run.stack.design.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
     }
 
     /// The capture of a run, into `out`.

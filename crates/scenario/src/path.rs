@@ -1,7 +1,7 @@
 //! Paths of keys: `tcp.min_rto`, `seed`, `workload[1].share`.
 
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
-use crate::schema::{self, Key, SECTIONS, Section};
+use crate::schema::{self, Key, Section, sections};
 use crate::value::shortened;
 use std::fmt;
 
@@ -47,8 +47,8 @@ impl KeyPath {
         let is_here = |section: &&Section, index: usize| section.repeated || index == 0;
         let found = section.zip(index).filter(|(s, i)| is_here(s, *i));
         let Some((section, index)) = found else {
-            let paths: Vec<String> = SECTIONS
-                .iter()
+            let paths: Vec<String> = sections()
+                .into_iter()
                 .flat_map(|section| section.keys.iter().map(|key| section.path(key.name)))
                 .collect();
             let meant = did_you_mean(path, paths.iter().map(String::as_str)).map(str::to_owned);
@@ -73,8 +73,8 @@ pub(crate) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<S
     let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
     if section.name.is_empty() {
         allowed.extend(
-            SECTIONS
-                .iter()
+            sections()
+                .into_iter()
                 .map(|s| s.name)
                 .filter(|name| !name.is_empty())
                 .chain(["sweep"]),
@@ -82,11 +82,13 @@ pub(crate) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<S
     }
     let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
     let under = |name: &str| {
-        let other = SECTIONS.iter().find(|other| other.key(name).is_some())?;
+        let other = sections()
+            .into_iter()
+            .find(|other| other.key(name).is_some())?;
         Some(format!("{name} under {}", other.header()))
     };
-    let everywhere = SECTIONS
-        .iter()
+    let everywhere = sections()
+        .into_iter()
         .flat_map(|section| section.keys.iter().map(|key| key.name));
     let meant = under(name)
         .or(near)

@@ -31,7 +31,7 @@ const NOT_TOLD: [&str; 14] = [
 /// The keys of a manifest's configuration by their paths, with their values.
 pub fn recorded_keys(config: &Value) -> BTreeMap<String, Value> {
     let mut keys = BTreeMap::new();
-    for section in schema::SECTIONS {
+    for section in schema::sections() {
         let name = if section.name.is_empty() {
             "study"
         } else {

@@ -3,7 +3,7 @@
 
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{Entry, Scenario};
-use crate::schema::{Key, SECTIONS, Section};
+use crate::schema::{Key, Section, sections};
 use crate::sweep::{Axis, OwnDesign};
 use crate::value::{Raw, Value, shortened};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ impl Scenario {
     pub fn to_text(&self) -> ScenarioText {
         let mut text = String::new();
         let mut start = Vec::new();
-        for section in SECTIONS {
+        for section in sections() {
             for (index, table) in self.tables(section.name).into_iter().enumerate() {
                 if !section.name.is_empty() {
                     text.push_str(&format!("\n{}\n", section.header()));
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn every_default_is_read_as_it_is_written() {
-        for section in SECTIONS {
+        for section in sections() {
             let keys = section.keys.iter();
             for (key, value) in keys.filter_map(|key| Some((key, key.default_value()?))) {
                 let header = match section.name {

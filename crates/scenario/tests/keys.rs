@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use tailcut_scenario::schema::SECTIONS;
+use tailcut_scenario::schema::sections;
 use tailcut_scenario::{Place, Scenario, Study};
 
 const TOP: &str = "designs = [\"tcp\", \"dctcp\"]\n";
@@ -35,6 +35,8 @@ const FAILURE: &str =
     "[topology]\nkind = \"leaf-spine\"\n[[failures]]\na = \"leaf0\"\nb = \"spine0\"\n";
 const GROUP: &str = "[[groups]]\nhosts = [\"h0\", \"h1\"]\nsource_weight = 2\n";
 const COALESCING: &str = "[nic]\nrx_frames = 8\n";
+const CODEL: &str = "[queue]\ndiscipline = \"codel\"\n";
+const FQ_CODEL: &str = "[queue]\ndiscipline = \"fq-codel\"\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
 
 /// Every key, with a scenario that uses it and a value that it does not have there.
@@ -85,6 +87,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("failures.from", FAILURE, "1ms"),
     ("failures.until", FAILURE, "2s"),
     ("failures.reconvergence", FAILURE, "1ms"),
+    ("queue.discipline", "", "codel"),
     ("queue.limit", "", "7 packets"),
     ("queue.mark_above", "", "7 packets"),
     ("shared_buffer.capacity", BUFFER, "1MB"),
@@ -200,6 +203,14 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("omniscient.dre_interval", "", "1ms"),
     ("omniscient.dre_keep", "", "0.5"),
     ("omniscient.entry_timeout", "", "1ms"),
+    ("codel.target", CODEL, "20us"),
+    ("codel.interval", CODEL, "2ms"),
+    ("codel.ecn", CODEL, "false"),
+    ("fq_codel.target", FQ_CODEL, "20us"),
+    ("fq_codel.interval", FQ_CODEL, "2ms"),
+    ("fq_codel.ecn", FQ_CODEL, "false"),
+    ("fq_codel.flows", FQ_CODEL, "64"),
+    ("fq_codel.quantum", FQ_CODEL, "3KB"),
     ("servers.cpu", "", "1ms"),
     ("servers.cpu_times", CPU, "exponential"),
     ("servers.straggler_share", CPU, "0.05"),
@@ -369,7 +380,7 @@ fn refusal(scenario: &Scenario, path: &str) -> String {
 #[test]
 fn a_key_that_no_design_reads_is_refused_with_the_designs_that_would() {
     let mut refused = 0;
-    for section in SECTIONS {
+    for section in sections() {
         for key in section.keys {
             let path = section.path(key.name);
             let Some((_, text, value)) = CHANGES.iter().find(|(name, ..)| *name == path) else {
@@ -480,7 +491,7 @@ fn no_key_is_left_out() {
         .map(|(path, ..)| *path)
         .chain(REQUIRED)
         .collect();
-    for section in SECTIONS {
+    for section in sections() {
         for key in section.keys {
             let path = section.path(key.name);
             assert!(

@@ -193,7 +193,7 @@ impl Asked<'_> {
     }
 
     fn requests(&mut self, spec: &RequestsPart, arrivals: Arrivals) -> Result<(), Error> {
-        let hops = match self.config.stack.transport.has_packets() {
+        let hops = match self.config.stack.design.has_packets() {
             true => {
                 let servers: Vec<HostId> = (0..spec.servers).map(HostId).collect();
                 let clients = spec.servers..spec.servers + spec.clients;

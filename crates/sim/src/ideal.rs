@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use tailcut_design::{Routing, Settings, Stack};
+use tailcut_design::{Choice, Settings, Stack};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
@@ -98,7 +98,7 @@ impl Ideal {
         let there = self.hops(src, dst);
         let back = self.hops(dst, src);
         let control = u64::from(framing.wire_bytes(0));
-        let handshake = if self.stack.transport.has_handshake() {
+        let handshake = if self.stack.design.handshake {
             one_way(&there, 1, control, control) + one_way(&back, 1, control, control)
         } else {
             Duration::ZERO
@@ -109,12 +109,10 @@ impl Ideal {
         let [full, last] =
             [framing.payload, last].map(|payload| u64::from(framing.wire_bytes(payload)));
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
-        let data = match self.stack.routing {
-            Routing::Spray | Routing::Permute if choice => over_all_paths,
+        let data = match self.stack.balancer.choice {
+            Choice::Packet | Choice::Sender if choice => over_all_paths,
             // Flowlets gain from a second path only where one cannot keep up with the host.
-            Routing::LetFlow | Routing::Conga
-                if choice && there.iter().any(|hop| hop.rate < there[0].rate) =>
-            {
+            Choice::Flowlet if choice && there.iter().any(|hop| hop.rate < there[0].rate) => {
                 over_all_paths
             }
             _ => one_way,

@@ -35,13 +35,14 @@ pub use packing::carried;
 pub use parts::RunParts;
 pub use run::{RunControl, Unattended, run, run_packed, run_watched};
 pub use sessions::{ReadBy, WriteBy};
-pub use tailcut_design::register::NameError;
+pub use tailcut_design::register::{Named, Registered, SECTIONS_OF_NO_PART, with_parameters};
 pub use tailcut_design::{
-    DecodeCores, DesignParameters, Duplicates, EcmpHash, HostPlan, HostSeat, HullParameters,
-    NdpParameters, NicParameters, OwnBalancer, OwnTransport, PFabricParameters, PacerParameters,
-    Part, PathParameters, PhantomParameters, PiasParameters, PortSeat, QosParameters, REPLICATIONS,
-    ROUTINGS, RepNetParameters, Replication, RequestParameters, Routing, ScdpParameters, Settings,
-    Stack, SwitchPlan, TRANSPORTS, Traffic, TransportKind, UnknownDesign, UseHosts,
+    Choice, Controller, DecodeCores, Design, DesignParameters, Duplicates, EcmpHash, HostPlan,
+    HostSeat, Hosts, HullParameters, Kernel, KernelControl, NameError, NamedBalancer, NamedQueue,
+    NamedReplication, NdpParameters, Nic, NicParameters, PFabricParameters, PacerParameters,
+    Parameter, ParameterKind, ParameterValue, PhantomParameters, PiasParameters, PortBuffer, Ports,
+    QosParameters, REPLICATIONS, RepNetParameters, Replication, RequestParameters, ScdpParameters,
+    Settings, Stack, SwitchPlan, Traffic, UnknownDesign, UseHosts, Values, section_of,
 };
 pub use totals::network_totals;
 pub use traffic::expected_arrivals;

@@ -151,7 +151,7 @@ fn storage(
     let drawn: Vec<Session> = drawn.collect();
     let all = spec.per_second * config.settings.framing.mean_wire_bytes(&spec.sizes);
     let each = all / drawn.len().max(1) as f64;
-    let several_ends = config.stack.transport.has_several_ends();
+    let several_ends = config.stack.design.several_ends;
     for session in &drawn {
         let (client, number) = (session.client, session.number);
         let share = each / session.blocks.len() as f64;

@@ -91,7 +91,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         transports: Vec<Box<dyn Transport>>,
         watch: Option<&'a mut dyn Observer<B>>,
     ) -> Result<Self, RunError> {
-        if !config.stack.transport.has_packets() {
+        if !config.stack.design.has_packets() {
             return Err(RunError::Requests("a run without packets has no parts"));
         }
         let applications = traffic::applications(config, &topology)?;

@@ -80,7 +80,7 @@ pub fn run_packed(
     control: &dyn RunControl,
     observer: &mut dyn Observer<Segment>,
 ) -> Result<PackedRun, RunError> {
-    if !config.stack.transport.has_packets() {
+    if !config.stack.design.has_packets() {
         return run_stations(config, control);
     }
     let topology = topology(config)?;
@@ -143,7 +143,7 @@ pub(crate) fn packing(config: &RunConfig) -> Packing {
     Packing {
         framing: config.settings.framing,
         group_header: config.settings.designs.scdp.group_header.0 as u32,
-        hash: config.settings.designs.paths.ecmp_hash,
+        hash: config.settings.designs.ecmp_hash,
         purge_keys: (config.traffic() == Traffic::Requests).then_some(PurgeKeys {
             of: copies::purge_key,
             purged_by: copies::purges,
@@ -154,7 +154,8 @@ pub(crate) fn packing(config: &RunConfig) -> Packing {
 /// The network of a run, with its queues and without its faults.
 pub(crate) fn topology(config: &RunConfig) -> Result<Arc<Topology>, RunError> {
     let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
-    config.switch_plan().install(&mut topology);
+    let plan = config.switch_plan();
+    plan.install(&mut topology).map_err(RunError::Transport)?;
     Ok(Arc::new(topology))
 }
 

@@ -1,51 +1,33 @@
 //! The constants of a run's transport that a completion time may come from.
 
 use crate::config::RunConfig;
-use crate::request_traffic;
+use crate::{request_traffic, run};
 use std::sync::Arc;
-use tailcut_design::TransportKind;
+use tailcut_design::KeyedTimer;
 use tailcut_fabric::topology::Topology;
 use tailcut_record::{CoarseChunk, RequestRecord, SlowCodec, Timer, Timers};
-use tailcut_units::{Duration, HostId};
+use tailcut_units::HostId;
 
-fn timer(key: &str, span: Duration) -> Option<Timer> {
-    Some(Timer {
+fn timer((key, span): KeyedTimer) -> Timer {
+    Timer {
         key: key.to_owned(),
         ns: span.as_ns(),
-    })
+    }
 }
 
-/// Those of a run over a network.
+/// Returns the timers of a run over a network.
 pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
-    let designs = &config.settings.designs;
-    match config.stack.transport {
-        TransportKind::PFabric => Timers {
-            least: config
-                .host_plan(topology)
-                .ok()
-                .and_then(|plan| timer("pfabric.rto", plan.pfabric_config().rto)),
-            ..Timers::default()
-        },
-        TransportKind::Ndp | TransportKind::NdpPlus => Timers {
-            least: timer("ndp.min_rto", designs.ndp.min_rto),
-            ..Timers::default()
-        },
-        TransportKind::Scdp => Timers {
-            least: timer("scdp.timeout", designs.scdp.timeout),
-            codec: slow_codec(config, topology),
-            ..Timers::default()
-        },
-        TransportKind::ScdpPlain => Timers {
-            least: timer("scdp_plain.min_timeout", designs.scdp_plain.min_timeout),
-            codec: slow_codec(config, topology),
-            ..Timers::default()
-        },
-        TransportKind::Stations => Timers::default(),
-        _ => Timers {
-            initial: timer("tcp.initial_rto", config.settings.tcp.initial_rto),
-            least: timer("tcp.min_rto", config.settings.tcp.min_rto),
-            ..Timers::default()
-        },
+    let Ok(plan) = config.host_plan(topology) else {
+        return Timers::default();
+    };
+    let seat = run::seat(&plan, topology, 0);
+    let timeouts = plan.timeouts(&seat).unwrap_or_default();
+    let is_scdp = matches!(plan.scdp_config(&seat), Ok(Some(_)));
+    Timers {
+        initial: timeouts.initial.map(timer),
+        least: timeouts.least.map(timer),
+        codec: is_scdp.then(|| slow_codec(config, topology)).flatten(),
+        ..Timers::default()
     }
 }
 
@@ -54,9 +36,8 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.settings.designs.requests;
     let policy = parameters.policy(config.stack.replication);
-    let in_units = !config.stack.transport.has_packets()
-        || parameters.disk.is_some()
-        || policy.asks_in_pieces();
+    let in_units =
+        !config.stack.design.has_packets() || parameters.disk.is_some() || policy.asks_in_pieces();
     if !policy.aggregates || !in_units || request_traffic::part_of(config).is_none() {
         return None;
     }

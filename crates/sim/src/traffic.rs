@@ -9,7 +9,6 @@ use crate::error::RunError;
 use crate::request_traffic;
 use crate::sessions::{Carriage, Sessions};
 use std::sync::Arc;
-use tailcut_design::TransportKind;
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
 use tailcut_workload::{
@@ -134,7 +133,7 @@ fn sessions(
     let carriage = Carriage {
         write: spec.write,
         read: spec.read,
-        several_ends: config.stack.transport.has_several_ends(),
+        several_ends: config.stack.design.several_ends,
         stragglers: config.settings.designs.scdp.stragglers,
     };
     Ok(Sessions::new(storage, carriage))
@@ -318,9 +317,9 @@ pub(crate) fn per_second(
             Some(flows_per_second(config, topology, spec, &matrix)?)
         }
         FlowsSpec::Requests(spec) => {
-            let link = match config.stack.transport {
-                TransportKind::Stations => config.settings.designs.requests.link,
-                _ => request_traffic::network::link_of_servers(topology, spec),
+            let link = match config.stack.design.has_packets() {
+                true => request_traffic::network::link_of_servers(topology, spec),
+                false => config.settings.designs.requests.link,
             };
             Some(request_traffic::rate_and_load(config, spec, link).0)
         }

@@ -12,7 +12,8 @@ use tailcut_sim::fabric::GroupError;
 use tailcut_sim::transport::{Event, FlowStats, StragglerPolicy, Stragglers};
 use tailcut_sim::workload::SizeDistribution;
 use tailcut_sim::{
-    Application, ApplicationPart, Desk, FlowsSpec, OwnApplication, RunConfig, Unattended, run,
+    Application, ApplicationPart, Desk, FlowsSpec, OwnApplication, Registered, RunConfig,
+    Unattended, run,
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
@@ -74,7 +75,7 @@ fn relayed(name: &'static str, design: &str, parts: usize) -> (RunConfig, Arc<Mu
         heard: Arc::clone(&notes),
     });
     relay.register().expect("a new name");
-    let relay = OwnApplication::find(name).expect("registered");
+    let relay = OwnApplication::named(name).expect("registered");
     let parts = (0..parts).map(|_| part(relay)).collect();
     let shape = single_switch(3, queue_of(100));
     (
@@ -172,7 +173,7 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
             heard: Arc::clone(&notes),
         });
         regret.register().expect("a new name");
-        let regret = OwnApplication::find(name).expect("registered");
+        let regret = OwnApplication::named(name).expect("registered");
         let shape = single_switch(3, queue_of(100));
         let config = config(
             design,
@@ -244,7 +245,7 @@ fn broadcast(name: &'static str, design: &str) -> (RunRecord, Vec<(HostId, &'sta
         heard: Arc::clone(&notes),
     });
     own.register().expect("a new name");
-    let own = OwnApplication::find(name).expect("registered");
+    let own = OwnApplication::named(name).expect("registered");
     let shape = single_switch(4, queue_of(100));
     let workload = workload("all", vec![part(own)]);
     let record = simulate(&config(design, "a switch", shape, workload));
@@ -312,7 +313,7 @@ fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
         flows: Vec::new(),
     });
     own.register().expect("a new name");
-    let own = OwnApplication::find(name).expect("registered");
+    let own = OwnApplication::named(name).expect("registered");
     let shape = single_switch(3, queue_of(100));
     let mut config = config("pias", "a switch", shape, workload(name, vec![part(own)]));
     // All bytes are in the second class unless the application says otherwise.
@@ -366,7 +367,7 @@ fn hosts_join_and_leave_groups_by_the_applications_word() {
         begins: Some(seat.from),
     });
     own.register().expect("a new name");
-    let own = OwnApplication::find("members").expect("registered");
+    let own = OwnApplication::named("members").expect("registered");
     let shape = single_switch(3, queue_of(100));
     let workload = workload("members", vec![part(own)]);
     let record = simulate(&config("tcp", "a switch", shape, workload));

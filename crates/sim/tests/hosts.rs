@@ -96,7 +96,7 @@ fn with_a_weak_hash_the_copies_of_a_flow_meet_always_or_never() {
         let topology = shape.build().expect("a topology");
         let nobody = support::workload("none", Vec::new());
         let mut config = config("repflow", "two racks", shape, nobody);
-        config.settings.designs.paths.ecmp_hash = hash;
+        config.settings.designs.ecmp_hash = hash;
         let mut shared = 0;
         for host in 0..3 {
             for peer in 3..6 {

@@ -2,9 +2,11 @@
 
 use tailcut_sim::fabric::Packet;
 use tailcut_sim::fabric::load_balancer::{LoadBalancer, PortView};
+use tailcut_sim::fabric::queue::QueueConfig;
 use tailcut_sim::transport::tcp::congestion::NewReno;
 use tailcut_sim::{
-    NameError, OwnBalancer, OwnTransport, Replication, Routing, Stack, TransportKind,
+    Choice, Controller, Design, NameError, NamedBalancer, Parameter, Ports, Registered,
+    Replication, Stack,
 };
 use tailcut_units::Time;
 
@@ -17,8 +19,16 @@ impl LoadBalancer for First {
     }
 }
 
-fn like_tcp(name: &'static str) -> OwnTransport {
-    OwnTransport::like(name, "for a test", TransportKind::Tcp)
+fn like(base: &str, name: &'static str) -> Design {
+    Design {
+        name,
+        summary: "for a test",
+        ..Design::named(base).expect("built in").clone()
+    }
+}
+
+fn like_tcp(name: &'static str) -> Design {
+    like("tcp", name)
 }
 
 fn why(registered: Result<(), NameError>) -> &'static str {
@@ -36,7 +46,7 @@ fn a_registered_transport_is_a_design_that_prints_as_it_was_written() {
     ] {
         let design: Stack = name.parse().expect(name);
         assert_eq!(design.to_string(), name);
-        assert_eq!(design.transport, TransportKind::Tcp);
+        assert_eq!(design.design.name, "printed");
     }
     // What it is like is another design.
     let usual: Stack = "tcp".parse().expect("built in");
@@ -52,22 +62,22 @@ fn a_registered_transport_is_a_design_that_prints_as_it_was_written() {
 #[test]
 fn a_registered_load_balancer_stands_behind_the_at_sign() {
     let about = "always the first port";
-    OwnBalancer::by_flow("always-first", about, |_| First)
+    NamedBalancer::custom("always-first", about, Choice::Flow, |_| First)
         .register()
         .expect("a new name");
-    OwnBalancer::by_packet("packets-first", about, |_| First)
+    NamedBalancer::custom("packets-first", about, Choice::Packet, |_| First)
         .register()
         .expect("a new name");
     let by_flow: Stack = "dctcp@always-first".parse().expect("registered");
     assert_eq!(
-        (by_flow.routing, by_flow.to_string().as_str()),
-        (Routing::Ecmp, "dctcp@always-first")
+        (by_flow.balancer.choice, by_flow.to_string().as_str()),
+        (Choice::Flow, "dctcp@always-first")
     );
     let by_packet: Stack = "repsyn@packets-first".parse().expect("registered");
     assert_eq!(by_packet.replication, Replication::RepSyn);
     assert_eq!(
-        (by_packet.routing, by_packet.to_string().as_str()),
-        (Routing::Spray, "repsyn@packets-first")
+        (by_packet.balancer.choice, by_packet.to_string().as_str()),
+        (Choice::Packet, "repsyn@packets-first")
     );
     // There is no network between stations.
     assert!("stations@packets-first".parse::<Stack>().is_err());
@@ -78,8 +88,14 @@ fn names_that_are_taken_or_are_no_names_are_refused_with_the_reason() {
     like_tcp("twice").register().expect("a new name");
     assert_eq!(why(like_tcp("twice").register()), "the name is taken");
     for built_in in ["dctcp", "repflow", "spray"] {
-        assert!(why(like_tcp(built_in).register()).contains("built in"));
+        assert_eq!(why(like_tcp(built_in).register()), "the name is taken");
     }
+    const KEYS: &[Parameter] = &[Parameter::share("left", "0.5", "for a test")];
+    let with_keys = Design {
+        parameters: KEYS,
+        ..like_tcp("queue")
+    };
+    assert!(why(with_keys.register()).contains("another section"));
     for wrong in ["", "Tcp", "9tcp", "my tcp", "tcp+", "my@tcp", "tcp\n"] {
         assert!(
             why(like_tcp(wrong).register()).starts_with("a name is"),
@@ -90,18 +106,26 @@ fn names_that_are_taken_or_are_no_names_are_refused_with_the_reason() {
 
 #[test]
 fn a_controller_needs_a_transport_that_has_one() {
-    let own = OwnTransport::like("ndp-reno", "for a test", TransportKind::Ndp);
-    let registered = own.with_controller(NewReno::new).register();
-    assert!(why(registered).contains("congestion controller"));
+    let ndp = like("ndp", "ndp-reno");
+    let controller = Controller::own(|_run| NewReno::new);
+    let own = Design {
+        hosts: ndp.hosts.clone().with_controller(controller),
+        ..ndp
+    };
+    assert!(why(own.register()).contains("congestion controller"));
     assert!("ndp-reno".parse::<Stack>().is_err());
 }
 
 #[test]
 fn repnet_and_duplicates_stay_off_what_they_cannot_be_layers_over() {
-    like_tcp("own-queue")
-        .with_queue(|port| port.usual.clone())
-        .register()
-        .expect("a new name");
+    Design {
+        ports: Ports::own("it is for a test", |_, _| {
+            |port| QueueConfig::DropTail(port.fifo())
+        }),
+        ..like_tcp("own-queue")
+    }
+    .register()
+    .expect("a new name");
     assert!("repsyn+own-queue".parse::<Stack>().is_ok());
     let refused = "rans+own-queue"
         .parse::<Stack>()

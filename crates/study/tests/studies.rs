@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_scenario::Scenario;
 use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
-use tailcut_scenario::sim::{OwnBalancer, Unattended};
+use tailcut_scenario::sim::{Choice, NamedBalancer, Registered, Unattended};
 use tailcut_scenario::units::Time;
 use tailcut_study::{CaseState, Collecting, Draft, Error, Program, Ran, StudyDir};
 
@@ -125,9 +125,11 @@ impl LoadBalancer for Fragile {
 fn a_run_that_panics_is_a_failure_and_can_be_run_again() {
     let mended = Arc::new(AtomicBool::new(false));
     let part = Arc::clone(&mended);
-    OwnBalancer::by_flow("fragile", "for a test", move |_| Fragile(Arc::clone(&part)))
-        .register()
-        .expect("a new name");
+    NamedBalancer::custom("fragile", "for a test", Choice::Flow, move |_| {
+        Fragile(Arc::clone(&part))
+    })
+    .register()
+    .expect("a new name");
     let designs = ["tcp@fragile", "tcp"];
     let scenario = small()
         .with("designs", designs)

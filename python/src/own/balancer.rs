@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
-use tailcut_scenario::sim::{NameError, OwnBalancer};
+use tailcut_scenario::sim::{Choice, NameError, NamedBalancer, Registered};
 use tailcut_scenario::units::Time;
 
 #[derive(Debug)]
@@ -53,10 +53,12 @@ pub fn register(
     about: &'static str,
     by_packet: bool,
 ) -> Result<(), NameError> {
-    let build = move |switch| Balancer::new(slot, switch);
-    match by_packet {
-        true => OwnBalancer::by_packet(slot.name, about, build),
-        false => OwnBalancer::by_flow(slot.name, about, build),
-    }
+    let choice = match by_packet {
+        true => Choice::Packet,
+        false => Choice::Flow,
+    };
+    NamedBalancer::custom(slot.name, about, choice, move |switch| {
+        Balancer::new(slot, switch)
+    })
     .register()
 }

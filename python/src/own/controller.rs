@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use tailcut_scenario::sim::transport::tcp::congestion::{self, CongestionControl, EcnUse};
-use tailcut_scenario::sim::{NameError, TransportKind};
+use tailcut_scenario::sim::{self, Design, NameError, Registered};
 
 /// The congestion window and the slow-start threshold, in payload bytes.
 #[pyclass(module = "tailcut")]
@@ -220,12 +220,11 @@ impl CongestionControl for Controller {
     }
 }
 
-pub fn register(
-    slot: &'static Slot,
-    about: &'static str,
-    like: TransportKind,
-) -> Result<(), NameError> {
-    own(slot, about, like)
-        .with_controller(move || Controller::new(slot))
-        .register()
+pub fn register(slot: &'static Slot, about: &'static str, like: &Design) -> Result<(), NameError> {
+    let controller = sim::Controller::own(move |_| move || Controller::new(slot));
+    Design {
+        hosts: like.hosts.clone().with_controller(controller),
+        ..own(slot, about, like)
+    }
+    .register()
 }

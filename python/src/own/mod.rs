@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_scenario::did_you_mean;
-use tailcut_scenario::sim::{NameError, OwnTransport, Stack, TRANSPORTS, TransportKind};
+use tailcut_scenario::sim::{Design, NameError, Registered, Stack};
 
 /// The first thing that a part raised in the runs of a study.
 #[derive(Default, Debug)]
@@ -87,9 +87,17 @@ fn reports_to() -> Arc<Failure> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Queue(TransportKind),
-    Controller(TransportKind),
-    Balancer { by_packet: bool },
+    /// A queue at the ports of a design.
+    Queue {
+        like: &'static str,
+    },
+    /// A controller over the network of a design.
+    Controller {
+        like: &'static str,
+    },
+    Balancer {
+        by_packet: bool,
+    },
 }
 
 /// A name, and the class that it stands for now.
@@ -140,12 +148,15 @@ pub fn register(
     like: &str,
     part: Py<PyAny>,
 ) -> PyResult<()> {
-    let kind = match kind {
-        "queue" => Kind::Queue(transport(py, like)?),
-        "controller" => Kind::Controller(transport(py, like)?),
-        _ => Kind::Balancer {
-            by_packet: like == "spray",
-        },
+    let by_packet = like == "spray";
+    let base = match kind {
+        "queue" | "controller" => Some(design(py, like)?),
+        _ => None,
+    };
+    let kind = match (kind, base) {
+        ("queue", Some(base)) => Kind::Queue { like: base.name },
+        (_, Some(base)) => Kind::Controller { like: base.name },
+        (_, None) => Kind::Balancer { by_packet },
     };
     // Released before anything of Python is asked for.
     let known = SLOTS
@@ -168,10 +179,10 @@ pub fn register(
         class: Mutex::new(part),
     }));
     let about: &'static str = Box::leak(about.to_owned().into_boxed_str());
-    let registered = match kind {
-        Kind::Queue(like) => queue::register(slot, about, like),
-        Kind::Controller(like) => controller::register(slot, about, like),
-        Kind::Balancer { by_packet } => balancer::register(slot, about, by_packet),
+    let registered = match (kind, base) {
+        (Kind::Queue { .. }, Some(base)) => queue::register(slot, about, base),
+        (_, Some(base)) => controller::register(slot, about, base),
+        (_, None) => balancer::register(slot, about, by_packet),
     };
     registered
         .map_err(|NameError { name, why }| error::given(py, "name", format!("'{name}'"), why))?;
@@ -182,11 +193,10 @@ pub fn register(
     Ok(())
 }
 
-/// The transport that one's own is like.
-fn transport(py: Python<'_>, name: &str) -> PyResult<TransportKind> {
-    let known = TRANSPORTS.iter().find(|transport| transport.name == name);
-    known.map(|transport| transport.value).ok_or_else(|| {
-        let names: Vec<&str> = TRANSPORTS.iter().map(|transport| transport.name).collect();
+/// Returns the design that a part stands in.
+fn design(py: Python<'_>, name: &str) -> PyResult<&'static Design> {
+    Design::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Design::all().iter().map(|design| design.name).collect();
         let guess = did_you_mean(name, names.iter().copied());
         let guess = guess.map_or_else(String::new, |guess| format!("; did you mean '{guess}'?"));
         error::given(
@@ -198,7 +208,13 @@ fn transport(py: Python<'_>, name: &str) -> PyResult<TransportKind> {
     })
 }
 
-/// A transport that is like another one.
-fn own(slot: &Slot, about: &'static str, like: TransportKind) -> OwnTransport {
-    OwnTransport::like(slot.name, about, like)
+/// Returns a design like another one, with the name of a part.
+fn own(slot: &Slot, about: &'static str, like: &Design) -> Design {
+    Design {
+        name: slot.name,
+        summary: about,
+        source: "",
+        parameters: &[],
+        ..like.clone()
+    }
 }

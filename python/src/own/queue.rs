@@ -9,7 +9,7 @@ use tailcut_scenario::sim::fabric::queue::{
     BuildDiscipline, Dequeued, DropReason, Fate, QueueConfig, QueueDiscipline, Verdict,
 };
 use tailcut_scenario::sim::fabric::{Ecn, Packet, PacketId};
-use tailcut_scenario::sim::{NameError, TransportKind};
+use tailcut_scenario::sim::{Design, NameError, PortBuffer, Ports, Registered};
 use tailcut_scenario::units::Time;
 
 #[derive(Debug)]
@@ -200,17 +200,17 @@ impl QueueDiscipline for Queue {
     }
 }
 
-pub fn register(
-    slot: &'static Slot,
-    about: &'static str,
-    like: TransportKind,
-) -> Result<(), NameError> {
-    own(slot, about, like)
-        .with_queue(move |port| {
-            let rate = port.rate.as_bps();
-            QueueConfig::Custom(BuildDiscipline::new(move |seed| {
-                Queue::new(slot, rate, seed)
-            }))
-        })
-        .register()
+pub fn register(slot: &'static Slot, about: &'static str, like: &Design) -> Result<(), NameError> {
+    Design {
+        ports: Ports::own("its queue is in Python", move |_, _| {
+            move |port: &PortBuffer| {
+                let rate = port.rate.as_bps();
+                QueueConfig::Custom(BuildDiscipline::new(move |seed| {
+                    Queue::new(slot, rate, seed)
+                }))
+            }
+        }),
+        ..own(slot, about, like)
+    }
+    .register()
 }

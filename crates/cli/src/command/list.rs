@@ -4,10 +4,10 @@ use crate::args::{List, Listing};
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use serde_json::{Value, json};
-use tailcut_scenario::schema::{Fallback, SECTIONS};
+use tailcut_scenario::schema::{Fallback, sections};
 use tailcut_scenario::sim::workload::sizes;
 use tailcut_scenario::sim::{
-    OwnApplication, OwnBalancer, OwnTransport, Part, REPLICATIONS, ROUTINGS, TRANSPORTS,
+    Design, Named, NamedBalancer, NamedQueue, OwnApplication, REPLICATIONS, Registered,
 };
 use tailcut_scenario::{SCENARIOS, TOPOLOGY_KINDS, topology_keys};
 
@@ -29,6 +29,10 @@ pub fn execute(arguments: &List) -> Result<(), Failure> {
             designs(),
             "A design is [replication+]transport[@routing]: repflow+dctcp, dctcp@spray. What is left \
              out: no replication, tcp, ecmp; under duplicates of requests, stations.",
+        ),
+        Listing::Disciplines => (
+            disciplines(),
+            "Use one with --set queue.discipline=NAME, for designs that do not need their own queue.",
         ),
         Listing::Workloads => (
             workloads(),
@@ -93,20 +97,29 @@ fn item(group: &'static str, name: &str, about: &str) -> Item {
     }
 }
 
+/// A part, its line and its source.
+fn part(group: &'static str, name: &str, summary: &str, source: &str) -> Item {
+    let about = match source {
+        "" => summary.to_owned(),
+        source => format!("{summary} ({source})"),
+    };
+    item(group, name, &about)
+}
+
 fn designs() -> Vec<Item> {
-    fn of<T>(group: &'static str, parts: &[Part<T>]) -> impl Iterator<Item = Item> {
-        parts
-            .iter()
-            .map(move |part| item(group, part.name, part.about))
-    }
-    let transports = OwnTransport::all().into_iter();
-    let balancers = OwnBalancer::all().into_iter();
-    of("replication", &REPLICATIONS)
-        .chain(of("transport", &TRANSPORTS))
-        .chain(transports.map(|own| item("transport", own.name(), own.about())))
-        .chain(of("routing", &ROUTINGS))
-        .chain(balancers.map(|own| item("routing", own.name(), own.about())))
-        .collect()
+    let replications = REPLICATIONS.iter();
+    let replications = replications.map(|one| item("replication", one.name, one.summary));
+    let designs = Design::all().into_iter();
+    let designs = designs.map(|one| part("transport", one.name, one.summary, one.source));
+    let balancers = NamedBalancer::all().into_iter();
+    let balancers = balancers.map(|one| part("routing", one.name, one.summary, one.source));
+    replications.chain(designs).chain(balancers).collect()
+}
+
+fn disciplines() -> Vec<Item> {
+    let disciplines = NamedQueue::all().into_iter();
+    let disciplines = disciplines.map(|one| part("", one.name, one.summary, one.source));
+    disciplines.collect()
 }
 
 fn workloads() -> Vec<Item> {
@@ -185,8 +198,8 @@ fn scenarios() -> Result<Vec<Item>, Failure> {
 }
 
 fn keys() -> Vec<Item> {
-    let all = SECTIONS
-        .iter()
+    let all = sections()
+        .into_iter()
         .flat_map(|section| section.keys.iter().map(move |key| (section, key)));
     all.map(|(section, key)| {
         let default = match key.default {

@@ -1,14 +1,14 @@
 //! Parameters of the designs beside TCP, with their sources.
 
+mod ecmp;
 mod hull;
-mod paths;
 mod priorities;
 mod receiver_driven;
 mod repnet;
 mod requests;
 
+pub use ecmp::EcmpHash;
 pub use hull::{HullParameters, NicParameters, PacerParameters, PhantomParameters};
-pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters, ScdpPlainParameters};
 pub use repnet::RepNetParameters;
@@ -31,8 +31,8 @@ pub struct DesignParameters {
     pub qos: QosParameters,
     /// HULL's.
     pub hull: HullParameters,
-    /// Those of the ways in which switches choose paths.
-    pub paths: PathParameters,
+    /// ECMP's hash. Any but the mixed hash only with `@ecmp`: other load balancers tell flows apart by the hash.
+    pub ecmp_hash: EcmpHash,
     /// Those of requests, servers and duplicates.
     pub requests: RequestParameters,
 }

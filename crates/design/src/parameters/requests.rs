@@ -1,6 +1,6 @@
 //! Parameters of requests, servers and duplicates.
 
-use crate::kinds::{Duplicates, Replication};
+use crate::replication::{Duplicates, Replication};
 use tailcut_requests::{
     BudgetConfig, CancelScope, Discipline, Percentile, Policy, Preemption, ServerConfig, Split,
     Trigger,

@@ -13,7 +13,7 @@ use tailcut_fabric::queue::{DropTail, Limit, Priority, QueueConfig, Sharing, Tri
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{FabricConfig, PortEvents, PortId};
 use tailcut_scenario::{NamedNodes, Scenario, Study};
-use tailcut_sim::{FlowsSpec, ReadBy, Replication, RunConfig, Traffic, TransportKind};
+use tailcut_sim::{FlowsSpec, Kernel, ReadBy, Replication, RunConfig, Traffic};
 use tailcut_transport::ConfigError;
 use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::scdp::{Adaptive, BlockOrder, Control, Delivery, ScdpConfig};
@@ -94,6 +94,12 @@ fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
     }
 }
 
+/// Returns whether hosts run SCDP over switches that trim.
+fn in_paper_mode(config: &RunConfig) -> bool {
+    let kernel = config.stack.design.hosts.kernel();
+    matches!(kernel, Kernel::Cast { credits: false })
+}
+
 /// Whether the hosts can send what the workload asks for.
 ///
 /// # Errors
@@ -104,7 +110,7 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
         FlowsSpec::Storage(storage) => storage.reads > 0.0 && storage.read == ReadBy::AllReplicas,
         _ => false,
     });
-    if from_several && config.stack.transport == TransportKind::Scdp {
+    if from_several && in_paper_mode(config) {
         bail!(
             "workload.read: found all-replicas; allowed for scdp on real hosts: one-replica (over UDP its fixed \
              window has one sender; scdp-plain has several)"
@@ -124,13 +130,11 @@ fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> Queue
         _ => None,
     });
     match trimming.next_back() {
-        Some(trimming) if config.stack.transport == TransportKind::Scdp => {
-            QueueConfig::Trimming(Trimming {
-                data_limit: limit,
-                sharing: Sharing::Shared,
-                ..trimming
-            })
-        }
+        Some(trimming) if in_paper_mode(config) => QueueConfig::Trimming(Trimming {
+            data_limit: limit,
+            sharing: Sharing::Shared,
+            ..trimming
+        }),
         _ if config.traffic() == Traffic::Requests => QueueConfig::Priority(Priority {
             classes: 2,
             limit,
@@ -182,7 +186,7 @@ impl LabPlan {
         can_be_sent(config)?;
         let mut topology = config.topology.shape.build()?;
         let plan = config.switch_plan();
-        plan.install(&mut topology);
+        plan.install(&mut topology)?;
         if topology.hosts() > MOST_HOSTS {
             bail!(
                 "topology.hosts: found {}; allowed in a lab: up to {MOST_HOSTS}",
@@ -245,7 +249,7 @@ impl LabPlan {
             purges_by_reset: has_requests,
             routed: None,
             codes: TrimCodes {
-                knows_scdp: config.stack.transport == TransportKind::Scdp,
+                knows_scdp: in_paper_mode(config),
                 ..TrimCodes::default()
             },
             config: config.clone(),

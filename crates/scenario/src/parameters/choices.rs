@@ -5,7 +5,6 @@ use crate::value::{Kind, Value};
 use tailcut_sim::EcmpHash;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::fabric::load_balancer::{BetweenPods, Combination, Sight};
 use tailcut_sim::fabric::queue::{Compare, Placement, Sharing, Victim};
 use tailcut_sim::requests::{CancelScope, Discipline, Preemption, Split};
 use tailcut_sim::transport::StragglerPolicy;
@@ -40,13 +39,6 @@ choices! {
     Placement { "series" => Self::Series, "parallel" => Self::Parallel }
     Victim { "arrival" => Self::Arrival, "coin" => Self::Coin }
     EcmpHash { "mixed" => Self::Mixed, "crc32" => Self::Crc32, "xor" => Self::Xor }
-    BetweenPods {
-        "leaf" => Self::Leaf,
-        "leaf-and-core" => Self::LeafAndCore,
-        "random" => Self::Random
-    }
-    Combination { "max" => Self::Max, "sum" => Self::Sum }
-    Sight { "load" => Self::Load, "queue" => Self::Queue }
     WorkTimes { "fixed" => Self::Fixed, "exponential" => Self::Exponential }
     Discipline { "fifo" => Self::Fifo, "processor-sharing" => Self::ProcessorSharing }
     Preemption { "resume" => Self::Resume, "chunk" => Self::Unit, "never" => Self::Never }

@@ -4,7 +4,7 @@ use super::lines::{Lines, in_order, raw};
 use super::{Entry, Scenario, Table, swept};
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
 use crate::path::unknown_key;
-use crate::schema::{SECTIONS, Section, section};
+use crate::schema::{Section, TOP, section};
 use crate::value::{Raw, shortened};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl Scenario {
             directory: directory.into(),
             ..Self::default()
         };
-        let mut top = Table::new(&SECTIONS[0], lines.place(0));
+        let mut top = Table::new(TOP, lines.place(0));
         for (name, value) in in_order(document.get_ref()) {
             let place = lines.place(name.span().start);
             let name = name.get_ref().as_ref();
@@ -76,12 +76,12 @@ impl Scenario {
                 scenario.own_designs = own;
                 continue;
             }
-            if SECTIONS[0].key(name).is_some() {
+            if TOP.key(name).is_some() {
                 top.insert(name, &raw(value.get_ref()), lines.place(value.span().start))?;
                 continue;
             }
             let Some(section) = section(name).filter(|section| !section.name.is_empty()) else {
-                return Err(unknown_key(&SECTIONS[0], name, &place));
+                return Err(unknown_key(TOP, name, &place));
             };
             for (table, at) in tables_of(section, value, &place, &lines)? {
                 scenario

@@ -12,7 +12,7 @@ pub use document::text_of;
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::parameters::Held;
 use crate::path::KeyPath;
-use crate::schema::{self, SECTIONS, Section};
+use crate::schema::{self, Section};
 use crate::sweep::{OwnDesign, Sweep};
 use crate::traces::Traces;
 use crate::value::{Raw, Value};
@@ -219,7 +219,7 @@ impl Scenario {
     /// Every key with its value: as given, else its default, else in words what it follows from.
     pub fn to_json(&self) -> serde_json::Value {
         let mut sections = Map::new();
-        for section in SECTIONS {
+        for section in schema::sections() {
             let mut tables: Vec<serde_json::Value> = self
                 .tables(section.name)
                 .iter()

@@ -4,9 +4,10 @@
 //! the reference in `docs/scenario.md`.
 
 mod designs;
+mod ecmp;
 mod key;
 mod network;
-mod paths;
+mod parts;
 mod receiver_driven;
 mod requests;
 mod study;
@@ -16,8 +17,11 @@ mod workload;
 pub use crate::parameters::Field;
 pub use key::{Fallback, Key, Section};
 
-/// Every section, in the order of the reference.
-pub const SECTIONS: &[Section] = &[
+/// The keys before any header.
+pub const TOP: &Section = &study::STUDY;
+
+/// Sections before those of parts.
+const BEFORE_PARTS: &[Section] = &[
     study::STUDY,
     network::TOPOLOGY,
     network::NODES,
@@ -37,21 +41,30 @@ pub const SECTIONS: &[Section] = &[
     receiver_driven::NDP,
     receiver_driven::SCDP,
     receiver_driven::SCDP_PLAIN,
-    paths::ECMP,
-    paths::LETFLOW,
-    paths::CONGA,
-    paths::EXPEDITUS,
-    paths::EXPEDITUS_DECK,
-    paths::OMNISCIENT,
+    ecmp::ECMP,
+];
+
+/// Sections after those of parts.
+const AFTER_PARTS: &[Section] = &[
     requests::SERVERS,
     requests::RANS,
     workload::WORKLOAD,
     workload::GROUPS,
 ];
 
-/// The section called `name`.
+/// Returns every section, in the order of the reference, with those of registered parts.
+pub fn sections() -> Vec<&'static Section> {
+    let parts = parts::sections();
+    BEFORE_PARTS
+        .iter()
+        .chain(parts)
+        .chain(AFTER_PARTS)
+        .collect()
+}
+
+/// Returns the section called `name`.
 pub fn section(name: &str) -> Option<&'static Section> {
-    SECTIONS.iter().find(|section| section.name == name)
+    sections().into_iter().find(|section| section.name == name)
 }
 
 #[cfg(test)]
@@ -59,10 +72,11 @@ mod tests {
     use super::*;
     use crate::parameters::Parameters;
     use crate::value::{Kind, Raw, Value};
+    use tailcut_sim::SECTIONS_OF_NO_PART;
 
     fn keys() -> impl Iterator<Item = (String, &'static Key)> {
-        let keys = SECTIONS
-            .iter()
+        let keys = sections()
+            .into_iter()
             .flat_map(|section| section.keys.iter().map(move |key| (section, key)));
         keys.map(|(section, key)| (section.path(key.name), key))
     }
@@ -103,8 +117,9 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_choices_have_words() {
-        for (i, section) in SECTIONS.iter().enumerate() {
-            assert!(SECTIONS[..i].iter().all(|s| s.name != section.name));
+        let all = sections();
+        for (i, section) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|s| s.name != section.name));
             for (j, key) in section.keys.iter().enumerate() {
                 assert!(section.keys[..j].iter().all(|k| k.name != key.name));
                 assert!(
@@ -113,6 +128,17 @@ mod tests {
                     key.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_part_with_keys_cannot_have_the_name_of_another_section() {
+        let of_no_part = BEFORE_PARTS.iter().chain(AFTER_PARTS);
+        for name in of_no_part
+            .map(|section| section.name)
+            .filter(|name| !name.is_empty())
+        {
+            assert!(SECTIONS_OF_NO_PART.contains(&name), "{name}");
         }
     }
 }

@@ -240,6 +240,14 @@ pub const QUEUE: Section = Section {
             that is being sent does not count.",
     keys: &[
         key(
+            "discipline",
+            Kind::Text("the name of a queue discipline, as `tailcut list disciplines` shows them"),
+            Is("fifo"),
+            "The discipline of switch ports. \"fifo\" is the queue of this section, or the design's own. Another \
+             discipline has a section of its name, and the room of this section. Designs that need their own \
+             queue, with priorities, trimming or phantom queues, refuse it.",
+        ),
+        key(
             "limit",
             PACKETS_OR_BYTES,
             Is("auto"),

@@ -115,7 +115,9 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
     let all: Vec<Stack> = designs.iter().map(|chosen| chosen.stack).collect();
     let common = Parts::of(&point.scenario, &all)?;
     if let Some(workload) = common.workloads.first() {
-        readers::check(&point.scenario, &all, workload, |_, _| true)?;
+        readers::check(&point.scenario, &all, &common.settings, workload, |_, _| {
+            true
+        })?;
     }
     let mut by_design: Vec<Vec<RunConfig>> = Vec::with_capacity(designs.len());
     for chosen in designs {
@@ -130,7 +132,7 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
                 own.any(|path| (path.section.name, path.key.name) == (section, key))
             };
             if let Some(workload) = parts.workloads.first() {
-                readers::check(&scenario, &[stack], workload, is_own)?;
+                readers::check(&scenario, &[stack], &parts.settings, workload, is_own)?;
             }
             parts.runs(&scenario, stack)?
         };
@@ -220,6 +222,7 @@ impl Parts {
         let run = |workload: &WorkloadSpec| {
             storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
             requests::check(scenario, stack, &parameters.requests, workload, hosts)?;
+            queue::check(scenario, stack, workload)?;
             let (topology, workload) = (self.network.spec.clone(), workload.clone());
             Ok(RunConfig {
                 faults: self.faults.clone(),

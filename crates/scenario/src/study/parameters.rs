@@ -1,19 +1,24 @@
 //! Parameters from the keys that set them, and what several of these must be to each other.
 
-use crate::error::Outcome;
+use crate::error::{Outcome, did_you_mean};
 use crate::parameters::{Course, Parameters};
 use crate::scenario::Scenario;
-use crate::schema::{Fallback, SECTIONS};
+use crate::schema::{Fallback, sections};
+use crate::value::{Value, shortened};
+use std::collections::BTreeMap;
 use tailcut_sim::requests::{Discipline, Preemption};
 use tailcut_sim::transport::Demotion;
 use tailcut_sim::transport::tcp::TcpConfig;
-use tailcut_sim::{DesignParameters, RequestParameters, Settings};
+use tailcut_sim::{
+    DesignParameters, NamedQueue, ParameterValue, Registered, RequestParameters, Settings, Values,
+    section_of, with_parameters,
+};
 use tailcut_units::Duration;
 
 /// What a scenario's designs are set up with, and how its runs go.
 pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
     let mut parameters = Parameters::usual().clone();
-    for section in SECTIONS.iter().filter(|section| !section.repeated) {
+    for section in sections().into_iter().filter(|section| !section.repeated) {
         let table = scenario.table(section.name);
         for key in section.keys {
             if let (Fallback::Field(field), Some(entry)) = (key.default, table.given(key.name)) {
@@ -21,7 +26,9 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
             }
         }
     }
-    let (settings, course) = parameters.settle();
+    let (mut settings, course) = parameters.settle();
+    settings.discipline = discipline(scenario)?;
+    settings.values = values(scenario);
     designs(scenario, &settings.designs)?;
     requests(scenario, &settings.designs.requests)?;
     tcp(scenario, &settings.tcp)?;
@@ -30,6 +37,50 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
         return Err(nic.error("gro", "true", "only with nic.rx_frames above 1"));
     }
     Ok((settings, course))
+}
+
+/// Returns the name of the queue discipline.
+fn discipline(scenario: &Scenario) -> Outcome<&'static str> {
+    let table = scenario.table("queue");
+    let name = table.text("discipline").unwrap_or_default();
+    if let Some(known) = NamedQueue::named(&name) {
+        return Ok(known.name);
+    }
+    let names: Vec<&str> = NamedQueue::all().iter().map(|one| one.name).collect();
+    let meant = did_you_mean(&name, names.iter().copied()).map(str::to_owned);
+    let found = format!("\"{}\"", shortened(&name));
+    Err(table
+        .error("discipline", found, names.join(", "))
+        .meaning(meant))
+}
+
+/// Returns the values of the parts whose sections were written.
+fn values(scenario: &Scenario) -> BTreeMap<&'static str, Values> {
+    let mut all = BTreeMap::new();
+    for (part, _, parameters) in with_parameters() {
+        let table = scenario.table(&section_of(part));
+        let mut values = Values::of(parameters);
+        for parameter in parameters {
+            if let Some(entry) = table.given(parameter.name) {
+                values.set(parameter.name, parameter_value(&entry.value));
+                all.insert(part, values.clone());
+            }
+        }
+    }
+    all
+}
+
+/// Returns a value that a key of a part holds.
+fn parameter_value(value: &Value) -> ParameterValue {
+    match value {
+        Value::Flag(flag) => ParameterValue::Flag(*flag),
+        Value::Count(count) => ParameterValue::Count(*count),
+        Value::Number(number) => ParameterValue::Number(*number),
+        Value::Duration(span) => ParameterValue::Duration(*span),
+        Value::Bytes(bytes) => ParameterValue::Bytes(*bytes),
+        Value::Word(word) => ParameterValue::Word(word),
+        other => unreachable!("a key of a part holds no {other:?}"),
+    }
 }
 
 fn designs(scenario: &Scenario, designs: &DesignParameters) -> Outcome<()> {

@@ -2,8 +2,8 @@
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
+use tailcut_sim::Stack;
 use tailcut_sim::fabric::topology::Topology;
-use tailcut_sim::{Routing, Stack};
 use tailcut_units::HostId;
 
 /// Refuses designs whose switches know a host by one switch, where hosts have several, and weak hashes
@@ -11,9 +11,7 @@ use tailcut_units::HostId;
 pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outcome<()> {
     let ecmp = scenario.table("ecmp");
     if let Some(hash) = ecmp.word("hash").filter(|hash| *hash != "mixed")
-        && let Some(design) = designs
-            .iter()
-            .find(|design| design.routing != Routing::Ecmp || design.own_balancer.is_some())
+        && let Some(design) = designs.iter().find(|stack| stack.balancer.name != "ecmp")
     {
         let found = format!("\"{hash}\" with '{design}'");
         let allowed =
@@ -24,11 +22,7 @@ pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outc
     if !hosts.any(|host| network.is_multi_homed(host)) {
         return Ok(());
     }
-    let one_switch = |design: &&Stack| {
-        use Routing::{Conga, Expeditus, ExpeditusDeck};
-        matches!(design.routing, Conga | Expeditus | ExpeditusDeck)
-    };
-    match designs.iter().find(one_switch) {
+    match designs.iter().find(|stack| stack.balancer.single_homed) {
         None => Ok(()),
         Some(design) => {
             let found = format!("'{design}' where hosts have several links");

@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 use crate::value::Value;
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_sim::{FlowsSpec, Stack, Traffic, WorkloadPart, WorkloadSpec};
 use tailcut_units::{Bytes, Rate};
 
 pub fn shared_buffer(scenario: &Scenario) -> Outcome<Option<SharedBuffer>> {
@@ -50,6 +51,24 @@ pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
         _ => None,
     });
     QueueConfig::DropTail(DropTail { limit, mark_above })
+}
+
+/// Refuses a queue discipline at the ports of a design that needs its own queue.
+pub fn check(scenario: &Scenario, stack: Stack, workload: &WorkloadSpec) -> Outcome<()> {
+    let table = scenario.table("queue");
+    let name = table.text("discipline").unwrap_or_default();
+    let is_request = |part: &WorkloadPart| matches!(part.flows, FlowsSpec::Requests(_));
+    let traffic = match workload.parts.iter().any(is_request) {
+        true => Traffic::Requests,
+        false => Traffic::Transfers,
+    };
+    match stack.design.discipline_obstacle(traffic) {
+        Some(why) if name != "fifo" => {
+            let found = format!("\"{name}\" with '{stack}'");
+            Err(table.error("discipline", found, format!("\"fifo\": {why}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// 100 packets up to 10 Gb/s, above in proportion.

@@ -2,10 +2,10 @@
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
-use crate::schema::SECTIONS;
+use crate::schema::sections;
 use tailcut_sim::{
-    Duplicates, FlowsSpec, OwnTransport, REPLICATIONS, ROUTINGS, Replication, Routing, Stack,
-    TRANSPORTS, TransportKind, WorkloadSpec,
+    Design, Duplicates, FlowsSpec, NamedBalancer, NamedQueue, REPLICATIONS, Registered,
+    Replication, Settings, Stack, WorkloadSpec, section_of,
 };
 
 /// Kinds of workload that the study's duration and number of flows hold for.
@@ -21,6 +21,7 @@ const TIMED: [&str; 6] = [
 /// What a key needs beside a design.
 struct Scene<'a> {
     scenario: &'a Scenario,
+    settings: &'a Settings,
     has_requests: bool,
     has_storage: bool,
 }
@@ -30,16 +31,18 @@ struct Scene<'a> {
 pub fn check(
     scenario: &Scenario,
     designs: &[Stack],
+    settings: &Settings,
     workload: &WorkloadSpec,
     asked: impl Fn(&str, &str) -> bool,
 ) -> Outcome<()> {
     let any = |of: fn(&FlowsSpec) -> bool| workload.parts.iter().any(|part| of(&part.flows));
     let scene = Scene {
         scenario,
+        settings,
         has_requests: any(|flows| matches!(flows, FlowsSpec::Requests(_))),
         has_storage: any(|flows| matches!(flows, FlowsSpec::Storage(_))),
     };
-    for section in SECTIONS {
+    for section in sections() {
         for table in scenario.tables(section.name) {
             for (key, entry) in table.entries() {
                 if entry.is_start || !asked(section.name, key) {
@@ -125,6 +128,10 @@ impl Scene<'_> {
                 "there are no pacers",
                 "only with hull.pacer = true",
             ),
+            (section, _) if self.is_of_another_discipline(section) => Some((
+                "switch ports have another discipline",
+                "only with the discipline of this name in queue.discipline",
+            )),
             ("", "duration") => needs(
                 self.any_part_reads("until", &TIMED),
                 "no part of the workload goes on until then",
@@ -148,58 +155,38 @@ impl Scene<'_> {
         tables.is_empty() || tables.iter().any(reads)
     }
 
+    /// Returns whether a section belongs to a queue discipline that switch ports do not have.
+    fn is_of_another_discipline(&self, section: &str) -> bool {
+        let mut disciplines = NamedQueue::all().into_iter();
+        let of_section = disciplines.find(|one| section_of(one.name) == section);
+        of_section.is_some_and(|one| one.name != self.settings.discipline)
+    }
+
     /// Whether a design reads a key.
-    fn reads(&self, path: &str, design: Stack) -> bool {
-        use TransportKind::{
-            Cubic, Dctcp, Hull, Ndp, NdpPlus, PFabric, Pias, Qos, Scdp, ScdpPlain, Tcp,
-        };
+    fn reads(&self, path: &str, stack: Stack) -> bool {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
-        let transport = design.transport;
-        let is = |kinds: &[TransportKind]| kinds.contains(&transport);
-        let has_packets = transport.has_packets();
-        let own = design.own_transport;
-        let has_own_controller = own.is_some_and(OwnTransport::has_controller);
-        let duplicates = match design.replication {
+        let design = stack.design;
+        let has_packets = design.has_packets();
+        let duplicates = match stack.replication {
             Replication::Duplicates(duplicates) => Some(duplicates),
             _ => None,
         };
         let duplicates_by = |kinds: &[Duplicates]| duplicates.is_some_and(|d| kinds.contains(&d));
+        if is_section_of_a_balancer(section) {
+            return section_of(stack.balancer.name) == section;
+        }
         match (section, key) {
             ("", "sample_every" | "measure_waits" | "measure_bursts" | "measure_goodput") => {
                 has_packets
             }
             ("", "port_events" | "clock" | "slowdown") => has_packets,
             ("topology" | "nodes" | "links" | "failures" | "framing", _) => has_packets,
-            ("queue", "limit") => is(&[Tcp, Cubic, Dctcp, Hull, Qos, ScdpPlain]),
-            ("queue", _) => self.marks_at_threshold(transport),
-            ("shared_buffer", _) => is(&[Tcp, Cubic, Dctcp, Hull, ScdpPlain]) && !self.has_requests,
-            ("tcp", "mss") => has_packets,
-            ("tcp", "dctcp_gain") => is(&[Dctcp, Pias, Hull]) && !has_own_controller,
-            ("tcp", "classic_ecn") => is(&[Tcp, Cubic, Qos]),
-            ("tcp", _) => transport.has_handshake(),
+            ("shared_buffer", _) => design.reads(path, self.settings) && !self.has_requests,
+            ("tcp", "mss") | ("nic", _) => has_packets,
             ("repnet", _) => matches!(
-                design.replication,
+                stack.replication,
                 Replication::RepFlow | Replication::RepSyn | Replication::Mixed
             ),
-            ("pfabric", _) => is(&[PFabric]),
-            ("pias", _) => is(&[Pias]),
-            ("qos", _) => is(&[Qos]),
-            ("hull", _) => is(&[Hull]),
-            ("nic", _) => has_packets,
-            ("ndp", "thresholds") => is(&[NdpPlus]),
-            ("ndp", _) => is(&[Ndp, NdpPlus]),
-            (
-                "scdp",
-                "initial_window" | "shared_window" | "thresholds" | "host_order" | "timeout"
-                | "queue" | "header_queue" | "headers_per_data" | "victim",
-            ) => is(&[Scdp]),
-            ("scdp", _) => is(&[Scdp, ScdpPlain]),
-            ("scdp_plain", _) => is(&[ScdpPlain]),
-            ("letflow", _) => design.routing == Routing::LetFlow,
-            ("conga", _) => design.routing == Routing::Conga,
-            ("expeditus", _) => design.routing == Routing::Expeditus,
-            ("expeditus_deck", _) => design.routing == Routing::ExpeditusDeck,
-            ("omniscient", _) => design.routing == Routing::Omniscient,
             ("servers", "link" | "client_link" | "delay" | "purge_delay") => !has_packets,
             ("servers", "request_size") => has_packets,
             ("servers", "chunk") => {
@@ -226,24 +213,16 @@ impl Scene<'_> {
                 duplicates_by(&[Hedge, HedgePurged, HedgeBudget])
             }
             ("rans", "budget" | "budget_burst") => duplicates_by(&[Duplicates::HedgeBudget]),
-            _ => true,
+            ("" | "ecmp" | "host" | "servers" | "rans" | "workload" | "groups", _) => true,
+            // A discipline of the user's choice has the room of the design's ports.
+            _ => design.reads(path, self.settings) || self.is_of_the_discipline(section, design),
         }
     }
 
-    /// Whether packets of a transport are marked at the queue's threshold.
-    fn marks_at_threshold(&self, transport: TransportKind) -> bool {
-        use TransportKind::{Cubic, Dctcp, Hull, Pias, Qos, ScdpPlain, Tcp};
-        match transport {
-            Dctcp | Pias => true,
-            Hull => self
-                .scenario
-                .table("hull")
-                .get::<Option<f64>>("phantom_drain")
-                .is_none(),
-            ScdpPlain => self.scenario.table("scdp_plain").get("ecn"),
-            Tcp | Cubic | Qos => self.scenario.table("tcp").get("classic_ecn"),
-            _ => false,
-        }
+    /// Returns whether a section belongs to the queue discipline that the ports of a design have.
+    fn is_of_the_discipline(&self, section: &str, design: &Design) -> bool {
+        section == section_of(self.settings.discipline)
+            && design.reads("queue.discipline", self.settings)
     }
 
     fn has(&self, section: &str, key: &str) -> bool {
@@ -255,19 +234,27 @@ impl Scene<'_> {
 
     /// Names of designs that read a key.
     fn readers(&self, path: &str) -> Vec<String> {
-        let transports = TRANSPORTS.iter().map(|part| part.name.to_owned());
-        let replications = REPLICATIONS.iter().map(|part| part.name.to_owned());
-        let routings = ROUTINGS.iter().map(|part| format!("tcp@{}", part.name));
+        let designs = Design::all().into_iter();
+        let balancers = NamedBalancer::all().into_iter();
+        let replications = REPLICATIONS.iter().map(|layer| layer.name.to_owned());
         let reads = |name: &String| {
-            let design = name.parse::<Stack>();
-            design.is_ok_and(|design| self.reads(path, design))
+            let stack = name.parse::<Stack>();
+            stack.is_ok_and(|stack| self.reads(path, stack))
         };
-        let mut names: Vec<String> = transports.chain(replications).filter(reads).collect();
+        let names = designs.map(|design| design.name.to_owned());
+        let mut names: Vec<String> = names.chain(replications).filter(reads).collect();
         if names.is_empty() {
-            names.extend(routings.filter(reads));
+            let over_tcp = balancers.map(|balancer| format!("tcp@{}", balancer.name));
+            names.extend(over_tcp.filter(reads));
         }
         names
     }
+}
+
+/// Returns whether a section belongs to a load balancer.
+fn is_section_of_a_balancer(section: &str) -> bool {
+    let mut balancers = NamedBalancer::all().into_iter();
+    balancers.any(|one| !one.parameters.is_empty() && section_of(one.name) == section)
 }
 
 /// Whether a value turns something on: neither `off` nor a span of no length.

@@ -20,7 +20,7 @@ pub fn rate(table: &Table) -> Outcome<RequestRate> {
 /// Makes sure that a design and a workload go together.
 pub fn check(
     scenario: &Scenario,
-    design: Stack,
+    stack: Stack,
     parameters: &RequestParameters,
     workload: &WorkloadSpec,
     hosts: u32,
@@ -31,10 +31,10 @@ pub fn check(
     let requests = workload.parts.iter().filter(is_request).count();
     let table = scenario.table("workload");
     let needs =
-        matches!(design.replication, Replication::Duplicates(_)) || !design.transport.has_packets();
+        matches!(stack.replication, Replication::Duplicates(_)) || !stack.design.has_packets();
     if needs && requests == 0 {
         let allowed = "workload.kind = \"requests\" with this design";
-        return Err(top.error("designs", format!("'{design}' without requests"), allowed));
+        return Err(top.error("designs", format!("'{stack}' without requests"), allowed));
     }
     if requests > 1 {
         return Err(table.error("kind", "requests twice", "one workload of requests"));
@@ -43,13 +43,13 @@ pub fn check(
         return Ok(());
     }
     let replicates = matches!(
-        design.replication,
+        stack.replication,
         Replication::None | Replication::Duplicates(_)
     );
-    if !replicates || !design.transport.carries_requests() {
+    if !replicates || !stack.design.carries_requests() {
         let allowed = "stations, tcp, cubic, dctcp, pias, ndp, ndp-plus, scdp or scdp-plain, alone or under duplicate, \
                        das, rans, hedge, ...";
-        return Err(top.error("designs", format!("'{design}' with requests"), allowed));
+        return Err(top.error("designs", format!("'{stack}' with requests"), allowed));
     }
     let is_on_real_hosts = top.word("clock") == Some("wall");
     if let Some(found) = scenario.table("host").get::<Option<u32>>("queue")
@@ -68,27 +68,27 @@ pub fn check(
         let allowed = "only without requests, whose hosts have no such layer";
         return Err(nic.error("rx_frames", found.to_string(), allowed));
     }
-    let has_packets = design.transport.has_packets();
+    let has_packets = stack.design.has_packets();
     if workload.parts.len() > 1 && !has_packets {
-        let found = format!("flows beside requests with '{design}'");
+        let found = format!("flows beside requests with '{stack}'");
         let allowed = "requests alone where no network carries them";
         return Err(table.error("kind", found, allowed));
     }
     if let Some(failure) = scenario.tables("failures").first().filter(|_| !has_packets) {
-        let found = format!("a failure of a link with '{design}'");
+        let found = format!("a failure of a link with '{stack}'");
         return Err(failure.error("a", found, "only where a network carries requests"));
     }
     for key in ["measure_waits", "measure_bursts"] {
         if top.get::<bool>(key) && !has_packets {
-            let found = format!("with '{design}'");
+            let found = format!("with '{stack}'");
             return Err(top.error(key, found, "only where a network carries requests"));
         }
     }
-    let policy = parameters.policy(design.replication);
+    let policy = parameters.policy(stack.replication);
     if let Some(fault) = policy.fault() {
         return Err(top.error(
             "designs",
-            format!("'{design}' with these keys of [rans]"),
+            format!("'{stack}' with these keys of [rans]"),
             fault,
         ));
     }

@@ -11,8 +11,9 @@ use crate::value::Value;
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class};
 use tailcut_sim::{
-    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
-    OfferedRate, OpenSpec, OwnApplication, RequestRate, RequestsPart, WorkloadPart, WorkloadSpec,
+    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, Named,
+    OfferedRate, OpenSpec, OwnApplication, Registered, RequestRate, RequestsPart, WorkloadPart,
+    WorkloadSpec,
 };
 use tailcut_units::Duration;
 
@@ -367,7 +368,7 @@ fn application(table: &Table) -> Outcome<&'static OwnApplication> {
     let Some(name) = table.text("application") else {
         return Err(table.error("application", "nothing", allowed));
     };
-    OwnApplication::find(&name)
+    OwnApplication::named(&name)
         .ok_or_else(|| table.error("application", format!("\"{name}\""), allowed))
 }
 

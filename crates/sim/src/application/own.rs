@@ -1,9 +1,9 @@
 //! Applications of one's own: what they are called, and what makes them.
 
 use super::Application;
+use std::fmt;
 use std::sync::Arc;
-use tailcut_design::register::{NameError, Register};
-use tailcut_design::told_by_name;
+use tailcut_design::register::{NameError, Named, Register, Registered};
 use tailcut_units::{Rate, Time};
 use tailcut_workload::SizeDistribution;
 
@@ -53,32 +53,9 @@ impl OwnApplication {
         }
     }
 
-    /// Makes its name known to this process: from now on workloads can name it.
-    ///
-    /// # Errors
-    /// A name that cannot be one or is taken.
-    pub fn register(self) -> Result<(), NameError> {
-        OWN_APPLICATIONS.enter(self, std::iter::empty())
-    }
-
-    /// Its name.
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// What it is, in a line.
     pub const fn about(&self) -> &'static str {
         self.about
-    }
-
-    /// Every application that was registered, in that order.
-    pub fn all() -> Vec<&'static Self> {
-        OWN_APPLICATIONS.all()
-    }
-
-    /// The application that was registered by this name.
-    pub fn find(name: &str) -> Option<&'static Self> {
-        OWN_APPLICATIONS.find(name)
     }
 
     pub(crate) fn make(&self, seat: &ApplicationSeat<'_>) -> Box<dyn Application> {
@@ -86,6 +63,26 @@ impl OwnApplication {
     }
 }
 
-told_by_name!(OwnApplication);
+impl Named for OwnApplication {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Registered for OwnApplication {
+    fn all() -> Vec<&'static Self> {
+        OWN_APPLICATIONS.all()
+    }
+
+    fn register(self) -> Result<(), NameError> {
+        OWN_APPLICATIONS.enter(self, std::iter::empty())
+    }
+}
+
+impl fmt::Debug for OwnApplication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
 
 static OWN_APPLICATIONS: Register<OwnApplication> = Register::new();

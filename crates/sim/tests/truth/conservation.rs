@@ -9,16 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailcut_oracle::conservation::{Books, within_line_rate};
 use tailcut_record::{PacketCount, RunRecord};
-use tailcut_sim::fabric::queue::{Limit, QueueConfig};
+use tailcut_sim::fabric::queue::{Limit, QueueConfig, Sharing};
 use tailcut_sim::fabric::topology::{
     CustomLink, CustomTopology, LinkFault, Node, NodeNames, Trouble, Wire,
 };
 use tailcut_sim::fabric::{LossRate, SharedBuffer};
 use tailcut_sim::transport::tcp::TcpConfig;
 use tailcut_sim::workload::SizeDistribution;
-use tailcut_sim::{
-    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, MatrixSpec, RunConfig, Shape, TransportKind,
-};
+use tailcut_sim::{BurstPart, ClosedSpec, FanInSpec, FlowsSpec, MatrixSpec, RunConfig, Shape};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
 const DESIGNS: [&str; 20] = [
@@ -173,39 +171,43 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
     }
 }
 
-/// What may wait at a port, where one number says it.
+/// Returns the room of a port, if one number says it.
 fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
-    match (config.stack.transport, queue) {
-        (TransportKind::PFabric, _) => Some(config.settings.designs.pfabric.queue),
-        (TransportKind::Pias, _) => Some(config.settings.designs.pias.limit),
-        // Two classes, each with a limit of its own.
-        (TransportKind::Qos, _) => None,
-        // Data and headers have a limit each, NDP's in packets of at most the full size.
-        (TransportKind::Ndp | TransportKind::NdpPlus, _) => {
-            let Limit::Packets(data) = config.settings.designs.ndp.queue else {
-                return None;
+    let full_packet = u64::from(
+        config
+            .settings
+            .framing
+            .wire_bytes(config.settings.framing.payload),
+    );
+    match queue {
+        QueueConfig::DropTail(queue) => Some(queue.limit),
+        QueueConfig::PFabric(queue) => Some(queue.limit),
+        QueueConfig::Priority(queue) if queue.sharing == Sharing::Shared => Some(queue.limit),
+        // Data and headers have a limit each, and each class has its own.
+        QueueConfig::Trimming(queue) => {
+            let each = match queue.data_limit {
+                Limit::Packets(packets) => u64::from(packets) * full_packet,
+                Limit::Bytes(bytes) => bytes,
             };
-            let packets = data + config.settings.designs.ndp.header_queue_packets;
-            Some(Limit::Bytes(u64::from(packets) * 1_538))
-        }
-        (TransportKind::Scdp, _) => {
-            let Limit::Bytes(symbols) = config.settings.designs.scdp.queue else {
-                return None;
+            let data = match queue.sharing {
+                Sharing::PerClass => each * u64::from(queue.classes),
+                Sharing::Shared => each,
+                Sharing::LastApart => each * 2,
             };
-            Some(Limit::Bytes(
-                symbols + config.settings.designs.scdp.header_queue.0,
-            ))
+            Some(Limit::Bytes(data + queue.header_limit_bytes))
         }
-        (_, QueueConfig::DropTail(queue)) => Some(queue.limit),
         _ => None,
     }
 }
 
 /// No queue is ever sampled above its limit, and no switch above its memory, if its ports share one.
 fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord, case: &str) {
+    let mut topology = run.topology.clone();
+    let installed = config.switch_plan().install(&mut topology);
+    installed.expect("queues of the design");
     let mut in_memory: BTreeMap<(Time, u32), u64> = BTreeMap::new();
     for sample in &record.queues {
-        let link = &run.topology.links[sample.port as usize];
+        let link = &topology.links[sample.port as usize];
         if let Node::Switch(switch) = link.from {
             *in_memory.entry((sample.time, switch)).or_default() += sample.backlog.0;
         }
@@ -217,17 +219,8 @@ fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord,
             assert!(fits, "{case}: {sample:?} in {limit:?}");
         }
     }
-    let over_ordinary_switches = [
-        TransportKind::Tcp,
-        TransportKind::Cubic,
-        TransportKind::Dctcp,
-        TransportKind::Hull,
-    ];
-    if !over_ordinary_switches.contains(&config.stack.transport) {
-        return;
-    }
     for ((time, switch), bytes) in in_memory {
-        if let Some(memory) = run.topology.switches[switch as usize].shared_buffer {
+        if let Some(memory) = topology.switches[switch as usize].shared_buffer {
             let most = memory.capacity.0;
             assert!(bytes <= most, "{case}: {bytes} B in s{switch} at {time:?}");
         }

@@ -104,8 +104,8 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
         };
         // Designs of one load and seed have the same flows.
         let payload = config.settings.framing.payload;
-        let transport = config.stack.transport;
-        let alike = format!("{:?} {} {payload} {transport:?}", key.load, key.seed);
+        let design = config.stack.design.name;
+        let alike = format!("{:?} {} {payload} {design}", key.load, key.seed);
         let asked = || {
             demand(config, topology, draws)
                 .ok()

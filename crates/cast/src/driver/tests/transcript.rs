@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use support::{queue_of, simulate, single_switch, trace};
 use tailcut_record::RunRecord;
-use tailcut_sim::{OwnTransport, TransportKind};
+use tailcut_sim::{Design, HostSeat, Hosts, Ports, Registered};
 use tailcut_transport::scdp::{
     Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, ScdpConfig,
 };
@@ -264,25 +264,30 @@ fn run(design: &str) -> RunRecord {
 fn records(name: &str, control: Control, trims: bool) -> [RunRecord; 2] {
     let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
     let names: [&'static str; 2] = names.map(|name| &*name.leak());
-    let own = |name| {
-        let own = OwnTransport::like(name, "for a test", TransportKind::Scdp);
-        match trims {
-            true => own,
-            false => own.with_queue(|_| queue_of(20)),
-        }
+    let own = |name, hosts| Design {
+        name,
+        summary: "for a test",
+        hosts,
+        ports: match trims {
+            true => Design::named("scdp").expect("built in").ports.clone(),
+            false => Ports::own("it is for a test", |_, _| |_| queue_of(20)),
+        },
+        ..Design::named("scdp").expect("built in").clone()
     };
-    own(names[0])
-        .with_host(move |seat| {
+    let segments = Hosts::own(move |_| {
+        Ok(move |seat: &HostSeat<'_>| {
             let host = Host::new(seat.host, config(control), DriverCodec::default())?;
             Ok(OverSegments(host))
         })
-        .register()
-        .expect("a new name");
+    });
     let wire = Wire::default();
-    own(names[1])
-        .with_host(move |seat| Ok(OverBytes::new(seat.host, control, Arc::clone(&wire))))
-        .register()
-        .expect("a new name");
+    let bytes = Hosts::own(move |_| {
+        let wire = Arc::clone(&wire);
+        Ok(move |seat: &HostSeat<'_>| Ok(OverBytes::new(seat.host, control, Arc::clone(&wire))))
+    });
+    for design in [own(names[0], segments), own(names[1], bytes)] {
+        design.register().expect("a new name");
+    }
     names.map(run)
 }
 

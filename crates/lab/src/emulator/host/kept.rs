@@ -5,7 +5,7 @@ use super::settings::USUAL_QUEUE;
 use anyhow::{Result, bail};
 use rustix::time::{ClockId, clock_getres};
 use tailcut_scenario::{Place, Scenario, Study};
-use tailcut_sim::{RunClock, RunConfig, Traffic, TransportKind};
+use tailcut_sim::{Kernel, RunClock, RunConfig, Traffic};
 use tailcut_units::Duration;
 
 /// The timeout before the first sample: the kernel's own (RFC 6298).
@@ -40,12 +40,10 @@ pub fn settle(scenario: &mut Scenario) -> Result<Vec<String>> {
     } else if scenario.table("host").given("queue").is_none() {
         // PIAS' card serves its classes in order, be the queue as long as it may.
         let in_order = |run: &RunConfig| {
-            run.settings.designs.pias.host_order && run.stack.transport == TransportKind::Pias
+            run.settings.designs.pias.host_order && run.stack.design.hosts.have_tags()
         };
-        let of_scdp = |run: &RunConfig| {
-            let transport = run.stack.transport;
-            matches!(transport, TransportKind::Scdp | TransportKind::ScdpPlain)
-        };
+        let of_scdp =
+            |run: &RunConfig| matches!(run.stack.design.hosts.kernel(), Kernel::Cast { .. });
         // Hosts of SCDP serve classes in order on both sides; no TCP, none of its keys.
         if study.runs.iter().all(of_scdp) {
             return Ok(words);

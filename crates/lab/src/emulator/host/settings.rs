@@ -7,7 +7,7 @@ use std::fs;
 use std::num::NonZeroU32;
 use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::sim::transport::tcp::InitialWindow;
-use tailcut_scenario::sim::{Replication, Stack, TransportKind};
+use tailcut_scenario::sim::{Design, Kernel, KernelControl, Registered, Replication, Stack};
 use tailcut_units::Duration;
 use tailcut_wire::{cast, scdp};
 
@@ -48,35 +48,53 @@ const BUFFER_OF_WINDOW: u32 = 4;
 /// Header bytes of IPv4 and UDP.
 const IPV4_AND_UDP: u32 = 28;
 
-/// Header bytes of IPv4 and what is above it, at most.
-fn headers(transport: TransportKind) -> u32 {
-    match transport {
-        TransportKind::Scdp => IPV4_AND_UDP + scdp::SYN_BYTES as u32,
-        TransportKind::ScdpPlain => IPV4_AND_UDP + cast::SYMBOL_BYTES as u32,
-        // IPv4 and TCP.
-        _ => 40,
+/// Header bytes of IPv4 and TCP.
+const IPV4_AND_TCP: u32 = 40;
+
+/// Returns the bytes of IPv4's header and the headers above it, at most.
+fn headers(kernel: Kernel) -> u32 {
+    match kernel {
+        Kernel::Cast { credits: false } => IPV4_AND_UDP + scdp::SYN_BYTES as u32,
+        Kernel::Cast { credits: true } => IPV4_AND_UDP + cast::SYMBOL_BYTES as u32,
+        Kernel::Tcp { .. } | Kernel::Missing(_) => IPV4_AND_TCP,
     }
 }
 
-/// The transport of a design, where kernels have it.
+/// Returns the program that runs the transport of a stack on the lab's hosts.
 ///
 /// # Errors
-/// They do not.
-pub fn carried(design: Stack) -> Result<TransportKind> {
-    use TransportKind::{Cubic, Dctcp, Hull, Pias, Scdp, ScdpPlain, Tcp};
-    let duplicates = matches!(design.replication, Replication::Duplicates(_));
-    let is_carried = design.own_transport.is_none();
-    match design.transport {
-        transport @ (Tcp | Cubic | Dctcp) if is_carried => Ok(transport),
-        transport @ (Pias | Hull) if is_carried && !duplicates => Ok(transport),
-        // It runs over UDP; kernels have nothing to do with it.
-        transport @ (Scdp | ScdpPlain) if is_carried && !duplicates => Ok(transport),
-        _ => bail!(
-            "design: found {design}; allowed in the lab: tcp, cubic, dctcp, pias and hull, with @ecmp, \
-             @spray, @letflow, @conga or @expeditus, and in studies with repflow+, repsyn+ or mixed+, or tcp, \
-             cubic and dctcp with duplicate+, das+, rans+ and the like; scdp and scdp-plain"
-        ),
-    }
+/// There is none, or copies of requests do not go with it.
+pub fn carried(stack: Stack) -> Result<Kernel> {
+    let design = stack.design;
+    let duplicates = matches!(stack.replication, Replication::Duplicates(_));
+    let why = match design.hosts.kernel() {
+        Kernel::Missing(why) => why,
+        // Copies have classes, which packets of PIAS have too, and pass no pacer.
+        _ if duplicates && !carries_copies(design) => {
+            "its packets have no class for copies of requests"
+        }
+        kernel => return Ok(kernel),
+    };
+    let designs = Design::all().into_iter();
+    let served = designs.filter(|one| !matches!(one.hosts.kernel(), Kernel::Missing(_)));
+    let (served, copied): (Vec<_>, Vec<_>) = served
+        .map(|one| (one.name, carries_copies(one).then_some(one.name)))
+        .unzip();
+    let copied: Vec<&str> = copied.into_iter().flatten().collect();
+    bail!(
+        "design: found {stack} ({why}); allowed in the lab: {}, those over TCP in studies also with repflow+, repsyn+ \
+         or mixed+; {} with duplicate+, das+, rans+ and the like",
+        served.join(", "),
+        copied.join(", ")
+    )
+}
+
+/// Returns whether copies of requests run over the design on the lab's hosts: over TCP of the kernel, with no other
+/// classes and no layer in network cards.
+fn carries_copies(design: &Design) -> bool {
+    matches!(design.hosts.kernel(), Kernel::Tcp { .. })
+        && !design.hosts.have_tags()
+        && design.carries_requests()
 }
 
 impl KernelSettings {
@@ -86,23 +104,28 @@ impl KernelSettings {
     /// A design whose transport no kernel has.
     pub fn of(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let tcp = &config.settings.tcp;
-        let design = config.stack;
-        let (congestion, ecn) = match carried(design)? {
-            TransportKind::Tcp => (Congestion::named("reno"), tcp.classic_ecn),
-            TransportKind::Cubic | TransportKind::Scdp | TransportKind::ScdpPlain => {
-                (Congestion::named("cubic"), tcp.classic_ecn)
+        let settings = &config.settings;
+        let kernel = carried(config.stack)?;
+        let (congestion, ecn) = match kernel {
+            // PIAS and HULL add classes and pacers to DCTCP in network cards.
+            Kernel::Tcp { control, ecn } => {
+                let congestion = match control(settings) {
+                    KernelControl::Named(name) => Congestion::named(name),
+                    KernelControl::Dctcp { gain, first_alpha } => {
+                        Congestion::dctcp(Parameters::new(gain, first_alpha))
+                    }
+                };
+                (congestion, ecn(settings))
             }
-            // What PIAS and HULL add to it is in network cards.
-            _ => {
-                let settings = &config.settings;
-                let dctcp = Parameters::new(settings.dctcp_gain, settings.dctcp_first_alpha);
-                (Congestion::dctcp(dctcp), true)
+            // Other programs on these hosts have the kernel's usual TCP.
+            Kernel::Cast { .. } | Kernel::Missing(_) => {
+                (Congestion::named("cubic"), tcp.classic_ecn)
             }
         };
         Ok(Self {
             congestion,
             ecn,
-            mtu: tcp.mss + headers(design.transport),
+            mtu: tcp.mss + headers(kernel),
             initial_window: match tcp.initial_window {
                 InitialWindow::Segments(segments) => Some(segments),
                 InitialWindow::Bytes(bytes) => Some((bytes / u64::from(tcp.mss)).max(1) as u32),

@@ -1,0 +1,37 @@
+//! Built-in designs, one file each, in the order of `tailcut list designs`.
+//!
+//! A file never calls [`Registered::named`](crate::Registered::named), because the register is being filled. A design
+//! that builds on another calls the function of its file.
+
+mod cubic;
+mod dctcp;
+mod hull;
+mod ndp;
+mod ndp_plus;
+mod pfabric;
+mod pias;
+mod qos;
+mod scdp;
+mod scdp_plain;
+mod stations;
+mod tcp;
+
+use crate::design::Design;
+
+/// Returns the built-in designs.
+pub(crate) fn built_in() -> [Design; 12] {
+    [
+        tcp::design(),
+        cubic::design(),
+        dctcp::design(),
+        pfabric::design(),
+        pias::design(),
+        qos::design(),
+        hull::design(),
+        ndp::design(),
+        ndp_plus::design(),
+        scdp::design(),
+        scdp_plain::design(),
+        stations::design(),
+    ]
+}

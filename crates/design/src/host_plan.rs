@@ -1,0 +1,335 @@
+//! Hosts of a run: the transport of the design, and the layers above and below it.
+
+use crate::design::Design;
+use crate::hosts::{HostSeat, Kind, Made, Nic, PerSeat};
+use crate::parameters::NicParameters;
+use crate::replication::Replication;
+use crate::run::Run;
+use crate::settings::{Settings, Traffic};
+use crate::stack::Stack;
+use std::fmt;
+use tailcut_fabric::load_balancer::Choice;
+use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
+use tailcut_transport::nic::{Coalesced, Paced, PacedConfig, Queued};
+use tailcut_transport::pfabric::{self, PFabricConfig};
+use tailcut_transport::pias::Tags;
+use tailcut_transport::repnet::{self, Mode, RepNetConfig};
+use tailcut_transport::scdp::{self, Control, ModelCodec, ScdpConfig};
+use tailcut_transport::tcp::{self, TcpConfig};
+use tailcut_transport::{Classified, ConfigError, Streams, Transport, ndp};
+use tailcut_units::{Duration, HostId, Rate, stream_seed};
+
+/// Random streams of hosts, for [`stream_seed`].
+const HOST_DRAWS: u64 = 0x686f_7374;
+
+/// Hosts of one run. The plan uses the types of transports only: facts of the network stand in a [`HostSeat`].
+#[derive(Clone)]
+pub struct HostPlan {
+    design: &'static Design,
+    replication: Replication,
+    settings: Settings,
+    traffic: Traffic,
+    seed: u64,
+    hosts: RunHosts,
+}
+
+/// Implementation of a run's hosts, configured.
+#[derive(Clone)]
+enum RunHosts {
+    Tcp(TcpConfig),
+    PFabric(PFabricConfig),
+    Ndp(PerSeat<ndp::NdpConfig>),
+    Scdp(PerSeat<(ScdpConfig, ModelCodec)>),
+    Own(PerSeat<Box<dyn Transport>>),
+    None,
+}
+
+/// A timer of a transport, with the key that sets it.
+pub type KeyedTimer = (&'static str, Duration);
+
+/// Timers that a completion time may come from.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Timeouts {
+    /// Timer before the first sample of the round trip.
+    pub initial: Option<KeyedTimer>,
+    /// Lower bound of the timers.
+    pub least: Option<KeyedTimer>,
+}
+
+/// A user of a plan's hosts, for any type of transport.
+pub trait UseHosts {
+    /// Result of the use.
+    type Output;
+
+    /// Uses hosts that `make` builds, each from its seat.
+    fn with<T: Transport + 'static>(
+        self,
+        make: impl Fn(&HostSeat<'_>) -> Result<T, ConfigError>,
+    ) -> Self::Output;
+}
+
+impl HostPlan {
+    /// Returns the plan of a design whose hosts carry `traffic`. `seed` is the run's. `longest_round_trip` gives the
+    /// longest time from the first bit of a full packet to the last bit of its ACK in the empty network; only designs
+    /// whose timeouts depend on it call it.
+    ///
+    /// # Errors
+    /// Thresholds that do not ascend. Other errors appear when hosts are built.
+    pub fn new(
+        stack: Stack,
+        settings: &Settings,
+        traffic: Traffic,
+        seed: u64,
+        longest_round_trip: impl Fn() -> Duration,
+    ) -> Made<Self> {
+        let design = stack.design;
+        let run = Run {
+            settings,
+            values: &settings.values_of(design.name, design.parameters),
+            permutes: stack.balancer.choice == Choice::Sender,
+            longest_round_trip: &longest_round_trip,
+        };
+        let hosts = match &design.hosts.kind {
+            Kind::Tcp { controller, tags } => RunHosts::Tcp(TcpConfig {
+                mss: settings.framing.payload,
+                congestion: (controller.make)(&run),
+                tags: tags.as_ref().map(|make| make(&run)).transpose()?,
+                ..settings.tcp.clone()
+            }),
+            Kind::PFabric(make) => RunHosts::PFabric(make(&run)?),
+            Kind::Ndp(make) => RunHosts::Ndp(make(&run)?),
+            Kind::Scdp(make) => RunHosts::Scdp(make(&run)?),
+            Kind::Own(make) => RunHosts::Own(make(&run)?),
+            Kind::None => RunHosts::None,
+        };
+        Ok(Self {
+            design,
+            replication: stack.replication,
+            settings: settings.clone(),
+            traffic,
+            seed,
+            hosts,
+        })
+    }
+
+    /// Returns the classes that hosts give to packets of TCP, if the design has any.
+    pub const fn tags(&self) -> Option<&Tags> {
+        match &self.hosts {
+            RunHosts::Tcp(config) => config.tags.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the pacer in the network card of a seat, if the design has one.
+    pub fn pacer(&self, seat: &HostSeat<'_>) -> Option<PacedConfig> {
+        match self.design.nic {
+            Nic::Paced(pacer, _) => pacer(&self.settings, seat, self.seed),
+            Nic::Plain | Nic::SmallFirst(..) => None,
+        }
+    }
+
+    /// Returns the timers of a seat's transport.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn timeouts(&self, seat: &HostSeat<'_>) -> Made<Timeouts> {
+        let least = |key, span| Timeouts {
+            initial: None,
+            least: Some((key, span)),
+        };
+        Ok(match &self.hosts {
+            RunHosts::Tcp(config) => Timeouts {
+                initial: Some(("tcp.initial_rto", config.initial_rto)),
+                ..least("tcp.min_rto", config.min_rto)
+            },
+            RunHosts::PFabric(config) => least("pfabric.rto", config.rto),
+            RunHosts::Ndp(make) => least("ndp.min_rto", make(seat)?.min_rto),
+            RunHosts::Scdp(make) => {
+                let (config, _) = make(seat)?;
+                match config.control {
+                    Control::Window => least("scdp.timeout", config.timeout),
+                    Control::Adaptive(adaptive) => {
+                        least("scdp_plain.min_timeout", adaptive.min_timeout)
+                    }
+                }
+            }
+            RunHosts::Own(_) | RunHosts::None => Timeouts::default(),
+        })
+    }
+
+    /// Returns the seat of a host in a network of `hosts`, whose links have `rate` together and see `paths` equal-cost
+    /// paths to distant hosts.
+    pub fn seat(&self, host: HostId, hosts: u32, rate: Rate, paths: u32) -> HostSeat<'_> {
+        HostSeat {
+            host,
+            hosts,
+            rate,
+            paths,
+            framing: &self.settings.framing,
+            tcp: &self.settings.tcp,
+            seed: stream_seed(self.seed, HOST_DRAWS, u64::from(host.0)),
+        }
+    }
+
+    /// Calls `user` with the function that builds the hosts. The type of the hosts is known to the compiler in each arm,
+    /// so that the caller's loop is compiled for it.
+    pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
+        let requests = self.traffic == Traffic::Requests;
+        match &self.hosts {
+            RunHosts::Ndp(make) if requests => user.with(|seat| messenger(ndp(make, seat)?)),
+            RunHosts::Scdp(make) if requests => user.with(|seat| messenger(scdp(make, seat)?)),
+            RunHosts::Tcp(config) if requests => user.with(|seat| self.carrier(config, seat)),
+            _ if self.has_layers() => self.with_layers(user),
+            _ => self.bare(user),
+        }
+    }
+
+    /// Calls `user` with the function that builds hosts without layers.
+    fn bare<U: UseHosts>(&self, user: U) -> U::Output {
+        match (&self.hosts, self.repnet_config()) {
+            (RunHosts::Tcp(config), None) => {
+                user.with(|seat| tcp::Host::new(seat.host, config.clone()))
+            }
+            (RunHosts::Tcp(config), Some(repnet)) => {
+                user.with(|seat| repnet::Host::new(seat.host, config.clone(), repnet))
+            }
+            (RunHosts::PFabric(config), _) => {
+                user.with(|seat| pfabric::Host::new(seat.host, *config))
+            }
+            (RunHosts::Ndp(make), _) => user.with(|seat| ndp(make, seat)),
+            (RunHosts::Scdp(make), _) => user.with(|seat| scdp(make, seat)),
+            (RunHosts::Own(_) | RunHosts::None, _) => self.with_layers(user),
+        }
+    }
+
+    /// Calls `user` with the function that builds hosts behind a pointer. All such hosts share one compiled loop.
+    fn with_layers<U: UseHosts>(&self, user: U) -> U::Output {
+        user.with(|seat| self.layered(seat))
+    }
+
+    /// Returns one host behind a pointer.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn boxed(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
+        self.build(Boxed(seat))
+    }
+
+    /// Returns whether hosts are layers, put together at run time.
+    fn has_layers(&self) -> bool {
+        !matches!(self.design.nic, Nic::Plain)
+            || matches!(self.hosts, RunHosts::Own(_) | RunHosts::None)
+            || self.traffic == Traffic::Steered
+            || self.settings.nic != NicParameters::default()
+    }
+
+    /// Returns a host with layers: classes by size or by the application's word, then the host's queue, the pacer and
+    /// coalescing, from the transport down to the link.
+    fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
+        let mut transport = match &self.hosts {
+            RunHosts::Own(make) => make(seat)?,
+            RunHosts::None => {
+                return Err(ConfigError {
+                    key: "designs",
+                    found: format!("'{}' over a network", self.design.name),
+                    allowed: "designs with packets".into(),
+                });
+            }
+            _ => self.bare(Boxed(seat))?,
+        };
+        if let Nic::SmallFirst(below, _) = self.design.nic {
+            transport = Box::new(Classified::new(transport, below(&self.settings)));
+        } else if self.traffic == Traffic::Steered {
+            transport = Box::new(Classified::as_told(transport));
+        }
+        if let Some(length) = self.settings.nic.queue {
+            transport = Box::new(Queued::new(transport, length));
+        }
+        if let Some(pacer) = self.pacer(seat) {
+            transport = Box::new(Paced::new(transport, pacer)?);
+        }
+        if let Some(coalescing) = self.settings.nic.coalescing {
+            transport = Box::new(Coalesced::new(transport, coalescing));
+        }
+        Ok(transport)
+    }
+
+    /// Returns SCDP's parameters on one host, or `None` for hosts that have another transport.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn scdp_config(&self, seat: &HostSeat<'_>) -> Made<Option<ScdpConfig>> {
+        match &self.hosts {
+            RunHosts::Scdp(make) => make(seat).map(|(config, _)| Some(config)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns a TCP host that carries requests.
+    fn carrier(&self, config: &TcpConfig, seat: &HostSeat<'_>) -> Made<CopyingHost<Carrier>> {
+        let requests = &self.settings.designs.requests;
+        let mut carrier = Carrier::new(seat.host, config)?;
+        if requests.policy(self.replication).swap_lead.is_some() {
+            carrier.tell_windows();
+        }
+        Ok(CopyingHost::new(carrier))
+    }
+
+    /// Returns RepNet's parameters, or `None` for hosts that replicate nothing.
+    pub fn repnet_config(&self) -> Option<RepNetConfig> {
+        let parameters = &self.settings.repnet;
+        mode(self.replication).map(|mode| RepNetConfig {
+            mode,
+            limit: parameters.limit.0,
+            archive_limit: parameters.archive_limit.0,
+            waiting_list_timeout: parameters.waiting_list_timeout,
+        })
+    }
+}
+
+impl fmt::Debug for HostPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostPlan")
+            .field("design", &self.design.name)
+            .field("traffic", &self.traffic)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds the host of one seat, behind a pointer.
+struct Boxed<'a>(&'a HostSeat<'a>);
+
+impl UseHosts for Boxed<'_> {
+    type Output = Made<Box<dyn Transport>>;
+
+    fn with<T: Transport + 'static>(self, make: impl Fn(&HostSeat<'_>) -> Made<T>) -> Self::Output {
+        Ok(Box::new(make(self.0)?))
+    }
+}
+
+fn ndp(make: &PerSeat<ndp::NdpConfig>, seat: &HostSeat<'_>) -> Made<ndp::Host> {
+    ndp::Host::new(seat.host, make(seat)?)
+}
+
+fn scdp(
+    make: &PerSeat<(ScdpConfig, ModelCodec)>,
+    seat: &HostSeat<'_>,
+) -> Made<scdp::Host<ModelCodec>> {
+    let (config, codec) = make(seat)?;
+    scdp::Host::new(seat.host, config, codec)
+}
+
+/// Returns a host that carries requests over the messages of another.
+fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
+    Ok(CopyingHost::new(Messenger::new(base)))
+}
+
+/// Returns RepNet's mode if the driver chooses none for a mouse, or `None` for hosts that replicate nothing.
+const fn mode(replication: Replication) -> Option<Mode> {
+    match replication {
+        Replication::None | Replication::Duplicates(_) => None,
+        // In a mixed run the driver draws the replication of each mouse.
+        Replication::RepFlow | Replication::Mixed => Some(Mode::RepFlow),
+        Replication::RepSyn => Some(Mode::RepSyn),
+    }
+}
