@@ -37,6 +37,7 @@ const GROUP: &str = "[[groups]]\nhosts = [\"h0\", \"h1\"]\nsource_weight = 2\n";
 const COALESCING: &str = "[nic]\nrx_frames = 8\n";
 const CODEL: &str = "[queue]\ndiscipline = \"codel\"\n";
 const FQ_CODEL: &str = "[queue]\ndiscipline = \"fq-codel\"\n";
+const RED: &str = "[queue]\ndiscipline = \"red\"\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
 
 /// Every key, with a scenario that uses it and a value that it does not have there.
@@ -211,6 +212,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("fq_codel.ecn", FQ_CODEL, "false"),
     ("fq_codel.flows", FQ_CODEL, "64"),
     ("fq_codel.quantum", FQ_CODEL, "3KB"),
+    ("red.kmin", RED, "10KB"),
+    ("red.kmax", RED, "100KB"),
+    ("red.pmax", RED, "0.1"),
     ("servers.cpu", "", "1ms"),
     ("servers.cpu_times", CPU, "exponential"),
     ("servers.straggler_share", CPU, "0.05"),

@@ -12,6 +12,7 @@ mod pfabric;
 mod phantom;
 mod priority;
 mod push_out;
+mod red;
 mod spec;
 mod trimming;
 
