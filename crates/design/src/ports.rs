@@ -30,7 +30,7 @@ impl Ports {
     pub fn network(marks: fn(&Settings) -> bool) -> Self {
         Self {
             queue: None,
-            keys: &["queue.limit", "queue.discipline", "shared_buffer.*"],
+            keys: &["queue.limit", "shared_buffer.*"],
             fixed: None,
             marks,
             takes_copies: true,
@@ -114,7 +114,10 @@ impl Ports {
     }
 
     pub(crate) fn reads(&self, key: &str) -> bool {
-        lists(self.keys, key)
+        match key {
+            "queue.discipline" => self.fixed.is_none(),
+            _ => lists(self.keys, key),
+        }
     }
 }
 

@@ -43,12 +43,22 @@ pub fn check(
         has_storage: any(|flows| matches!(flows, FlowsSpec::Storage(_))),
     };
     for section in sections() {
+        let mut disciplines = NamedQueue::all().into_iter();
+        let discipline = disciplines.find(|one| section_of(one.name) == section.name);
+        // A discipline that switch ports do not have.
+        let other = discipline.map(|one| one.name);
+        let other = other.filter(|name| *name != settings.discipline);
         for table in scenario.tables(section.name) {
             for (key, entry) in table.entries() {
                 if entry.is_start || !asked(section.name, key) {
                     continue;
                 }
                 let path = section.path(key);
+                if let Some(name) = other {
+                    let found = format!("\"{}\" in queue.discipline", settings.discipline);
+                    let allowed = format!("only with queue.discipline = \"{name}\"");
+                    return Err(table.error(key, found, allowed));
+                }
                 if let Some(missing) = scene.missing(&path) {
                     let found = format!("nothing in the scenario that reads it ({})", missing.0);
                     return Err(table.error(key, found, missing.1));
@@ -128,10 +138,6 @@ impl Scene<'_> {
                 "there are no pacers",
                 "only with hull.pacer = true",
             ),
-            (section, _) if self.is_of_another_discipline(section) => Some((
-                "switch ports have another discipline",
-                "only with the discipline of this name in queue.discipline",
-            )),
             ("", "duration") => needs(
                 self.any_part_reads("until", &TIMED),
                 "no part of the workload goes on until then",
@@ -153,13 +159,6 @@ impl Scene<'_> {
             table.given(own).is_none() && kinds.contains(&table.word("kind").unwrap_or("open"))
         };
         tables.is_empty() || tables.iter().any(reads)
-    }
-
-    /// Returns whether a section belongs to a queue discipline that switch ports do not have.
-    fn is_of_another_discipline(&self, section: &str) -> bool {
-        let mut disciplines = NamedQueue::all().into_iter();
-        let of_section = disciplines.find(|one| section_of(one.name) == section);
-        of_section.is_some_and(|one| one.name != self.settings.discipline)
     }
 
     /// Whether a design reads a key.
