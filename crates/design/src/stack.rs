@@ -206,8 +206,8 @@ mod tests {
         let error = "ndp@expeditus".parse::<Stack>().expect_err("no handshake");
         assert_eq!(
             error.to_string(),
-            "design 'ndp@expeditus': found 'expeditus'; allowed here: ecmp, spray, permute, letflow, \
-             conga, omniscient (it chooses a flow's path on its handshake; without one every flow \
+            "design 'ndp@expeditus': found 'expeditus'; allowed here: ecmp, weighted-ecmp, spray, \
+             permute, letflow, conga, omniscient (it chooses a flow's path on its handshake; without one every flow \
              would stay on ECMP)"
         );
     }

@@ -3,11 +3,11 @@
 
 use super::config::LoadBalancerConfig;
 use super::spec::{Choice, NamedBalancer};
-use super::{conga, expeditus, expeditus_deck, flowlet, omniscient};
+use super::{conga, expeditus, expeditus_deck, flowlet, omniscient, weighted};
 use tailcut_units::parameter::Values;
 
 /// Returns the built-in load balancers, in the order of `tailcut list designs`.
-pub fn built_in() -> [NamedBalancer; 8] {
+pub fn built_in() -> [NamedBalancer; 9] {
     let ecmp = |_: &Values| LoadBalancerConfig::Ecmp;
     [
         NamedBalancer::new(
@@ -16,6 +16,7 @@ pub fn built_in() -> [NamedBalancer; 8] {
             Choice::Flow,
             ecmp,
         ),
+        weighted::balancer(),
         NamedBalancer::new(
             "spray",
             "one path for each packet, drawn at random",

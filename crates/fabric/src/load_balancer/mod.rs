@@ -15,6 +15,7 @@ mod omniscient;
 pub(crate) mod own;
 mod spec;
 mod two_stage;
+mod weighted;
 mod wiring;
 
 pub use built_in::built_in;
