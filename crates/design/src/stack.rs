@@ -189,7 +189,7 @@ mod tests {
         let error = "repflow+dtcp".parse::<Stack>().expect_err("no dtcp");
         assert_eq!(
             error.to_string(),
-            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias, qos, hull"
+            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, highspeed, dctcp, pias, qos, hull"
         );
         assert!("".parse::<Stack>().is_err());
         assert!("tcp@".parse::<Stack>().is_err());
@@ -197,7 +197,7 @@ mod tests {
         let error = "repflow+ndp".parse::<Stack>().expect_err("no connections");
         assert_eq!(
             error.allowed,
-            ["tcp", "cubic", "dctcp", "pias", "qos", "hull"]
+            ["tcp", "cubic", "highspeed", "dctcp", "pias", "qos", "hull"]
         );
         let error = "tcp@permute"
             .parse::<Stack>()

@@ -187,7 +187,7 @@ fn every_transport_with_packets_has_hosts_for_transfers_and_most_for_requests() 
             built += 1;
         }
     }
-    assert_eq!(built, 11 + 8);
+    assert_eq!(built, 12 + 9);
 }
 
 #[test]

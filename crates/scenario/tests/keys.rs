@@ -453,7 +453,7 @@ fn keys_of_servers_need_requests_and_keys_of_links_a_network() {
             "designs = [\"ndp\"]\n",
             "tcp.min_rto",
             "1ms",
-            "tcp.min_rto: found no design that reads it among ndp; allowed: only with tcp, cubic, dctcp",
+            "tcp.min_rto: found no design that reads it among ndp; allowed: only with tcp, cubic, highspeed, dctcp",
         ),
         (
             "designs = [\"hull\"]\n[hull]\npacer = false\n",

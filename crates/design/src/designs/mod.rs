@@ -5,6 +5,7 @@
 
 mod cubic;
 mod dctcp;
+mod highspeed;
 mod hull;
 mod ndp;
 mod ndp_plus;
@@ -19,10 +20,11 @@ mod tcp;
 use crate::design::Design;
 
 /// Returns the built-in designs.
-pub(crate) fn built_in() -> [Design; 12] {
+pub(crate) fn built_in() -> [Design; 13] {
     [
         tcp::design(),
         cubic::design(),
+        highspeed::design(),
         dctcp::design(),
         pfabric::design(),
         pias::design(),

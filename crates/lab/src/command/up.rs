@@ -20,8 +20,8 @@ pub struct Up {
     /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     topology: Option<String>,
-    /// The design: tcp, cubic, dctcp, pias or hull, with @ecmp, @spray, @letflow, @conga or @expeditus; or scdp,
-    /// whose switches trim, or scdp-plain
+    /// The design: tcp, cubic, highspeed, dctcp, pias or hull, with @ecmp, @weighted-ecmp, @spray, @letflow, @conga or
+    /// @expeditus; or scdp, whose switches trim, or scdp-plain
     #[arg(long, value_name = "DESIGN")]
     design: Option<String>,
     /// A scenario's file, whose network, queues and hosts the lab has

@@ -2,7 +2,9 @@
 
 use crate::error::Outcome;
 use crate::scenario::{Scenario, Table};
-use tailcut_sim::{FlowsSpec, Replication, RequestParameters, RequestRate, Stack, WorkloadSpec};
+use tailcut_sim::{
+    Design, FlowsSpec, Registered, Replication, RequestParameters, RequestRate, Stack, WorkloadSpec,
+};
 
 /// How many requests a second, or at which load.
 pub fn rate(table: &Table) -> Outcome<RequestRate> {
@@ -47,8 +49,13 @@ pub fn check(
         Replication::None | Replication::Duplicates(_)
     );
     if !replicates || !stack.design.carries_requests() {
-        let allowed = "stations, tcp, cubic, dctcp, pias, ndp, ndp-plus, scdp or scdp-plain, alone or under duplicate, \
-                       das, rans, hedge, ...";
+        let designs = Design::all().into_iter();
+        let carriers = designs.filter(|design| design.carries_requests());
+        let carriers: Vec<&str> = carriers.map(|design| design.name).collect();
+        let allowed = format!(
+            "{}, alone or under duplicate, das, rans, hedge, ...",
+            carriers.join(", ")
+        );
         return Err(top.error("designs", format!("'{stack}' with requests"), allowed));
     }
     let is_on_real_hosts = top.word("clock") == Some("wall");

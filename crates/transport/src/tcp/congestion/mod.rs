@@ -7,12 +7,14 @@
 mod control;
 mod cubic;
 mod dctcp;
+mod highspeed;
 mod hystart;
 mod newreno;
 
 pub use control::{Ack, Congested, CongestionControl, EcnUse, Window};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use highspeed::HighSpeed;
 pub use hystart::HyStart;
 pub use newreno::NewReno;
 

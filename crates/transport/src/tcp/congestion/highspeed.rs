@@ -1,0 +1,165 @@
+//! HighSpeed TCP (RFC 3649): above 38 segments the window grows by more than a segment a round trip, and a loss takes less
+//! than half of it, so that long fat paths fill at realistic loss rates.
+//!
+//! Deviations:
+//! - The functions a(w) and b(w) of section 5 are computed; the RFC's appendix B and Linux look them up in a table of
+//!   integers.
+//! - A timeout halves the window (RFC 5681); Linux takes b(w) there too.
+//! - The optional changes to slow start (section 9, RFC 3742) are left out.
+
+use super::control::{Ack, Congested, CongestionControl, Window};
+
+/// Low_Window: up to this window, in segments, the response is standard TCP's (RFC 3649, section 5).
+const LOW_WINDOW: f64 = 38.0;
+/// High_Window: the window of a loss rate of 1e-7, in segments.
+const HIGH_WINDOW: f64 = 83_000.0;
+/// High_Decrease: the share of the window that a loss takes at the high window.
+const HIGH_DECREASE: f64 = 0.1;
+
+/// Returns b(w): the share of a window of `w` segments that a loss takes.
+fn decrease(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 0.5;
+    }
+    let place = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
+    let decrease = (HIGH_DECREASE - 0.5) * place + 0.5;
+    decrease.max(HIGH_DECREASE)
+}
+
+/// Returns a(w): the segments by which a window of `w` segments grows in a round trip.
+fn increase(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 1.0;
+    }
+    // Loss rate of the response function (RFC 3649, section 5): p(w) = 0.078 / w^1.2.
+    let loss_rate = 0.078 / libm::pow(w, 1.2);
+    let b = decrease(w);
+    (w * w * loss_rate * 2.0 * b / (2.0 - b)).max(1.0)
+}
+
+/// The window of HighSpeed TCP.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct HighSpeed {
+    /// Bytes by which the window has still to grow, below one segment.
+    growth: f64,
+}
+
+impl HighSpeed {
+    /// Returns the state of a new connection.
+    pub const fn new() -> Self {
+        Self { growth: 0.0 }
+    }
+}
+
+impl CongestionControl for HighSpeed {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.may_grow {
+            return;
+        }
+        if window.in_slow_start() {
+            window.cwnd += ack.acked.min(ack.slow_start_limit);
+            return;
+        }
+        // A round trip acknowledges a window, so each byte has its share of a(w) segments.
+        let cwnd = window.cwnd as f64;
+        let segments = increase(cwnd / ack.mss as f64);
+        self.growth += segments * ack.mss as f64 * ack.acked as f64 / cwnd;
+        let whole = (self.growth / ack.mss as f64) as u64 * ack.mss;
+        window.cwnd += whole;
+        self.growth -= whole as f64;
+    }
+
+    fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
+        let in_flight = congested.in_flight as f64;
+        let left = in_flight * (1.0 - decrease(in_flight / congested.mss as f64));
+        window.ssthresh = (left as u64).max(2 * congested.mss);
+        window.cwnd = window.ssthresh;
+        self.growth = 0.0;
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
+        window.ssthresh = (congested.in_flight / 2).max(2 * congested.mss);
+        self.growth = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailcut_units::{Duration, Time};
+
+    const MSS: u64 = 1_460;
+
+    #[test]
+    fn increase_and_decrease_are_those_of_the_appendix() {
+        // RFC 3649, appendix B: w, a(w), b(w). The table has the window at which a(w) reaches each integer.
+        for (w, a, b) in [
+            (38.0, 1.0, 0.50),
+            (118.0, 2.0, 0.44),
+            (221.0, 3.0, 0.41),
+            (347.0, 4.0, 0.38),
+            (495.0, 5.0, 0.37),
+            (663.0, 6.0, 0.35),
+            (851.0, 7.0, 0.34),
+            (1_058.0, 8.0, 0.33),
+            (1_284.0, 9.0, 0.32),
+            (1_529.0, 10.0, 0.31),
+        ] {
+            assert!(
+                (increase(w) - a).abs() < 0.01 * a,
+                "a({w}) = {}",
+                increase(w)
+            );
+            assert!((decrease(w) - b).abs() < 0.006, "b({w}) = {}", decrease(w));
+        }
+        // Section 5: at the high window a loss takes a tenth.
+        assert!((decrease(HIGH_WINDOW) - 0.1).abs() < 1e-9);
+        assert!((decrease(1e9) - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_round_trip_of_acks_grows_the_window_by_a_of_w() {
+        let mut control = HighSpeed::new();
+        let start = 1_000 * MSS;
+        let mut window = Window {
+            cwnd: start,
+            ssthresh: MSS,
+        };
+        for _ in 0..1_000 {
+            let ack = Ack {
+                now: Time::ZERO,
+                acked: MSS,
+                marked: false,
+                una: 0,
+                nxt: 0,
+                mss: MSS,
+                may_grow: true,
+                slow_start_limit: 2 * MSS,
+                srtt: Duration::ZERO,
+            };
+            control.on_ack(&mut window, &ack);
+        }
+        let grown = (window.cwnd - start) / MSS;
+        // a(1000) is 7.7.
+        assert!((7..=8).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn a_loss_takes_b_of_w_and_a_timeout_half() {
+        let mut window = Window {
+            cwnd: 1_000 * MSS,
+            ssthresh: MSS,
+        };
+        let congested = Congested {
+            now: Time::ZERO,
+            in_flight: 1_000 * MSS,
+            mss: MSS,
+        };
+        HighSpeed::new().on_loss(&mut window, &congested);
+        // b(1000) is 0.33.
+        assert!((665..=675).contains(&(window.cwnd / MSS)), "{window:?}");
+        assert_eq!(window.cwnd, window.ssthresh);
+        HighSpeed::new().on_timeout(&mut window, &congested);
+        assert_eq!(window.ssthresh, 500 * MSS);
+    }
+}
