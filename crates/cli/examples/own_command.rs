@@ -1,19 +1,23 @@
-//! A `tailcut` of one's own: the command, with a congestion controller, a load balancer and an
-//! application beside its own. Their names work in scenarios, as arguments and in the report:
+//! A user's own `tailcut`: the command with one more congestion controller, load balancer, queue discipline and
+//! application. Their names work in scenarios, as arguments, in the lab and in the report:
 //!
 //! ```sh
 //! cargo run --release --example own_command -- compare --designs dctcp,gentle,gentle@least-queued
 //! ```
 
 use std::process::ExitCode;
-use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
+use tailcut_scenario::sim::fabric::queue::{
+    BuildDiscipline, Dequeued, DropReason, DropTailQueue, Fate, QueueConfig, QueueDiscipline,
+    Verdict,
+};
+use tailcut_scenario::sim::fabric::{Packet, PacketId};
 use tailcut_scenario::sim::transport::tcp::congestion::{
     Ack, Congested, CongestionControl, EcnUse, NewReno, Window,
 };
 use tailcut_scenario::sim::{
-    Application, Choice, Controller, Design, Desk, Hosts, NameError, NamedBalancer, OwnApplication,
-    Registered,
+    Application, Choice, Controller, Design, Desk, Hosts, NameError, NamedBalancer, NamedQueue,
+    OwnApplication, Registered,
 };
 use tailcut_scenario::units::{Duration, HostId, Time};
 
@@ -37,6 +41,32 @@ impl CongestionControl for Gentle {
     }
     fn ecn_use(&self) -> EcnUse {
         EcnUse::Accurate
+    }
+}
+
+/// FIFO that drops every fiftieth packet.
+#[derive(Debug)]
+struct Thinned {
+    fifo: DropTailQueue,
+    arrivals: u64,
+}
+
+impl QueueDiscipline for Thinned {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        self.arrivals += 1;
+        match self.arrivals % 50 {
+            0 => Fate::Dropped(DropReason::ActiveQueue).into(),
+            _ => self.fifo.enqueue(now, id, packets),
+        }
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.fifo.dequeue(now, packets)
+    }
+    fn backlog_packets(&self) -> u32 {
+        self.fifo.backlog_packets()
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.fifo.backlog_bytes()
     }
 }
 
@@ -81,6 +111,15 @@ fn register() -> Result<(), NameError> {
     .register()?;
     let about = "each packet on the emptiest port";
     NamedBalancer::custom("least-queued", about, Choice::Packet, |_| LeastQueued).register()?;
+    let about = "FIFO that drops every fiftieth packet";
+    NamedQueue::new("thinned", about, |port, _| {
+        let config = port.fifo();
+        QueueConfig::Custom(BuildDiscipline::new(move |_seed| Thinned {
+            fifo: DropTailQueue::new(config),
+            arrivals: 0,
+        }))
+    })
+    .register()?;
     OwnApplication::new("heartbeat", "a word to the next host every ms", |seat| {
         Heartbeat {
             hosts: seat.hosts,

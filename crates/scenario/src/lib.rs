@@ -90,3 +90,7 @@ struct OwnDiscipline;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/own-parts.md")]
+struct OwnParts;

@@ -12,6 +12,7 @@ mod measured;
 mod mischief;
 mod network;
 mod nics;
+mod own_queue;
 mod probe;
 mod replicated;
 mod requests;

@@ -28,7 +28,7 @@ pub struct Held {
 }
 
 impl Congestion {
-    /// One that every kernel has.
+    /// Returns a congestion control of the kernel, by its name.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -52,6 +52,13 @@ impl Congestion {
     /// The kernel has no DCTCP with the parameters asked for, and this process may not give it ours.
     pub fn provide(&mut self) -> Result<Held> {
         let Some(asked) = self.dctcp else {
+            if !has(&self.name)? {
+                bail!(
+                    "design: found one with the congestion control '{0}', which this kernel does not have; load its \
+                     module (modprobe tcp_{0}) or choose another design",
+                    self.name
+                );
+            }
             return Ok(Held { _ours: None });
         };
         let own = own();
@@ -75,7 +82,7 @@ impl Congestion {
 
 /// The parameters of the kernel's own DCTCP; `None` where it has none.
 fn own() -> Option<Parameters> {
-    if !has_own().unwrap_or_default() {
+    if !has(OWN).unwrap_or_default() {
         return None;
     }
     let parameter = |name: &str| {
@@ -90,15 +97,15 @@ fn own() -> Option<Parameters> {
     Some(Parameters::new(gain, f64::from(first) / 1_024.0))
 }
 
-/// Whether the kernel has its own. Where root asks for it, the kernel loads its module.
-fn has_own() -> Result<bool> {
+/// Returns whether the kernel has a congestion control. If root uses it, the kernel loads its module.
+fn has(name: &str) -> Result<bool> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let available = available.context("cannot read the kernel's congestion controls")?;
-    if available.split_whitespace().any(|name| name == OWN) {
+    if available.split_whitespace().any(|known| known == name) {
         return Ok(true);
     }
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
-    Ok(set_tcp_congestion(&socket, OWN).is_ok())
+    Ok(set_tcp_congestion(&socket, name).is_ok())
 }
 
 /// What it takes to have DCTCP with some parameters where the kernel has none, or one with others.
