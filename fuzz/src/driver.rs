@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use tailcut_cast::driver::{Control, Detached, Options};
+use tailcut_cast::driver::{Detached, Mode, Options};
 use tailcut_cast::seal::{Cipher, Key};
 use tailcut_cast::udp::{Ancillary, Datagrams, Incoming, Outgoing, parse};
 use tailcut_units::{Duration, Time};
@@ -96,9 +96,9 @@ pub fn cast_driver(bytes: &[u8]) {
     let (has_key, is_paper, sends) = (mode & 1 != 0, mode & 2 != 0, mode & 4 != 0);
     let options = Options {
         key: (has_key && !is_paper).then(|| Key::new(Cipher::default(), [1; 32])),
-        control: match is_paper {
-            true => Control::Window,
-            false => Options::default().control,
+        mode: match is_paper {
+            true => Mode::Paper,
+            false => Options::default().mode,
         },
         object: 1 << 20,
         memory: 4 << 20,

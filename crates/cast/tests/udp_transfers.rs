@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use tailcut_cast::driver::{
-    Control, Endpoint, Failure, Options, Progress, Share, Stage, StragglerPolicy, Stragglers,
+    Endpoint, Failure, Mode, Options, Progress, Share, Stage, StragglerPolicy, Stragglers,
     new_session,
 };
 use tailcut_cast::seal::{Cipher, Key};
@@ -237,7 +237,7 @@ fn an_object_that_is_longer_than_the_receiver_takes_is_refused() {
 #[test]
 fn the_papers_mode_can_be_chosen() {
     let options = Options {
-        control: Control::Window,
+        mode: Mode::Paper,
         ..Options::default()
     };
     let bind = || Endpoint::bind("127.0.0.1:0".parse().expect("an address"), &options);
@@ -290,17 +290,17 @@ const LOOPBACK: u32 = 1;
 
 #[test]
 fn an_object_goes_to_a_group_that_a_receiver_has_joined() {
-    for (control, group) in [
-        (Control::Window, [239, 255, 77, 1]),
-        (Options::default().control, [239, 255, 77, 2]),
+    for (mode, group) in [
+        (Mode::Paper, [239, 255, 77, 1]),
+        (Options::default().mode, [239, 255, 77, 2]),
     ] {
-        to_a_group(control, group.into());
+        to_a_group(mode, group.into());
     }
 }
 
-fn to_a_group(control: Control, group: IpAddr) {
+fn to_a_group(mode: Mode, group: IpAddr) {
     let options = Options {
-        control,
+        mode,
         multicast: Multicast {
             interface: LOOPBACK,
             ..Multicast::default()

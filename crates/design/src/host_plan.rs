@@ -13,8 +13,8 @@ use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::nic::{Coalesced, Paced, PacedConfig, Queued};
 use tailcut_transport::pfabric::{self, PFabricConfig};
 use tailcut_transport::pias::Tags;
-use tailcut_transport::repnet::{self, Mode, RepNetConfig};
-use tailcut_transport::scdp::{self, Control, ModelCodec, ScdpConfig};
+use tailcut_transport::repnet::{self, RepNetConfig};
+use tailcut_transport::scdp::{self, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::{self, TcpConfig};
 use tailcut_transport::{Classified, ConfigError, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
@@ -146,10 +146,10 @@ impl HostPlan {
             RunHosts::Ndp(make) => least("ndp.min_rto", make(seat)?.min_rto),
             RunHosts::Scdp(make) => {
                 let (config, _) = make(seat)?;
-                match config.control {
-                    Control::Window => least("scdp.timeout", config.timeout),
-                    Control::Adaptive(adaptive) => {
-                        least("scdp_plain.min_timeout", adaptive.min_timeout)
+                match config.mode {
+                    scdp::Mode::Paper => least("scdp.timeout", config.timeout),
+                    scdp::Mode::Credit(credit) => {
+                        least("scdp_plain.min_timeout", credit.min_timeout)
                     }
                 }
             }
@@ -325,11 +325,11 @@ fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
 }
 
 /// Returns RepNet's mode if the driver chooses none for a mouse, or `None` for hosts that replicate nothing.
-const fn mode(replication: Replication) -> Option<Mode> {
+const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {
         Replication::None | Replication::Duplicates(_) => None,
         // In a mixed run the driver draws the replication of each mouse.
-        Replication::RepFlow | Replication::Mixed => Some(Mode::RepFlow),
-        Replication::RepSyn => Some(Mode::RepSyn),
+        Replication::RepFlow | Replication::Mixed => Some(repnet::Mode::RepFlow),
+        Replication::RepSyn => Some(repnet::Mode::RepSyn),
     }
 }

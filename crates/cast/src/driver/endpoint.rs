@@ -25,7 +25,7 @@ use std::sync::mpsc::{self, Sender};
 use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use tailcut_transport::scdp::{
-    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, Limits, ScdpConfig,
+    BlockOrder, CreditConfig, Delivery, DriverCodec, Host, Limits, Mode, ScdpConfig,
 };
 use tailcut_transport::{Demotion, Share, Stragglers};
 use tailcut_units::{Duration, HostId};
@@ -55,22 +55,22 @@ pub struct Options {
     pub rate: Option<u64>,
     /// Threads that decode, at least 1. Default 1.
     pub decoders: usize,
-    /// Flow control of a receiver. [`Control::Adaptive`] (default) works on any network.
-    /// [`Control::Window`] is the mode of the SCDP paper, with a window of 64 symbols and version 1
+    /// Flow control of a receiver. [`Mode::Credit`] (default) works on any network.
+    /// [`Mode::Paper`] is the mode of the SCDP paper, with a window of 64 symbols and version 1
     /// of the header. It is for switches that trim and hosts that trust each other, and has no
     /// tokens, keys or shares. Both ends must use the same mode.
-    pub control: Control,
+    pub mode: Mode,
     /// Pre-shared key of all endpoints that exchange objects with this one. Packets are encrypted,
-    /// and packets of other hosts are dropped. A key needs [`Control::Adaptive`]. Default: none.
+    /// and packets of other hosts are dropped. A key needs [`Mode::Credit`]. Default: none.
     pub key: Option<Key>,
     /// Options for sending to multicast groups.
     pub multicast: Multicast,
     /// Bytes of a sent IP packet, at most: 1,280 to 9,000. Default 1,500. If a path carries only
     /// smaller packets, the transfer starts again with smaller symbols.
     pub mtu: u16,
-    /// Parameters of the protocol. `None`: defaults for `control` and the bound address, with
-    /// symbols that fill packets of `mtu` bytes. The `control` of these parameters replaces the
-    /// `control` of the options.
+    /// Parameters of the protocol. `None`: defaults for `mode` and the bound address, with
+    /// symbols that fill packets of `mtu` bytes. The `mode` of these parameters replaces the
+    /// `mode` of the options.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -82,7 +82,7 @@ impl Default for Options {
             memory: 64 << 20,
             rate: None,
             decoders: 1,
-            control: Control::Adaptive(Adaptive::default()),
+            mode: Mode::Credit(CreditConfig::default()),
             key: None,
             multicast: Multicast::default(),
             mtu: 1_500,
@@ -97,12 +97,12 @@ impl Options {
             true => HEADERS_V4,
             false => HEADERS_V6,
         };
-        let (header, window) = match self.control {
-            Control::Adaptive(_) if self.key.is_some() => {
+        let (header, window) = match self.mode {
+            Mode::Credit(_) if self.key.is_some() => {
                 (SYMBOL_BYTES + TRAILER, Limits::SOCKETS.pushed)
             }
-            Control::Adaptive(_) => (SYMBOL_BYTES, Limits::SOCKETS.pushed),
-            Control::Window => (SYN_BYTES, WINDOW),
+            Mode::Credit(_) => (SYMBOL_BYTES, Limits::SOCKETS.pushed),
+            Mode::Paper => (SYN_BYTES, WINDOW),
         };
         self.scdp.unwrap_or(ScdpConfig {
             symbol: u32::from(self.mtu.clamp(1_280, 9_000))
@@ -114,7 +114,7 @@ impl Options {
                 pushed: window,
                 ..Limits::SOCKETS
             },
-            control: self.control,
+            mode: self.mode,
             demotion: Demotion::NONE,
             in_order: false,
             // Only the limit of symbols in flight holds pulls back: a socket has no fixed link rate
@@ -144,8 +144,8 @@ impl Options {
             let found = self.mtu;
             return Err(invalid(format!("mtu {found}; allowed: 1280 to 9000 bytes")));
         }
-        if self.key.is_some() && config.control == Control::Window {
-            let said = "a key needs credits: control is Window; allowed: Adaptive";
+        if self.key.is_some() && config.mode == Mode::Paper {
+            let said = "a key needs credits: mode is Paper; allowed: Credit";
             return Err(invalid(said.to_owned()));
         }
         let me = HostId(0);

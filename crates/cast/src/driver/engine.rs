@@ -18,7 +18,7 @@ use crate::udp::{Datagrams, Incoming};
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tailcut_transport::scdp::{Control, DriverCodec, Host, Object, ScdpConfig};
+use tailcut_transport::scdp::{DriverCodec, Host, Mode, Object, ScdpConfig};
 use tailcut_transport::{
     Event, FlowStats, Message, Part, PathPin, Replication, Share, Straggler, Transport,
 };
@@ -179,7 +179,7 @@ impl Engine {
     /// Returns whether the engine runs in the paper's mode: version 1 of the header, without
     /// credits.
     pub(super) fn is_paper(&self) -> bool {
-        self.config.control == Control::Window
+        self.config.mode == Mode::Paper
     }
 
     /// Returns the time, which never goes back.

@@ -12,7 +12,7 @@
 //!     these ways.
 //! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
 //!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
-//! - [`Options`]: [`Control::Adaptive`] for any network, [`Control::Window`] (the paper's mode) for
+//! - [`Options`]: [`Mode::Credit`] for any network, [`Mode::Paper`] (the paper's mode) for
 //!   switches that trim; a pre-shared key; limits of the memory that peers may use.
 //! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!
@@ -64,6 +64,6 @@ pub use endpoint::{Endpoint, Options, Sending, new_session};
 pub use engine::Counts;
 pub use outcome::{Failure, Received, Sent};
 pub use outgoing::Payload;
-pub use tailcut_transport::scdp::{Adaptive, Control};
+pub use tailcut_transport::scdp::{CreditConfig, Mode};
 pub use tailcut_transport::{Share, StragglerPolicy, Stragglers};
 pub use words::Hearers;

@@ -6,7 +6,7 @@ use crate::hosts::{HostSeat, Hosts};
 use crate::kernel::Kernel;
 use crate::ports::Ports;
 use tailcut_transport::Demotion;
-use tailcut_transport::scdp::{Adaptive, Control, ScdpConfig};
+use tailcut_transport::scdp::{CreditConfig, Mode, ScdpConfig};
 use tailcut_units::Duration;
 
 /// Keys that it shares with SCDP, and its own.
@@ -40,7 +40,7 @@ pub(super) fn design() -> Design {
                     initial_window: plain.initial_window,
                     shared_window: plain.initial_window,
                     demotion: Demotion::NONE,
-                    control: Control::Adaptive(Adaptive {
+                    mode: Mode::Credit(CreditConfig {
                         max_window: plain.max_window,
                         loss_by_chance: plain.loss_by_chance,
                         min_timeout: plain.min_timeout,

@@ -1,7 +1,7 @@
 //! Parameters of NDP, NDP+ and SCDP.
 
 use tailcut_fabric::queue::{Limit, Sharing, Victim};
-use tailcut_transport::scdp::{Adaptive, DecodeSpeed, ModelCodec};
+use tailcut_transport::scdp::{CreditConfig, DecodeSpeed, ModelCodec};
 use tailcut_transport::{StragglerPolicy, Stragglers};
 use tailcut_units::{Bytes, Duration};
 
@@ -158,14 +158,14 @@ pub struct ScdpPlainParameters {
 
 impl Default for ScdpPlainParameters {
     fn default() -> Self {
-        let adaptive = Adaptive::default();
+        let credit = CreditConfig::default();
         Self {
             initial_window: 10,
-            max_window: adaptive.max_window,
-            loss_by_chance: adaptive.loss_by_chance,
-            min_timeout: adaptive.min_timeout,
+            max_window: credit.max_window,
+            loss_by_chance: credit.loss_by_chance,
+            min_timeout: credit.min_timeout,
             timeout: None,
-            ecn: adaptive.ecn,
+            ecn: credit.ecn,
         }
     }
 }

@@ -16,7 +16,7 @@ use tailcut_scenario::{NamedNodes, Scenario, Study};
 use tailcut_sim::{FlowsSpec, Kernel, ReadBy, Replication, RunConfig, Traffic};
 use tailcut_transport::ConfigError;
 use tailcut_transport::repnet::RepNetConfig;
-use tailcut_transport::scdp::{Adaptive, BlockOrder, Control, Delivery, ScdpConfig};
+use tailcut_transport::scdp::{BlockOrder, CreditConfig, Delivery, Mode, ScdpConfig};
 use tailcut_units::{Duration, HostId};
 
 /// A lab that can be set up.
@@ -79,12 +79,12 @@ fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
         timeout: slowed(config.timeout),
         max_timeout: slowed(config.max_timeout),
         time_wait: slowed(config.time_wait),
-        control: match config.control {
-            Control::Adaptive(adaptive) => Control::Adaptive(Adaptive {
-                min_timeout: slowed(adaptive.min_timeout),
-                ..adaptive
+        mode: match config.mode {
+            Mode::Credit(credit) => Mode::Credit(CreditConfig {
+                min_timeout: slowed(credit.min_timeout),
+                ..credit
             }),
-            Control::Window => Control::Window,
+            Mode::Paper => Mode::Paper,
         },
         delivery: Delivery::Blocks {
             order: BlockOrder::AsWhole,
@@ -259,10 +259,10 @@ impl LabPlan {
     /// Which transfers with several ends its hosts take part in.
     pub fn several(&self) -> Several {
         let first = self.scdp.iter().flatten().next();
-        match first.map(|config| &config.control) {
+        match first.map(|config| &config.mode) {
             None => Several::Nothing,
-            Some(Control::Window) => Several::Receivers,
-            Some(Control::Adaptive(_)) => Several::All,
+            Some(Mode::Paper) => Several::Receivers,
+            Some(Mode::Credit(_)) => Several::All,
         }
     }
 

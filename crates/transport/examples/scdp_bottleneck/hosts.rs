@@ -3,7 +3,7 @@
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use tailcut_transport::Transport;
-use tailcut_transport::scdp::{Adaptive, Control, DecodeSpeed, Host, ModelCodec, ScdpConfig};
+use tailcut_transport::scdp::{CreditConfig, DecodeSpeed, Host, Mode, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
@@ -18,7 +18,7 @@ pub fn scdp_config(link: &Link) -> ScdpConfig {
         symbol: SYMBOL,
         initial_window: 10,
         shared_window: 10,
-        control: Control::Adaptive(Adaptive::default()),
+        mode: Mode::Credit(CreditConfig::default()),
         pull_interval: link.host_rate.serialisation(u64::from(SYMBOL) + 78),
         byte_time: link.host_rate.serialisation(1),
         timeout,

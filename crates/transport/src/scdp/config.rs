@@ -1,7 +1,7 @@
 //! SCDP's parameters.
 
-use super::control::Control;
-use super::limits::{Limits, MAX_WINDOW};
+use super::common::limits::{Limits, MAX_WINDOW};
+use super::credit::config::CreditConfig;
 use crate::config::{
     ConfigError, SERVICE_PORT, check, no_shorter, payload, positive, service_port, within,
 };
@@ -37,6 +37,17 @@ pub enum BlockOrder {
     Ascending,
     /// Each as soon as it is whole.
     AsWhole,
+}
+
+/// The protocol. Both ends of a session have the same.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub enum Mode {
+    /// The paper's: as many symbols are in flight as the sender pushes. For networks that trim.
+    #[default]
+    Paper,
+    /// Receivers give credits: as many symbols are in flight as the path carries, by delay, losses and
+    /// marks. For networks that do not trim.
+    Credit(CreditConfig),
 }
 
 /// Parameters of one host's SCDP.
@@ -79,8 +90,8 @@ pub struct ScdpConfig {
     pub port: u16,
     /// What the host's application is told of what arrives. Default: of whole objects.
     pub delivery: Delivery,
-    /// How many symbols a receiver has on their way. Default: as many as the sender pushes.
-    pub control: Control,
+    /// The protocol. Default: the paper's.
+    pub mode: Mode,
     /// What peers may claim. Default: [`Limits::WIDEST`].
     pub limits: Limits,
 }
@@ -104,7 +115,7 @@ impl Default for ScdpConfig {
             time_wait: Duration::from_ms(100),
             port: SERVICE_PORT,
             delivery: Delivery::Whole,
-            control: Control::Window,
+            mode: Mode::Paper,
             limits: Limits::WIDEST,
         }
     }
@@ -132,8 +143,8 @@ impl ScdpConfig {
         positive("timeout", self.timeout)?;
         no_shorter("max_timeout", self.max_timeout, ("timeout", self.timeout))?;
         self.limits.validate()?;
-        if let Control::Adaptive(adaptive) = &self.control {
-            adaptive.validate()?;
+        if let Mode::Credit(credit) = &self.mode {
+            credit.validate()?;
         }
         let has_room = !matches!(self.delivery, Delivery::Blocks { window: 0, .. });
         let window = "a window of more than 0 bytes";

@@ -1,10 +1,10 @@
 //! What receivers have asked a sender for and not got.
 
-use super::credit_demand::CreditDemand;
-use super::group_demand::GroupDemand;
-use super::header::ScdpHeader;
-use super::limits::{ALL, MAX_AHEAD};
-use super::receivers::Receivers;
+use super::common::header::ScdpHeader;
+use super::common::limits::{ALL, MAX_AHEAD};
+use super::common::receivers::Receivers;
+use super::credit::demand::CreditDemand;
+use super::paper::group_demand::GroupDemand;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

@@ -6,12 +6,11 @@ mod opening;
 mod streams;
 mod timers;
 
-use super::codec::Codec;
-use super::config::ScdpConfig;
-use super::control::Control;
-use super::header::{ScdpHeader, ScdpKind};
-use super::limits::Census;
-use super::object::Object;
+use super::common::codec::Codec;
+use super::common::header::{ScdpHeader, ScdpKind};
+use super::common::limits::Census;
+use super::common::object::Object;
+use super::config::{Mode, ScdpConfig};
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
@@ -167,7 +166,7 @@ impl<C: Codec> Host<C> {
             [] => &[message.dst],
             receivers => receivers,
         };
-        let sender = Sender::new(now, task, receivers, outlook.window, config.control);
+        let sender = Sender::new(now, task, receivers, outlook.window, config.mode);
         let tuples: Vec<FiveTuple> = sender.tuples().collect();
         let key = self.senders.insert(sender);
         for tuple in &tuples {
@@ -311,7 +310,7 @@ impl<C: Codec> Host<C> {
 
     /// Whether receivers give credits.
     const fn gives_credits(&self) -> bool {
-        matches!(self.config.control, Control::Adaptive(_))
+        matches!(self.config.mode, Mode::Credit(_))
     }
 
     /// After any input to a sender: its place among those that may send, and its timer.

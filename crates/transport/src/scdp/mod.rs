@@ -52,29 +52,20 @@
 //!   receiver's takes everything requested for lost and asks for one symbol, then for a window once
 //!   that has come; the sender's sends one symbol more.
 
-mod block;
-mod codec;
+mod common;
 mod config;
-mod control;
-mod credit_demand;
-mod credits;
+mod credit;
 mod demand;
-mod group_demand;
-mod header;
 mod host;
-mod limits;
-mod line;
-mod object;
+mod paper;
 mod receiver;
-mod receivers;
 mod sender;
-mod source;
 
-pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, DriverCodec, Job, ModelCodec};
-pub use config::{BlockOrder, Delivery, ScdpConfig};
-pub use control::{Adaptive, Control};
-pub use credits::Balance;
-pub use header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
+pub use common::codec::{Attempt, Codec, DecodeSpeed, Decoding, DriverCodec, Job, ModelCodec};
+pub use common::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
+pub use common::limits::Limits;
+pub use common::object::Object;
+pub use config::{BlockOrder, Delivery, Mode, ScdpConfig};
+pub use credit::config::CreditConfig;
+pub use credit::credits::Balance;
 pub use host::Host;
-pub use limits::Limits;
-pub use object::Object;

@@ -5,14 +5,13 @@ mod decoding;
 mod pulling;
 mod reading;
 
-use super::block::{Block, State};
-use super::codec::Codec;
-use super::config::{Delivery, ScdpConfig};
-use super::control::Control;
-use super::header::{MAX_ESI, ScdpHeader};
-use super::line::Line;
-use super::object::Object;
-use super::source::Source;
+use super::common::block::{Block, State};
+use super::common::codec::Codec;
+use super::common::header::{MAX_ESI, ScdpHeader};
+use super::common::object::Object;
+use super::config::{Delivery, Mode, ScdpConfig};
+use super::credit::line::Line;
+use super::paper::source::Source;
 use crate::receiver_driven::SessionKey;
 use crate::{Condition, PathPin, Receipt, Segment, Share};
 use alloc::boxed::Box;
@@ -145,8 +144,8 @@ impl Receiver {
         let open = self.blocks.len();
         let source = Source::new(now, (tuple, session), pushed, share, open);
         self.sources.push(source);
-        if let Control::Adaptive(adaptive) = config.control {
-            let line = Line::new(now, pushed, open, adaptive, config.timeout);
+        if let Mode::Credit(credit) = config.mode {
+            let line = Line::new(now, pushed, open, credit, config.timeout);
             self.lines.push(line);
         }
         if self.complete {

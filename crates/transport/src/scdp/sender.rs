@@ -1,11 +1,11 @@
 //! One session at its sender (SCDP paper, section IV-C, Algorithm 1).
 
-use super::config::ScdpConfig;
-use super::control::{Control, stamp};
-use super::credit_demand::CreditDemand;
+use super::common::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind};
+use super::common::object::Object;
+use super::config::{Mode, ScdpConfig};
+use super::credit::control::stamp;
+use super::credit::demand::CreditDemand;
 use super::demand::Demand;
-use super::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind};
-use super::object::Object;
 use crate::{
     Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy,
     Stragglers,
@@ -92,13 +92,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// A session with `receivers`, of whom there is one at least, and with a window of `most` symbols.
-    pub(crate) fn new(
-        now: Time,
-        task: Task,
-        receivers: &[HostId],
-        most: u32,
-        control: Control,
-    ) -> Self {
+    pub(crate) fn new(now: Time, task: Task, receivers: &[HostId], most: u32, mode: Mode) -> Self {
         let peers = receivers.iter().map(|&host| Peer {
             host,
             heard: false,
@@ -116,12 +110,12 @@ impl Sender {
             pushed: 0,
             sent: Vec::new(),
             peers: peers.collect(),
-            demand: match control {
-                Control::Window => Demand::new(receivers.len()),
-                Control::Adaptive(_) => Demand::Credit(CreditDemand::new(receivers.len(), window)),
+            demand: match mode {
+                Mode::Paper => Demand::new(receivers.len()),
+                Mode::Credit(_) => Demand::Credit(CreditDemand::new(receivers.len(), window)),
             },
-            ecn: match control {
-                Control::Adaptive(adaptive) if adaptive.ecn => Ecn::Capable,
+            ecn: match mode {
+                Mode::Credit(credit) if credit.ecn => Ecn::Capable,
                 _ => Ecn::NotCapable,
             },
             offered: false,

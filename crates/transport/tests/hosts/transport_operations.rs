@@ -212,9 +212,9 @@ scdp_subject!(
 /// Receivers that give credits, as on networks that do not trim.
 fn adaptive() -> ScdpConfig {
     ScdpConfig {
-        control: scdp::Control::Adaptive(scdp::Adaptive {
+        mode: scdp::Mode::Credit(scdp::CreditConfig {
             max_window: 40,
-            ..scdp::Adaptive::default()
+            ..scdp::CreditConfig::default()
         }),
         ..ScdpConfig::default()
     }

@@ -2,14 +2,14 @@
 
 use crate::hub::{Fate, Hub, message};
 use tailcut_transport::scdp::{
-    Adaptive, Control, DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpKind,
+    CreditConfig, DecodeSpeed, Host, Mode, ModelCodec, ScdpConfig, ScdpKind,
 };
 use tailcut_transport::{Header, Segment};
 use tailcut_units::{Duration, HostId, Time};
 
 fn config() -> ScdpConfig {
     ScdpConfig {
-        control: Control::Adaptive(Adaptive::default()),
+        mode: Mode::Credit(CreditConfig::default()),
         ..ScdpConfig::default()
     }
 }

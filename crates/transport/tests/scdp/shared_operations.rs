@@ -7,7 +7,7 @@ use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tailcut_transport::scdp::{
-    Adaptive, Balance, Control, DecodeSpeed, Host, ModelCodec, Object, ScdpConfig, ScdpHeader,
+    Balance, CreditConfig, DecodeSpeed, Host, Mode, ModelCodec, Object, ScdpConfig, ScdpHeader,
     ScdpKind,
 };
 use tailcut_transport::{
@@ -137,10 +137,10 @@ impl passing::World<Host<ModelCodec>> for World {
 }
 
 impl World {
-    fn new(policy_block: u32, control: Control) -> Self {
+    fn new(policy_block: u32, mode: Mode) -> Self {
         let config = ScdpConfig {
             block_symbols: policy_block,
-            control,
+            mode,
             initial_window: 7,
             shared_window: 4,
             max_timeout: Duration::from_ms(100),
@@ -382,8 +382,8 @@ fn message(flow: FlowId, dst: HostId, bytes: u32) -> Message {
     }
 }
 
-fn check(block_symbols: u32, control: Control, operations: Vec<Operation>) {
-    let mut world = World::new(block_symbols, control);
+fn check(block_symbols: u32, mode: Mode, operations: Vec<Operation>) {
+    let mut world = World::new(block_symbols, mode);
     for operation in operations {
         world.apply(operation);
     }
@@ -395,21 +395,21 @@ proptest! {
 
     #[test]
     fn transfers_of_one_block(operations in operations()) {
-        check(100, Control::Window, operations);
+        check(100, Mode::Paper, operations);
     }
 
     #[test]
     fn transfers_of_many_small_blocks(operations in operations()) {
-        check(5, Control::Window, operations);
+        check(5, Mode::Paper, operations);
     }
 
     #[test]
     fn transfers_of_one_block_under_credits(operations in operations()) {
-        check(100, Control::Adaptive(Adaptive::default()), operations);
+        check(100, Mode::Credit(CreditConfig::default()), operations);
     }
 
     #[test]
     fn transfers_of_many_small_blocks_under_credits(operations in operations()) {
-        check(5, Control::Adaptive(Adaptive::default()), operations);
+        check(5, Mode::Credit(CreditConfig::default()), operations);
     }
 }

@@ -20,7 +20,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tailcut_transport::Demotion;
 use tailcut_transport::scdp::{
-    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, Limits, ScdpConfig,
+    BlockOrder, CreditConfig, Delivery, DriverCodec, Host, Limits, Mode, ScdpConfig,
 };
 use tailcut_units::{HostId, mix64};
 
@@ -149,7 +149,7 @@ fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
 fn credits() -> ScdpConfig {
     let pushed = Limits::SOCKETS.pushed;
     ScdpConfig {
-        control: Control::Adaptive(Adaptive::default()),
+        mode: Mode::Credit(CreditConfig::default()),
         initial_window: pushed,
         limits: Limits::SOCKETS,
         ..config()

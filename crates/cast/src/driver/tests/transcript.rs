@@ -12,7 +12,7 @@ use support::{queue_of, simulate, single_switch, trace};
 use tailcut_record::RunRecord;
 use tailcut_sim::{Design, HostSeat, Hosts, Ports, Registered};
 use tailcut_transport::scdp::{
-    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, ScdpConfig,
+    BlockOrder, CreditConfig, Delivery, DriverCodec, Host, Mode, ScdpConfig,
 };
 use tailcut_transport::{Condition, Event, FlowStats, Message, Segment, Transport};
 use tailcut_units::{Duration, Ecn, FiveTuple, FlowId, HostId, Protocol, Time};
@@ -22,9 +22,9 @@ use tailcut_wire::{cast, decode, set_condition};
 #[allow(dead_code, reason = "it serves other tests too")]
 mod support;
 
-fn config(control: Control) -> ScdpConfig {
+fn config(mode: Mode) -> ScdpConfig {
     ScdpConfig {
-        control,
+        mode,
         // Every path carries symbols of this size, because the simulator has no probes.
         symbol: 1_160,
         delivery: Delivery::Blocks {
@@ -51,10 +51,10 @@ struct OverBytes {
 }
 
 impl OverBytes {
-    fn new(me: HostId, control: Control, wire: Wire) -> Self {
+    fn new(me: HostId, mode: Mode, wire: Wire) -> Self {
         Self {
             me,
-            engine: engine(me.0, config(control)),
+            engine: engine(me.0, config(mode)),
             net: Memory::new(address(me.0)),
             wire,
             codes: Codes::new(16),
@@ -261,7 +261,7 @@ fn run(design: &str) -> RunRecord {
 }
 
 /// Returns the records over segments and over bytes, on switches with or without trimming.
-fn records(name: &str, control: Control, trims: bool) -> [RunRecord; 2] {
+fn records(name: &str, mode: Mode, trims: bool) -> [RunRecord; 2] {
     let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
     let names: [&'static str; 2] = names.map(|name| &*name.leak());
     let own = |name, hosts| Design {
@@ -276,14 +276,14 @@ fn records(name: &str, control: Control, trims: bool) -> [RunRecord; 2] {
     };
     let segments = Hosts::own(move |_| {
         Ok(move |seat: &HostSeat<'_>| {
-            let host = Host::new(seat.host, config(control), DriverCodec::default())?;
+            let host = Host::new(seat.host, config(mode), DriverCodec::default())?;
             Ok(OverSegments(host))
         })
     });
     let wire = Wire::default();
     let bytes = Hosts::own(move |_| {
         let wire = Arc::clone(&wire);
-        Ok(move |seat: &HostSeat<'_>| Ok(OverBytes::new(seat.host, control, Arc::clone(&wire))))
+        Ok(move |seat: &HostSeat<'_>| Ok(OverBytes::new(seat.host, mode, Arc::clone(&wire))))
     });
     for design in [own(names[0], segments), own(names[1], bytes)] {
         design.register().expect("a new name");
@@ -299,7 +299,7 @@ fn check([segments, bytes]: [RunRecord; 2]) -> RunRecord {
     segments
 }
 
-const CREDITS: Control = Control::Adaptive(Adaptive {
+const CREDITS: Mode = Mode::Credit(CreditConfig {
     max_window: 4_096,
     loss_by_chance: 0.1,
     min_timeout: Duration::from_us(200),
@@ -308,16 +308,16 @@ const CREDITS: Control = Control::Adaptive(Adaptive {
 
 #[test]
 fn over_bytes_the_simulator_has_the_same_record_where_switches_trim() {
-    for (name, control) in [("trims", Control::Window), ("trims-credits", CREDITS)] {
-        let record = check(records(name, control, true));
+    for (name, mode) in [("trims", Mode::Paper), ("trims-credits", CREDITS)] {
+        let record = check(records(name, mode, true));
         assert!(record.totals.trimmed.packets > 0, "{name}");
     }
 }
 
 #[test]
 fn over_bytes_the_simulator_has_the_same_record_where_switches_drop() {
-    for (name, control) in [("drops", Control::Window), ("drops-credits", CREDITS)] {
-        let record = check(records(name, control, false));
+    for (name, mode) in [("drops", Mode::Paper), ("drops-credits", CREDITS)] {
+        let record = check(records(name, mode, false));
         assert!(record.totals.drops.total().packets > 0, "{name}");
     }
 }

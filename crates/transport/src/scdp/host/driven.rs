@@ -63,7 +63,7 @@ impl<C: Codec> Host<C> {
 
     /// What has become of the symbols that this host has asked for, of the sender of a segment; `None`
     /// where this host does not receive from it, or without credits
-    /// ([`Control::Adaptive`](crate::scdp::Control::Adaptive)). A session that has ended has an empty one.
+    /// ([`Mode::Credit`](crate::scdp::Mode::Credit)). A session that has ended has an empty one.
     pub fn balance(&self, segment: &Segment) -> Option<Balance> {
         let (side, slot) = self.directory.arriving(&segment.tuple)?;
         let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);

@@ -4,7 +4,7 @@ use super::Host;
 use crate::Segment;
 use crate::receiver_driven::{SessionKey, Side};
 use crate::scdp::Codec;
-use crate::scdp::header::{CreditHeader, ScdpHeader, ScdpKind};
+use crate::scdp::common::header::{CreditHeader, ScdpHeader, ScdpKind};
 use tailcut_units::Time;
 
 impl<C: Codec> Host<C> {

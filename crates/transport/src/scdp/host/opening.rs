@@ -3,8 +3,8 @@
 use super::Host;
 use crate::receiver_driven::{SessionKey, Side};
 use crate::scdp::Codec;
+use crate::scdp::common::header::ScdpHeader;
 use crate::scdp::config::Delivery;
-use crate::scdp::header::ScdpHeader;
 use crate::scdp::receiver::Receiver;
 use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, Time};

@@ -1,15 +1,15 @@
-//! A receiver that gives credits ([`Control::Adaptive`](crate::scdp::Control::Adaptive)): each source has
+//! A receiver that gives credits ([`Mode::Credit`](crate::scdp::Mode::Credit)): each source has
 //! a window, and owes symbols of blocks that are assigned to it.
 
 use super::Receiver;
-use crate::scdp::block::State;
-use crate::scdp::codec::Codec;
+use crate::scdp::common::block::State;
+use crate::scdp::common::codec::Codec;
+use crate::scdp::common::header::{CreditHeader, MAX_ESI, ScdpHeader};
+use crate::scdp::common::limits::MAX_WINDOW;
 use crate::scdp::config::ScdpConfig;
-use crate::scdp::control::Arrival;
-use crate::scdp::credits::{Balance, Use};
-use crate::scdp::header::{CreditHeader, MAX_ESI, ScdpHeader};
-use crate::scdp::limits::MAX_WINDOW;
-use crate::scdp::line::Line;
+use crate::scdp::credit::control::Arrival;
+use crate::scdp::credit::credits::{Balance, Use};
+use crate::scdp::credit::line::Line;
 use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::{Duration, Time};
 

@@ -1,8 +1,8 @@
 //! From enough symbols of a block to its bytes, and on to the next block.
 
 use super::Receiver;
-use crate::scdp::block::State;
-use crate::scdp::codec::{Attempt, Codec, Decoding, Job};
+use crate::scdp::common::block::State;
+use crate::scdp::common::codec::{Attempt, Codec, Decoding, Job};
 use tailcut_units::Time;
 
 impl Receiver {

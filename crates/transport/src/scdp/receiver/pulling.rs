@@ -1,10 +1,10 @@
 //! What a receiver asks for, and of which of its sources.
 
 use super::Receiver;
-use crate::scdp::block::{Block, State};
+use crate::scdp::common::block::{Block, State};
+use crate::scdp::common::header::{ScdpHeader, ScdpKind};
 use crate::scdp::config::ScdpConfig;
-use crate::scdp::header::{ScdpHeader, ScdpKind};
-use crate::scdp::source::{Judge, Source};
+use crate::scdp::paper::source::{Judge, Source};
 use crate::{Condition, Ecn, Header, Segment};
 use alloc::vec::Vec;
 use tailcut_units::Time;

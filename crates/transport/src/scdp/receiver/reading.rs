@@ -2,12 +2,12 @@
 //! it has a bound.
 
 use super::Receiver;
-use crate::scdp::block::State;
+use crate::scdp::common::block::State;
+use crate::scdp::common::header::{MAX_ESI, ScdpHeader};
+use crate::scdp::common::limits::MAX_WINDOW;
+use crate::scdp::common::object::Object;
 use crate::scdp::config::BlockOrder;
-use crate::scdp::header::{MAX_ESI, ScdpHeader};
-use crate::scdp::limits::MAX_WINDOW;
-use crate::scdp::object::Object;
-use crate::scdp::source::Source;
+use crate::scdp::paper::source::Source;
 use crate::{BlockRange, Segment};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

@@ -4,9 +4,9 @@
 //! A receiver tells how many symbols of a block are to use credits from one number on, so the sender,
 //! who knows which block each number was of, counts those that are lost as the receiver cannot.
 
-use super::header::{CreditHeader, Want};
-use super::limits::{ALL, MAX_WINDOW};
-use super::receivers::Receivers;
+use crate::scdp::common::header::{CreditHeader, Want};
+use crate::scdp::common::limits::{ALL, MAX_WINDOW};
+use crate::scdp::common::receivers::Receivers;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -31,7 +31,7 @@ struct Told {
 
 #[derive(Debug)]
 pub(crate) struct CreditDemand {
-    pub(super) receivers: Receivers,
+    pub(crate) receivers: Receivers,
     /// By receiver.
     told: Vec<Told>,
     /// The last symbols.
@@ -53,7 +53,7 @@ impl CreditDemand {
     }
 
     /// The application has handed over the blocks before `ready`.
-    pub(super) fn set_ready(&mut self, ready: u32) {
+    pub(crate) fn set_ready(&mut self, ready: u32) {
         self.ready = ready;
     }
 

@@ -1,7 +1,7 @@
 //! The credits that a receiver has given to one sender. A symbol carries the number of the credit that
 //! it uses, so that a gap in the numbers shows a loss, and the credit's age the round trip.
 
-use super::limits::MAX_WINDOW;
+use crate::scdp::common::limits::MAX_WINDOW;
 use alloc::collections::VecDeque;
 use tailcut_units::Time;
 

@@ -11,7 +11,7 @@
 //!   nor one of 500 us where that is less than a quarter.
 //! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's
 //!   ([`Cubic::on_congestion`]).
-//! - Without a queue, more losses than can be by chance ([`Adaptive::loss_by_chance`]) close the window to 0.7.
+//! - Without a queue, more losses than can be by chance ([`CreditConfig::loss_by_chance`]) close the window to 0.7.
 //!   If as many are lost with the least window, and hardly any symbol waits in a queue meanwhile, they are by chance
 //!   all the same: the window opens again, and up to twice this share of losses closes it no more.
 //! - An ECN mark, or a trimmed symbol, closes it to 0.8.
@@ -22,61 +22,11 @@
 //!
 //! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
 
-use super::limits::MAX_WINDOW;
-use crate::config::{ConfigError, positive, within};
+use super::config::{CreditConfig, LEAST};
+use crate::scdp::common::limits::MAX_WINDOW;
 use crate::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
 use crate::tcp::rtt::RttEstimator;
 use tailcut_units::{Duration, Time};
-
-/// How a receiver decides how many symbols are in flight.
-#[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub enum Control {
-    /// As many as the sender pushes (SCDP paper): for networks that trim.
-    #[default]
-    Window,
-    /// As many as the path carries, as delay, losses and marks show.
-    Adaptive(Adaptive),
-}
-
-/// Parameters of [`Control::Adaptive`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Adaptive {
-    /// Symbols in flight from one sender at most, 4 to 4,096. Default 4,096.
-    pub max_window: u32,
-    /// The share of symbols up to which losses without a queue are taken for chance, 0 to 1, before the
-    /// least window has shown that a path loses more. Default 0.1.
-    pub loss_by_chance: f64,
-    /// A receiver waits at least as long for a symbol before it asks whether more will come.
-    /// Default 200 us.
-    pub min_timeout: Duration,
-    /// Whether symbols are ECN-capable. Default true.
-    pub ecn: bool,
-}
-
-impl Default for Adaptive {
-    fn default() -> Self {
-        Self {
-            max_window: MAX_WINDOW,
-            loss_by_chance: 0.1,
-            min_timeout: Duration::from_us(200),
-            ecn: true,
-        }
-    }
-}
-
-impl Adaptive {
-    /// Returns the first parameter outside its range, if there is one.
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        within(
-            "max_window",
-            self.max_window,
-            LEAST..=MAX_WINDOW,
-            " symbols",
-        )?;
-        within("loss_by_chance", self.loss_by_chance, 0.0..=1.0, "")?;
-        positive("min_timeout", self.min_timeout)
-    }
-}
 
 /// What remains of the window after too many losses without a queue (RFC 9438, 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
@@ -100,8 +50,6 @@ const AT_ONCE: Duration = Duration::from_us(500);
 const LEAST_AT_ONCE: u32 = 4;
 /// One symbol, in the units of [`Window`]: windows need not be whole.
 const SYMBOL: u64 = 1_000;
-/// Symbols in flight at least: so many that a loss shows by those behind it.
-const LEAST: u32 = 4;
 /// What one symbol counts in the share of lost ones: one part in so many.
 const LOSS_MEMORY: f64 = 400.0;
 /// Standard deviations of the estimated share of losses above which it is more than another share.
@@ -184,7 +132,7 @@ struct Trial {
 
 #[derive(Debug)]
 pub(crate) struct Controller {
-    config: Adaptive,
+    config: CreditConfig,
     window: Window,
     cubic: Cubic,
     rtt: RttEstimator,
@@ -211,7 +159,7 @@ pub(crate) struct Controller {
 
 impl Controller {
     /// `initial` symbols at first; `timeout` before the first round trip.
-    pub(crate) fn new(config: Adaptive, now: Time, initial: u32, timeout: Duration) -> Self {
+    pub(crate) fn new(config: CreditConfig, now: Time, initial: u32, timeout: Duration) -> Self {
         let initial = u64::from(initial.clamp(LEAST, config.max_window));
         Self {
             config,
@@ -452,7 +400,8 @@ mod tests {
     #[test]
     fn clocks_that_drift_apart_are_no_queue() {
         let start = Time::ZERO + Duration::from_ms(1_000);
-        let mut controller = Controller::new(Adaptive::default(), start, 10, Duration::from_ms(1));
+        let mut controller =
+            Controller::new(CreditConfig::default(), start, 10, Duration::from_ms(1));
         let mut longest: f64 = 0.0;
         for number in 0..60_000 {
             let now = start + Duration::from_ms(u64::from(number));

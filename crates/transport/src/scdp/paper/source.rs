@@ -1,7 +1,7 @@
 //! One of the hosts that send to a session, as its receiver sees it.
 
-use super::config::ScdpConfig;
 use crate::Share;
+use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 

@@ -5,23 +5,23 @@
 //! Which block it is of is another matter: the lowest that some receiver has asked for and that has not
 //! been sent so often. It is in vain for those who have that block.
 
-use super::header::ScdpHeader;
-use super::receivers::Receivers;
+use crate::scdp::common::header::ScdpHeader;
+use crate::scdp::common::receivers::Receivers;
 
 #[derive(Debug)]
 pub(crate) struct GroupDemand {
-    pub(super) receivers: Receivers,
+    pub(crate) receivers: Receivers,
 }
 
 impl GroupDemand {
-    pub(super) fn new(receivers: usize) -> Self {
+    pub(crate) fn new(receivers: usize) -> Self {
         Self {
             receivers: Receivers::new(receivers, 0),
         }
     }
 
     /// A receiver's pull. Says whether it makes sense: it is not about a block too far ahead.
-    pub(super) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
+    pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
         let receivers = &mut self.receivers;
         // Every receiver has what is before the first block.
         if header.block >= receivers.first() {
@@ -39,7 +39,7 @@ impl GroupDemand {
     }
 
     /// The block of the symbol that may be sent now. Looks at the blocks that receivers have open.
-    pub(super) fn next(&self) -> Option<u32> {
+    pub(crate) fn next(&self) -> Option<u32> {
         let receivers = &self.receivers;
         if receivers.open().any(|one| receivers.holds_up(one)) {
             return None;
@@ -50,7 +50,7 @@ impl GroupDemand {
             .min()
     }
 
-    pub(super) fn answer(&mut self) -> Option<u32> {
+    pub(crate) fn answer(&mut self) -> Option<u32> {
         let block = self.next()?;
         self.receivers.on_sent(block);
         Some(block)
@@ -59,8 +59,8 @@ impl GroupDemand {
 
 #[cfg(test)]
 mod tests {
-    use super::super::limits::MAX_AHEAD;
     use super::*;
+    use crate::scdp::common::limits::MAX_AHEAD;
     use alloc::vec::Vec;
 
     /// A pull that says: so many pulls so far, so many symbols of `block` wanted, `whole` blocks there.

@@ -1,9 +1,10 @@
 //! What a receiver keeps of one of its senders where it gives credits.
 
-use super::config::ScdpConfig;
-use super::control::{Adaptive, Arrival, Controller};
+use super::config::CreditConfig;
+use super::control::{Arrival, Controller};
 use super::credits::{Credits, Use};
-use super::header::{CreditHeader, WANTS, Want};
+use crate::scdp::common::header::{CreditHeader, WANTS, Want};
+use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
@@ -64,12 +65,12 @@ impl Line {
         now: Time,
         pushed: u32,
         open: usize,
-        adaptive: Adaptive,
+        credit: CreditConfig,
         timeout: Duration,
     ) -> Self {
         Self {
             credits: Credits::new(pushed),
-            control: Controller::new(adaptive, now, pushed, timeout),
+            control: Controller::new(credit, now, pushed, timeout),
             assigned: (0..open).map(|_| Assigned::default()).collect(),
             total: 0,
             has_news: false,

@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 #[derive(Debug)]
-pub(super) struct Receivers {
+pub(crate) struct Receivers {
     all: Vec<Receiver>,
     /// Symbols sent that took a pull or a credit of every receiver.
     sent: u32,
@@ -48,7 +48,7 @@ impl Receiver {
 
 impl Receivers {
     /// Each has granted as many symbols as are `pushed`.
-    pub(super) fn new(count: usize, pushed: u32) -> Self {
+    pub(crate) fn new(count: usize, pushed: u32) -> Self {
         let receiver = Receiver {
             granted: pushed,
             ..Receiver::default()
@@ -62,24 +62,24 @@ impl Receivers {
     }
 
     /// Symbols sent so far.
-    pub(super) fn sent(&self) -> u32 {
+    pub(crate) fn sent(&self) -> u32 {
         self.sent
     }
 
     /// The first block that some receiver waits for.
-    pub(super) fn first(&self) -> u32 {
+    pub(crate) fn first(&self) -> u32 {
         self.first
     }
 
     /// Symbols of a block sent so far.
-    pub(super) fn sent_of(&self, block: u32) -> u32 {
+    pub(crate) fn sent_of(&self, block: u32) -> u32 {
         let place = block.checked_sub(self.first);
         let sent = place.and_then(|place| self.sent_of.get(place as usize));
         sent.copied().unwrap_or(0)
     }
 
     /// A symbol of `block` is sent. Gives how many of the block were sent before.
-    pub(super) fn on_sent(&mut self, block: u32) -> u32 {
+    pub(crate) fn on_sent(&mut self, block: u32) -> u32 {
         self.sent += 1;
         let place = block.checked_sub(self.first);
         let Some(place) = place.filter(|place| *place < MAX_AHEAD) else {
@@ -98,23 +98,23 @@ impl Receivers {
         before
     }
 
-    pub(super) fn granted(&self, receiver: usize) -> u32 {
+    pub(crate) fn granted(&self, receiver: usize) -> u32 {
         self.all[receiver].granted
     }
 
     /// The receiver has granted so many symbols in all. A lower number than before is an older word.
-    pub(super) fn grant(&mut self, receiver: usize, granted: u32) {
+    pub(crate) fn grant(&mut self, receiver: usize, granted: u32) {
         let receiver = &mut self.all[receiver];
         receiver.granted = granted.max(receiver.granted);
     }
 
     /// The first block that a receiver has not said to have whole; [`ALL`] if it is done.
-    pub(super) fn whole(&self, receiver: usize) -> u32 {
+    pub(crate) fn whole(&self, receiver: usize) -> u32 {
         self.all[receiver].whole
     }
 
     /// The receiver has the first `whole` blocks. A lower number than before is an older word.
-    pub(super) fn set_whole(&mut self, receiver: usize, whole: u32) {
+    pub(crate) fn set_whole(&mut self, receiver: usize, whole: u32) {
         let receiver = &mut self.all[receiver];
         if whole > receiver.whole {
             receiver.whole = whole;
@@ -124,7 +124,7 @@ impl Receivers {
 
     /// How many symbols of a block, sent ones included, a receiver is known to want. `None` for a block
     /// that all receivers have, or that is too far ahead of those that they wait for.
-    pub(super) fn wanted(&mut self, receiver: usize, block: u32) -> Option<&mut u32> {
+    pub(crate) fn wanted(&mut self, receiver: usize, block: u32) -> Option<&mut u32> {
         let place = block.checked_sub(self.first)?;
         if place >= MAX_AHEAD {
             return None;
@@ -155,13 +155,13 @@ impl Receivers {
     }
 
     /// Those that are not done.
-    pub(super) fn open(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn open(&self) -> impl Iterator<Item = usize> {
         let all = self.all.iter().enumerate();
         all.filter(|(_, one)| !one.is_done()).map(|(at, _)| at)
     }
 
     /// The first block of which a receiver wants more than was sent. Looks at the blocks that it has open.
-    pub(super) fn first_wanted(&self, receiver: usize) -> Option<u32> {
+    pub(crate) fn first_wanted(&self, receiver: usize) -> Option<u32> {
         let receiver = &self.all[receiver];
         let from = receiver.whole.saturating_sub(self.first) as usize;
         let from = from.max(receiver.served);
@@ -173,18 +173,18 @@ impl Receivers {
     }
 
     /// Whether a receiver that is not done has granted no more than was sent.
-    pub(super) fn holds_up(&self, receiver: usize) -> bool {
+    pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent
     }
 
     /// How many are done.
-    pub(super) fn done(&self) -> usize {
+    pub(crate) fn done(&self) -> usize {
         self.all.iter().filter(|one| one.is_done()).count()
     }
 
     /// A receiver needs nothing more.
-    pub(super) fn finish(&mut self, receiver: usize) {
+    pub(crate) fn finish(&mut self, receiver: usize) {
         self.all[receiver].whole = ALL;
         self.all[receiver].wanted = VecDeque::new();
         self.all[receiver].served = 0;
@@ -193,7 +193,7 @@ impl Receivers {
 
     /// Blocks of which something is remembered.
     #[cfg(test)]
-    pub(super) fn remembered(&self) -> usize {
+    pub(crate) fn remembered(&self) -> usize {
         let wanted = self.all.iter().map(|one| one.wanted.len());
         wanted.max().unwrap_or(0).max(self.sent_of.len())
     }
