@@ -6,7 +6,7 @@ use tailcut_cast::driver::{Detached, Mode, Options};
 use tailcut_cast::seal::{Cipher, Key};
 use tailcut_cast::udp::{Ancillary, Datagrams, Incoming, Outgoing, parse};
 use tailcut_units::{Duration, Time};
-use tailcut_wire::cast::{self, Envelope, Message, SYMBOL_BYTES, Symbol};
+use tailcut_wire::scdp::credit::{self, Envelope, Message, SYMBOL_BYTES, Symbol};
 
 /// Senders, at most.
 const ADDRESSES: usize = 4;
@@ -78,7 +78,7 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
         trimmed: header[1] & 1 != 0,
     };
     let sealed = header[1] & 0x80;
-    if cast::encode(&envelope, &Message::Symbol(symbol), header).is_ok() {
+    if credit::encode(&envelope, &Message::Symbol(symbol), header).is_ok() {
         header[1] |= sealed;
     }
 }

@@ -8,8 +8,9 @@ use tailcut_wire::foreign::{
     Content, IcmpKind, Ip, LONGEST_TIME_EXCEEDED, Membership, RouterAddress, Trimmable, View,
     set_dscp, set_ecn, set_ttl, shorten, time_exceeded, trim,
 };
+use tailcut_wire::scdp::{credit, paper};
 use tailcut_wire::{
-    DecodeError, EncodeError, cast, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,
+    DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, repnet, set_condition,
 };
 
 /// An SCDP header.
@@ -17,18 +18,18 @@ use tailcut_wire::{
 /// # Panics
 /// Where what was read is written as other bytes, or a refusal does not say why.
 pub fn wire_scdp(bytes: &[u8]) {
-    header(bytes, scdp::encode, scdp::decode);
+    header(bytes, paper::encode, paper::decode);
 }
 
-/// A packet of SCDP under credits.
+/// A packet of SCDP in credit mode.
 ///
 /// # Panics
 /// As [`wire_scdp`].
 pub fn wire_cast(bytes: &[u8]) {
-    match cast::decode(bytes) {
+    match credit::decode(bytes) {
         Ok((envelope, message, length)) => {
             let mut buffer = vec![0; bytes.len().max(64)];
-            let written = cast::encode(&envelope, &message, &mut buffer);
+            let written = credit::encode(&envelope, &message, &mut buffer);
             let written = written.expect("what was read can be written");
             assert_eq!(buffer[..written], bytes[..length]);
         }
@@ -190,14 +191,14 @@ pub fn wire_frame(bytes: &[u8]) {
             let Content::Udp { payload } = seen.content else {
                 panic!("no datagram: {seen:?}");
             };
-            match cast::decode(payload) {
-                Ok((_, cast::Message::Symbol(symbol), kept)) => {
+            match credit::decode(payload) {
+                Ok((_, credit::Message::Symbol(symbol), kept)) => {
                     assert!(symbol.trimmed && payload.len() == kept);
                 }
                 // Under a key.
-                Err(_) if payload[0] >> 4 == cast::VERSION => {
-                    assert_eq!(payload.len(), cast::SYMBOL_BYTES);
-                    assert_eq!(payload[1], cast::SEALED | 1);
+                Err(_) if payload[0] >> 4 == credit::VERSION => {
+                    assert_eq!(payload.len(), credit::SYMBOL_BYTES);
+                    assert_eq!(payload[1], credit::SEALED | 1);
                 }
                 _ => {
                     let tuple = FiveTuple::default();

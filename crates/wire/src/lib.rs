@@ -3,7 +3,7 @@
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in
 //!   `docs/wire/`, golden vectors in `tests/vectors/`.
-//! - [`cast`]: SCDP over UDP sockets, where receivers give credits.
+//! - [`scdp::paper`] is SCDP over switches that trim, [`scdp::credit`] SCDP over UDP sockets, where receivers give credits.
 //! - [`repnet`]: the hello of RepNet over real sockets.
 //! - [`rans::Unread`]: headers of RANS out of the bytes of a stream, in whatever pieces they come.
 //! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and what trimming changes.
@@ -49,7 +49,6 @@
 extern crate alloc;
 
 pub mod capture;
-pub mod cast;
 mod checksum;
 mod codec;
 pub mod foreign;

@@ -1,8 +1,8 @@
 //! Whole segments: what their addresses and the IP header do not say is in our header.
 
-use crate::cast::{self, Envelope, Message};
 use crate::codec::{DecodeError, EncodeError};
 use crate::prefix::{CONDITION_BITS, Magic, NETWORK_OFFSET, Packet, Prefix, condition_bits};
+use crate::scdp::credit::{self, Envelope, Message};
 use crate::{ndp, pfabric, scdp};
 use tailcut_transport::scdp::ScdpKind;
 use tailcut_transport::{Condition, Ecn, Header, Segment};
@@ -12,7 +12,9 @@ use tailcut_units::FiveTuple;
 pub const MAX_HEADER_BYTES: usize = ndp::HEADER_BYTES;
 
 const _: () = assert!(pfabric::HEADER_BYTES <= MAX_HEADER_BYTES);
-const _: () = assert!(scdp::SYN_BYTES <= MAX_HEADER_BYTES && scdp::PULL_BYTES <= MAX_HEADER_BYTES);
+const _: () = assert!(
+    scdp::paper::SYN_BYTES <= MAX_HEADER_BYTES && scdp::paper::PULL_BYTES <= MAX_HEADER_BYTES
+);
 
 /// Writes the header of a segment to the front of `buffer` and gives its length. Addresses, ports
 /// and ECN belong to the headers below.
@@ -33,13 +35,13 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
         {
             credited(segment, buffer)
         }
-        Header::Scdp(header) => scdp::encode(&Packet { prefix, header }, buffer),
+        Header::Scdp(header) => scdp::paper::encode(&Packet { prefix, header }, buffer),
         Header::PFabric(header) => pfabric::encode(&Packet { prefix, header }, buffer),
         Header::Own(words) => own(words, buffer),
     }
 }
 
-/// SCDP under credits, as a simulated host would send it: the session is the flow's number, and what only
+/// SCDP in credit mode, as a simulated host would send it: the session is the flow's number, and what only
 /// sockets need is 0.
 fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let share = match segment.header {
@@ -52,7 +54,7 @@ fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> 
     };
     let message = Message::of(&segment.header, segment.priority);
     let message = message.ok_or(EncodeError::NotCarried { kind: "credit" })?;
-    let length = cast::encode(&envelope, &message, buffer)?;
+    let length = credit::encode(&envelope, &message, buffer)?;
     if segment.condition == Condition::Trimmed
         && let Some(flags) = buffer.get_mut(1)
     {
@@ -90,7 +92,7 @@ pub fn decode(
             (packet.prefix, Header::Ndp(packet.header), length)
         }
         Magic::Scdp => {
-            let (packet, length) = scdp::decode(datagram)?;
+            let (packet, length) = scdp::paper::decode(datagram)?;
             (packet.prefix, Header::Scdp(packet.header), length)
         }
         Magic::PFabric => {
@@ -125,7 +127,7 @@ pub fn decode(
 pub fn set_condition(datagram: &mut [u8], condition: Condition) -> Result<usize, DecodeError> {
     let length = match Magic::of(datagram)? {
         Magic::Ndp => ndp::decode(datagram)?.1,
-        Magic::Scdp => scdp::decode(datagram)?.1,
+        Magic::Scdp => scdp::paper::decode(datagram)?.1,
         Magic::PFabric => pfabric::decode(datagram)?.1,
         Magic::Rans => {
             let found = Magic::Rans as u8;

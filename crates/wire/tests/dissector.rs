@@ -14,9 +14,10 @@ use tailcut_requests::{Order, Purpose};
 use tailcut_transport::scdp::Want;
 use tailcut_units::Time;
 use tailcut_wire::capture::{Frame, Note, PcapNg};
-use tailcut_wire::cast::{self, Message};
 use tailcut_wire::rans::RansHeader;
-use tailcut_wire::{Prefix, ndp, pfabric, rans, scdp};
+use tailcut_wire::scdp::credit::{self, Message};
+use tailcut_wire::scdp::paper;
+use tailcut_wire::{Prefix, ndp, pfabric, rans};
 
 const PORTS: [u16; 2] = [40_000, 41_000];
 
@@ -152,7 +153,7 @@ fn scdp_packets_are_dissected() {
         "symbol", "senders", "share",
     ];
     let said = hold("scdp", "SCDP", &fields, |bytes| {
-        let (packet, _) = scdp::decode(bytes).expect("a header");
+        let (packet, _) = paper::decode(bytes).expect("a header");
         let header = packet.header;
         let is_symbol = header.kind == tailcut_transport::scdp::ScdpKind::Symbol;
         let of_symbol = |value: u64| is_symbol.then_some(value);
@@ -230,7 +231,7 @@ fn scdp_packets_under_credits_are_dissected() {
     let rows = dissected("cast", frames.collect(), &fields);
     for (row, (name, bytes)) in rows.iter().zip(&vectors) {
         assert_eq!(row[0], "SCDP", "{name}");
-        let (envelope, message, _) = cast::decode(bytes).expect("a packet");
+        let (envelope, message, _) = credit::decode(bytes).expect("a packet");
         let mut expected = std::collections::BTreeMap::new();
         let mut put = |name: &'static str, value: u64| expected.insert(name, value.to_string());
         put("kind", u64::from(bytes[0] & 0x0f));

@@ -16,7 +16,8 @@ use tailcut_wire::foreign::{
     Change, Content, Fragment, IcmpKind, Ip, Membership, Neighbour, Record, RewriteError, TooShort,
     Trimmable, View, set_dscp, set_ecn, shorten, trim,
 };
-use tailcut_wire::{DecodeError, cast, decode, encode};
+use tailcut_wire::scdp::credit;
+use tailcut_wire::{DecodeError, decode, encode};
 
 fn view(frame: &[u8]) -> View<'_> {
     View::read(frame).expect("an Ethernet frame")
@@ -514,17 +515,17 @@ proptest! {
         (is_v6, is_sealed) in any::<(bool, bool)>(),
     ) {
         let (number, block, esi, class, stamp) = symbol;
-        let symbol = cast::Symbol { number, block, esi, class, stamp, trimmed: false };
-        let envelope = cast::Envelope { session, share: 3 };
-        let mut payload = vec![0; cast::SYMBOL_BYTES];
-        let written = cast::encode(&envelope, &cast::Message::Symbol(symbol), &mut payload);
-        prop_assert_eq!(written, Ok(cast::SYMBOL_BYTES));
+        let symbol = credit::Symbol { number, block, esi, class, stamp, trimmed: false };
+        let envelope = credit::Envelope { session, share: 3 };
+        let mut payload = vec![0; credit::SYMBOL_BYTES];
+        let written = credit::encode(&envelope, &credit::Message::Symbol(symbol), &mut payload);
+        prop_assert_eq!(written, Ok(credit::SYMBOL_BYTES));
         if is_sealed {
-            payload[1] |= cast::SEALED;
+            payload[1] |= credit::SEALED;
         }
         prop_assert_eq!(Trimmable::of(&payload), None, "nothing to cut off");
         payload.extend(&rest);
-        let kept = cast::SYMBOL_BYTES;
+        let kept = credit::SYMBOL_BYTES;
         prop_assert_eq!(Trimmable::of(&payload), Some(Trimmable { kept, class }));
         let frame = match is_v6 {
             true => V6::default().udp([7, 9], &payload),
@@ -540,9 +541,9 @@ proptest! {
         };
         prop_assert_eq!(Trimmable::of(left), None, "it is trimmed");
         let mut left = left.to_vec();
-        left[1] &= !cast::SEALED;
-        let expected = cast::Message::Symbol(cast::Symbol { trimmed: true, ..symbol });
-        prop_assert_eq!(cast::decode(&left), Ok((envelope, expected, kept)));
+        left[1] &= !credit::SEALED;
+        let expected = credit::Message::Symbol(credit::Symbol { trimmed: true, ..symbol });
+        prop_assert_eq!(credit::decode(&left), Ok((envelope, expected, kept)));
         // One wrong bit in the header, and it is no symbol.
         payload[12] ^= 1;
         prop_assert_eq!(Trimmable::of(&payload), None);

@@ -13,7 +13,8 @@ use tailcut_transport::scdp::{ScdpHeader, ScdpKind};
 use tailcut_transport::{Condition, PathPin};
 use tailcut_units::{FlowId, Time};
 use tailcut_wire::rans::RansHeader;
-use tailcut_wire::{DecodeError, EncodeError, Packet, Prefix, ndp, pfabric, rans, scdp};
+use tailcut_wire::scdp::paper;
+use tailcut_wire::{DecodeError, EncodeError, Packet, Prefix, ndp, pfabric, rans};
 
 /// Holds the vectors of a protocol against the values that they stand for.
 fn hold<T: PartialEq + Debug>(
@@ -242,7 +243,7 @@ fn scdp_headers_have_these_bytes() {
             }),
         ),
     ];
-    hold("scdp", &values, scdp::encode, scdp::decode);
+    hold("scdp", &values, paper::encode, paper::decode);
 }
 
 #[test]
@@ -396,7 +397,7 @@ fn what_is_refused_is_told_with_what_was_found() {
         let bytes = bytes(hex);
         let error = match protocol.as_str() {
             "ndp" => ndp::decode(&bytes).expect_err(expected),
-            "scdp" => scdp::decode(&bytes).expect_err(expected),
+            "scdp" => paper::decode(&bytes).expect_err(expected),
             "pfabric" => pfabric::decode(&bytes).expect_err(expected),
             "rans" => rans::decode(&bytes).expect_err(expected),
             _ => panic!("no protocol: {protocol}"),
@@ -412,7 +413,7 @@ fn what_a_kind_does_not_carry_is_not_dropped_in_silence() {
         header,
     };
     let mut buffer = [0; 64];
-    let mut refuse = |header| scdp::encode(&symbol(header), &mut buffer).expect_err("refused");
+    let mut refuse = |header| paper::encode(&symbol(header), &mut buffer).expect_err("refused");
     let kind = "symbol";
     let length = 1;
     let without_syn = ScdpHeader {

@@ -6,8 +6,9 @@ mod headers;
 use proptest::prelude::*;
 use std::fmt::Debug;
 use tailcut_transport::{Condition, Ecn, Segment};
+use tailcut_wire::scdp::paper;
 use tailcut_wire::{
-    DecodeError, EncodeError, MAX_HEADER_BYTES, Packet, decode, encode, ndp, pfabric, rans, scdp,
+    DecodeError, EncodeError, MAX_HEADER_BYTES, Packet, decode, encode, ndp, pfabric, rans,
     set_condition,
 };
 
@@ -66,7 +67,7 @@ proptest! {
 
     #[test]
     fn scdp_headers_survive(prefix in headers::prefix(), header in headers::scdp()) {
-        same_again(&Packet { prefix, header }, scdp::encode, scdp::decode);
+        same_again(&Packet { prefix, header }, paper::encode, paper::decode);
     }
 
     #[test]
@@ -89,7 +90,7 @@ proptest! {
             (*first, *version) = (magic, 1);
         }
         same_bytes_again(&bytes, ndp::encode, ndp::decode);
-        same_bytes_again(&bytes, scdp::encode, scdp::decode);
+        same_bytes_again(&bytes, paper::encode, paper::decode);
         same_bytes_again(&bytes, pfabric::encode, pfabric::decode);
         same_bytes_again(&bytes, rans::encode, rans::decode);
     }
@@ -102,7 +103,7 @@ proptest! {
     ) {
         let bytes = changed(bytes_of(&segment), &changes);
         same_bytes_again(&bytes, ndp::encode, ndp::decode);
-        same_bytes_again(&bytes, scdp::encode, scdp::decode);
+        same_bytes_again(&bytes, paper::encode, paper::decode);
         same_bytes_again(&bytes, pfabric::encode, pfabric::decode);
         let mut buffer = [0; 128];
         let length = rans::encode(&message, &mut buffer).expect("room for a header");

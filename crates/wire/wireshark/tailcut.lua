@@ -204,7 +204,7 @@ over_udp("tailcut_scdp", "SCDP", 0xe1,
     return text
   end)
 
--- SCDP under credits: version 2 of its header
+-- SCDP in credit mode: version 2 of its header
 
 local CAST_KINDS = {
   [0] = "symbol", [1] = "pull", [2] = "offer", [3] = "retry", [4] = "status", [5] = "done",
@@ -220,7 +220,7 @@ local CAST_EXACT = { [3] = true, [4] = true, [5] = true, [6] = true, [8] = true,
 -- Flags of each kind; under a key there are two more.
 local CAST_FLAGS = { [0] = 0x01, [1] = 0x03, [2] = 0x01, [4] = 0x01, [10] = 0x01, [11] = 0x01 }
 local SEALED, SALT, TRAILER = 0x80, 16, 20
-local cast_proto = Proto("tailcut_cast", "tailcut SCDP under credits")
+local cast_proto = Proto("tailcut_cast", "tailcut SCDP in credit mode")
 local function cast_field(make, name, text, ...) return make("tailcut_cast." .. name, text, ...) end
 local cast = {
   kind = cast_field(ProtoField.uint8, "kind", "Kind", base.DEC, CAST_KINDS, 0x0f),

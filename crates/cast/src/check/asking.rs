@@ -8,7 +8,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tailcut_wire::cast::{Check, Echo};
+use tailcut_wire::scdp::credit::{Check, Echo};
 
 /// How often it looks whether the user wants it to stop.
 const TICK: Duration = Duration::from_millis(100);

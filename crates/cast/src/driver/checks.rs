@@ -10,7 +10,7 @@ use super::words::{Asker, Hearers, Words};
 use crate::udp::{Incoming, TrafficClass};
 use std::net::SocketAddr;
 use tailcut_units::Time;
-use tailcut_wire::cast::{self, Check, Echo, Envelope, Message};
+use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, Message};
 
 /// Buffer size for the header of an echo, in bytes.
 const HEAD: usize = 64;
@@ -43,7 +43,7 @@ impl Engine {
             padded: 0,
         });
         let mut head = [0; HEAD];
-        let Ok(length) = cast::encode(&packet.envelope, &echo, &mut head) else {
+        let Ok(length) = credit::encode(&packet.envelope, &echo, &mut head) else {
             return;
         };
         let zeros = match check.is_full {
@@ -57,7 +57,7 @@ impl Engine {
         let class = TrafficClass(check.class);
         let staged = match (&self.lines.key, packet.greeting) {
             (None, _) => Staged::of(ends, class, Place::Zeros(zeros.len()), |header| {
-                cast::encode(&packet.envelope, &echo, header)
+                credit::encode(&packet.envelope, &echo, header)
             }),
             (Some(_), None) => None,
             (Some(key), Some(peer)) => {

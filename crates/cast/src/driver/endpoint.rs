@@ -29,12 +29,12 @@ use tailcut_transport::scdp::{
 };
 use tailcut_transport::{Demotion, Share, Stragglers};
 use tailcut_units::{Duration, HostId};
-use tailcut_wire::cast::SYMBOL_BYTES;
-use tailcut_wire::scdp::SYN_BYTES;
+use tailcut_wire::scdp::credit::SYMBOL_BYTES;
+use tailcut_wire::scdp::paper::SYN_BYTES;
 
 /// Erasure codes that are cached: one for each number of source symbols of a block.
 const CODES: usize = 16;
-/// Symbols in flight at the same time in the paper's mode.
+/// Symbols in flight at the same time in paper mode.
 const WINDOW: u32 = 64;
 /// Bytes of the IP and UDP headers.
 const HEADERS_V4: u32 = 28;

@@ -176,7 +176,7 @@ impl Engine {
         }
     }
 
-    /// Returns whether the engine runs in the paper's mode: version 1 of the header, without
+    /// Returns whether the engine runs in paper mode: version 1 of the header, without
     /// credits.
     pub(super) fn is_paper(&self) -> bool {
         self.config.mode == Mode::Paper
@@ -189,7 +189,7 @@ impl Engine {
     }
 
     /// Starts to send an object. Returns `None` if that is impossible: the object is too long, has
-    /// no receivers, or is a share in the paper's mode, or the system has no random bytes.
+    /// no receivers, or is a share in paper mode, or the system has no random bytes.
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;

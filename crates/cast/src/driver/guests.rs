@@ -53,7 +53,7 @@ pub(super) struct Guests {
     pub(super) sessions: Table<u64, Session>,
     /// Session identifiers by the local flow number.
     pub(super) session_of: Table<FlowId, u64>,
-    /// In the paper's mode: line and local flow number, by the peer's address and the peer's flow
+    /// In paper mode: line and local flow number, by the peer's address and the peer's flow
     /// number.
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
     of_address: Table<IpAddr, u32>,

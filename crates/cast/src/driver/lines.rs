@@ -8,7 +8,7 @@ use super::words::Asker;
 use crate::seal::Key;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{HostId, Time};
-use tailcut_wire::cast::Offer;
+use tailcut_wire::scdp::credit::Offer;
 
 /// State of a line whose address is not validated.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@
 //!     these ways.
 //! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
 //!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
-//! - [`Options`]: [`Mode::Credit`] for any network, [`Mode::Paper`] (the paper's mode) for
+//! - [`Options`]: [`Mode::Credit`] for any network, [`Mode::Paper`] for
 //!   switches that trim; a pre-shared key; limits of the memory that peers may use.
 //! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!

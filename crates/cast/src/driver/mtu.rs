@@ -9,7 +9,7 @@ use super::sealing::{OVERHEAD, TRAILER};
 use std::net::SocketAddr;
 use tailcut_transport::scdp::CreditHeader;
 use tailcut_units::{FlowId, HostId, Time};
-use tailcut_wire::cast::{Message, SYMBOL_BYTES};
+use tailcut_wire::scdp::credit::{Message, SYMBOL_BYTES};
 
 impl Engine {
     /// Returns the bytes of a symbol's datagram in addition to the symbol.

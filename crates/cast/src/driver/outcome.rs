@@ -70,7 +70,7 @@ pub enum Failure {
     /// senders have shares of the object, or another receiver has it already.
     TooWide,
     /// The object cannot be sent in this way: it has no receiver, has too many blocks, or is a
-    /// share in the paper's mode.
+    /// share in paper mode.
     Unfit,
     /// The endpoint was closed.
     Closed,

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use tailcut_transport::scdp::{Object, ScdpHeader, ScdpKind};
 use tailcut_transport::{Condition, Header, Segment, Transport};
 use tailcut_units::{FiveTuple, FlowId, HostId, Time};
-use tailcut_wire::scdp::{SYMBOL_BYTES, SYN_BYTES};
+use tailcut_wire::scdp::paper::{SYMBOL_BYTES, SYN_BYTES};
 use tailcut_wire::{decode, encode};
 
 /// Sessions that may be kept before the engine looks for sessions that the transport has dropped.

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use tailcut_transport::scdp::Object;
 use tailcut_transport::{Condition, Header, Part, Segment, Streams, Transport};
 use tailcut_units::{FlowId, HostId, Time};
-use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
+use tailcut_wire::scdp::credit::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
 /// Flow number of all received sessions in the transport. It is constant, because lines identify
 /// sessions.
@@ -40,7 +40,7 @@ impl Engine {
         bytes: &'a [u8],
         unplaced: &mut Vec<Unplaced<'a>>,
     ) {
-        match cast::decode(bytes) {
+        match credit::decode(bytes) {
             Ok((envelope, Message::Symbol(symbol), length)) => {
                 let payload = bytes.get(length..).unwrap_or_default();
                 self.on_symbol(now, incoming, &envelope, &symbol, payload, Some(unplaced));
@@ -165,7 +165,7 @@ impl Engine {
         payload: &'a [u8],
         mut unplaced: Option<&mut Vec<Unplaced<'a>>>,
     ) {
-        let bytes = cast::SYMBOL_BYTES + payload.len();
+        let bytes = credit::SYMBOL_BYTES + payload.len();
         let newer = |line: &Line| symbol.number > line.highest;
         let Some((flow, id, port)) = self.line_of(incoming, envelope, newer, bytes) else {
             self.counts.unknown += 1;

@@ -10,7 +10,7 @@ use crate::seal::{
 };
 use std::ops::Range;
 use tailcut_units::HostId;
-use tailcut_wire::cast::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
+use tailcut_wire::scdp::credit::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
 
 /// Flag in packets of a receiver: the sender has proved that it has the key.
 const PROVED: u8 = 0x40;

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use tailcut_transport::scdp::{ScdpHeader, ScdpKind};
 use tailcut_transport::{Header, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
-use tailcut_wire::cast::{Envelope, LEAST_OFFER, Message, Offer};
+use tailcut_wire::scdp::credit::{Envelope, LEAST_OFFER, Message, Offer};
 
 /// Time that a sender has to answer a token before it gets another one.
 const TOKEN_PAUSE: Duration = Duration::from_ms(20);

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use tailcut_units::FlowId;
 use tailcut_wire::EncodeError;
-use tailcut_wire::cast::{
+use tailcut_wire::scdp::credit::{
     self, CLOSE_BYTES, Envelope, Message, OFFER_BYTES, PREFIX_BYTES, TOKEN_BYTES,
 };
 
@@ -78,7 +78,7 @@ impl Staged {
                 let own = OFFER_BYTES + offer.token.map_or(0, |token| token.len());
                 let padding = usize::from(offer.padded).saturating_sub(own);
                 let padded = 0;
-                (Message::Offer(cast::Offer { padded, ..offer }), padding)
+                (Message::Offer(credit::Offer { padded, ..offer }), padding)
             }
             Message::Probe { size, number } => {
                 let padding = usize::from(size).saturating_sub(CLOSE_BYTES);
@@ -95,7 +95,7 @@ impl Staged {
             padding => Place::Zeros(padding.min(ZEROS.len())),
         };
         Self::of(ends, class, place, |header| {
-            let length = cast::encode(envelope, &message, header)?;
+            let length = credit::encode(envelope, &message, header)?;
             if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
                 let whole = (length + padding) as u16;
                 if let Some(size) = size.first_chunk_mut() {

@@ -6,7 +6,7 @@ use crate::seal::Direction;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
 use tailcut_units::Time;
-use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
+use tailcut_wire::scdp::credit::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
 /// Kinds of packets that may arrive without a session.
 const OFFER: u8 = 2;
@@ -32,7 +32,7 @@ impl Engine {
         if !is_sealed(bytes) {
             // Hosts without state of the session send these without encryption. They are only
             // hints, like a missing answer.
-            match cast::decode(bytes) {
+            match credit::decode(bytes) {
                 Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
                     if self
                         .sent_to
@@ -45,7 +45,7 @@ impl Engine {
             return;
         }
         if let Some(header) = trimmed(bytes) {
-            match cast::decode(&header) {
+            match credit::decode(&header) {
                 Ok((envelope, Message::Symbol(symbol), _)) => {
                     self.on_hint(now, incoming, &envelope, &symbol);
                 }
@@ -55,7 +55,7 @@ impl Engine {
         }
         let mut plain = std::mem::take(&mut self.lines.plain);
         if let Some((envelope, greeting)) = self.unseal(incoming.from, bytes, &mut plain) {
-            match cast::decode(&plain) {
+            match credit::decode(&plain) {
                 Ok((_, message, length)) => {
                     let payload = plain.get(length..).unwrap_or_default();
                     let packet = Packet {

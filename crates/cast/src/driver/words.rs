@@ -5,7 +5,7 @@ use crate::seal::{Direction, Key, random};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tailcut_wire::cast::{self, Check, Echo, Envelope, LEAST_CHECK, Message};
+use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, LEAST_CHECK, Message};
 
 /// Addresses in the list of a group's hearers, at most.
 const MOST_HEARERS: usize = 1_024;
@@ -65,7 +65,7 @@ impl Words {
             share: 0,
         };
         let mut plain = vec![0; usize::from(size)];
-        cast::encode(&envelope, &message, &mut plain).ok()?;
+        credit::encode(&envelope, &message, &mut plain).ok()?;
         let Some(seal) = &mut self.seal else {
             return Some(plain);
         };
@@ -84,7 +84,7 @@ impl Words {
                 &plain
             }
         };
-        match cast::decode(bytes).ok()? {
+        match credit::decode(bytes).ok()? {
             (envelope, Message::Echo(echo), _) if envelope.session == self.session => Some(echo),
             _ => None,
         }

@@ -7,12 +7,14 @@ use tailcut_cast::seal::{Cipher, Key};
 use tailcut_cast::udp::{Ancillary, Datagrams, Incoming, Outgoing};
 use tailcut_transport::scdp::CreditHeader;
 use tailcut_units::Time;
-use tailcut_wire::cast::{self, Check, Envelope, LEAST_CHECK, LEAST_OFFER, Message, Offer, Symbol};
+use tailcut_wire::scdp::credit::{
+    self, Check, Envelope, LEAST_CHECK, LEAST_OFFER, Message, Offer, Symbol,
+};
 
 fn packet(session: u64, message: &Message, more: usize) -> Vec<u8> {
     let mut bytes = vec![0; 1_300];
     let envelope = Envelope { session, share: 0 };
-    let length = cast::encode(&envelope, message, &mut bytes).expect("room");
+    let length = credit::encode(&envelope, message, &mut bytes).expect("room");
     bytes.resize(length, 0);
     bytes.resize(length + more, 1);
     bytes

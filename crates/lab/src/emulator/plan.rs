@@ -61,9 +61,9 @@ pub struct LabPlan {
 pub enum Several {
     /// None: flows are TCP connections.
     Nothing,
-    /// Those with several receivers: SCDP in the paper's mode.
+    /// Those with several receivers: SCDP in paper mode.
     Receivers,
-    /// All: SCDP under credits.
+    /// All: SCDP in credit mode.
     All,
 }
 
@@ -103,7 +103,7 @@ fn in_paper_mode(config: &RunConfig) -> bool {
 /// Whether the hosts can send what the workload asks for.
 ///
 /// # Errors
-/// Objects from several senders, in the paper's mode of SCDP.
+/// Objects from several senders, in paper mode of SCDP.
 fn can_be_sent(config: &RunConfig) -> Result<()> {
     let mut parts = config.workload.parts.iter();
     let from_several = parts.any(|part| match &part.flows {

@@ -66,7 +66,7 @@ impl Reproduction for Reads {
         parts.collect()
     }
 
-    /// Over UDP the paper's mode has one sender, so these are reads under credits, on switches that drop.
+    /// Over UDP paper mode has one sender, so these are reads in credit mode, on switches that drop.
     fn parts_on_real_hosts(&self) -> Vec<Part> {
         let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
         let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(READS, "scdp-plain"));

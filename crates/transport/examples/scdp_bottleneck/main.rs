@@ -1,4 +1,4 @@
-//! SCDP with credits behind one drop-tail queue.
+//! SCDP in credit mode behind one drop-tail queue.
 //! `cargo run --release -p tailcut-transport --example scdp_bottleneck [PART]`.
 //!
 //! - `loss`: goodput under random loss. `shares`: beside CUBIC, and two of its own.

@@ -1,4 +1,4 @@
-//! SCDP under credits behind one drop-tail queue. The example `scdp_bottleneck` measures more, and for longer.
+//! SCDP in credit mode behind one drop-tail queue. The example `scdp_bottleneck` measures more, and for longer.
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::bottleneck_hosts::{crowd, dropped_share, link, scdp, secs};

@@ -239,7 +239,7 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
 }
 
 /// Cuts the payload behind our header off, notes that in the header, and gives the length of the
-/// frame, as [`shorten`] does. Symbols of SCDP under credits have one condition only that can be
+/// frame, as [`shorten`] does. Symbols of SCDP in credit mode have one condition only that can be
 /// noted: that they are trimmed.
 ///
 /// # Errors
@@ -251,7 +251,7 @@ pub fn trim(frame: &mut [u8], condition: Condition) -> Result<usize, RewriteErro
         .get_mut(start..start + datagram.payload)
         .ok_or(RewriteError::NoDatagram)?;
     let kept = match condition {
-        Condition::Trimmed => crate::cast::set_trimmed(payload),
+        Condition::Trimmed => crate::scdp::credit::set_trimmed(payload),
         _ => None,
     };
     let kept = match kept {

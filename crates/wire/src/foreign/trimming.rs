@@ -1,6 +1,6 @@
 //! Which datagrams a switch that knows our headers may trim, and what it leaves of them.
 
-use crate::cast;
+use crate::scdp::credit;
 use crate::segment::decode;
 use tailcut_transport::{Condition, Ecn};
 use tailcut_units::FiveTuple;
@@ -15,11 +15,11 @@ pub struct Trimmable {
 }
 
 impl Trimmable {
-    /// Reads the payload of a UDP datagram: a symbol of SCDP under credits, or a packet of NDP or SCDP
+    /// Reads the payload of a UDP datagram: a symbol of SCDP in credit mode, or a packet of NDP or SCDP
     /// whose header allows it. `None`: there is nothing to cut off, or it is no header of ours.
     pub fn of(payload: &[u8]) -> Option<Self> {
-        if let Some(class) = cast::class_of_symbol(payload) {
-            let kept = cast::SYMBOL_BYTES;
+        if let Some(class) = credit::class_of_symbol(payload) {
+            let kept = credit::SYMBOL_BYTES;
             return Some(Self { kept, class });
         }
         let (segment, kept) = decode(FiveTuple::default(), Ecn::NotCapable, payload).ok()?;

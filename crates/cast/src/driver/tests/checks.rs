@@ -8,7 +8,7 @@ use crate::seal::{Cipher, Key};
 use crate::udp::{Ancillary, Incoming, TrafficClass};
 use std::net::SocketAddr;
 use tailcut_units::{Duration, Time};
-use tailcut_wire::cast::Check;
+use tailcut_wire::scdp::credit::Check;
 
 fn key(byte: u8) -> Key {
     Key::new(Cipher::Aes128Gcm, [byte; 32])

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use tailcut_transport::Condition;
 use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, Time, mix64};
-use tailcut_wire::{cast, set_condition};
+use tailcut_wire::scdp::credit;
+use tailcut_wire::set_condition;
 
 /// Clock that a test sets.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +115,7 @@ impl World {
             if self.draw() < self.faults.trimmed && datagram.bytes.len() > 500 {
                 let kept = match datagram.bytes[0] {
                     0xe1 => set_condition(&mut datagram.bytes, Condition::Trimmed).expect("v1"),
-                    0x20 => cast::SYMBOL_BYTES,
+                    0x20 => credit::SYMBOL_BYTES,
                     _ => datagram.bytes.len(),
                 };
                 datagram.bytes.truncate(kept);

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use std::net::SocketAddr;
 use tailcut_transport::scdp::ScdpHeader;
 use tailcut_units::{FlowId, Time};
-use tailcut_wire::{MAX_HEADER_BYTES, Packet, Prefix, scdp};
+use tailcut_wire::scdp::paper;
+use tailcut_wire::{MAX_HEADER_BYTES, Packet, Prefix};
 
 const NOW: Time = Time::from_ns(1_000);
 
@@ -45,7 +46,7 @@ fn opening(flow: u32, length: u64, blocks: u32, symbol: u32) -> Vec<u8> {
         },
     };
     let mut bytes = vec![0; MAX_HEADER_BYTES];
-    let header = scdp::encode(&packet, &mut bytes).expect("a header");
+    let header = paper::encode(&packet, &mut bytes).expect("a header");
     bytes.resize(header + symbol as usize, 0);
     bytes
 }
@@ -96,7 +97,7 @@ fn words_of_others_about_an_object_are_not_heard() {
         },
     };
     let mut bytes = vec![0; MAX_HEADER_BYTES];
-    let header = scdp::encode(&packet, &mut bytes).expect("a header");
+    let header = paper::encode(&packet, &mut bytes).expect("a header");
     arrive(&mut engine, address(2), &bytes[..header]);
     assert_eq!(engine.counts().unknown, 1);
     assert!(super::news(&mut engine).is_empty());
@@ -124,7 +125,7 @@ fn a_symbol_that_is_not_as_long_as_its_object_says_is_dropped() {
         },
     };
     let mut bytes = vec![0; MAX_HEADER_BYTES];
-    let header = scdp::encode(&packet, &mut bytes).expect("a header");
+    let header = paper::encode(&packet, &mut bytes).expect("a header");
     bytes.resize(header + 999, 0);
     arrive(&mut engine, address(1), &bytes[..header + 999]);
     assert_eq!(engine.counts().malformed, 1);

@@ -114,7 +114,7 @@ fn address(host: u32) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, host as u8], 7_000))
 }
 
-/// Returns parameters of the paper's mode, with the transport's own pace of pulls.
+/// Returns parameters of paper mode, with the transport's own pace of pulls.
 fn config() -> ScdpConfig {
     ScdpConfig {
         symbol: 1_000,
@@ -145,7 +145,7 @@ fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
     })
 }
 
-/// Returns parameters of the mode with credits, for hosts that do not trust each other.
+/// Returns parameters of credit mode, for hosts that do not trust each other.
 fn credits() -> ScdpConfig {
     let pushed = Limits::SOCKETS.pushed;
     ScdpConfig {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::net::SocketAddr;
 use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, Time};
-use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
+use tailcut_wire::scdp::credit::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
 /// Returns an offer of an object of `length` bytes.
 fn offer(session: u64, length: u64) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn offer(session: u64, length: u64) -> Vec<u8> {
 fn packet(session: u64, message: &Message) -> Vec<u8> {
     let mut bytes = vec![0; 1_300];
     let envelope = Envelope { session, share: 0 };
-    let length = cast::encode(&envelope, message, &mut bytes).expect("room");
+    let length = credit::encode(&envelope, message, &mut bytes).expect("room");
     bytes.truncate(length);
     bytes
 }
@@ -128,7 +128,7 @@ fn what_the_first_pull_asks_for_is_kept_when_it_comes_before_the_answer_to_the_t
         let all = net
             .sent
             .into_iter()
-            .map(|datagram| cast::decode(&datagram.bytes));
+            .map(|datagram| credit::decode(&datagram.bytes));
         let all = all.map(|decoded| decoded.expect("a packet").1);
         all.collect::<Vec<Message>>()
     };

@@ -16,7 +16,8 @@ use tailcut_transport::scdp::{
 };
 use tailcut_transport::{Condition, Event, FlowStats, Message, Segment, Transport};
 use tailcut_units::{Duration, Ecn, FiveTuple, FlowId, HostId, Protocol, Time};
-use tailcut_wire::{cast, decode, set_condition};
+use tailcut_wire::scdp::credit;
+use tailcut_wire::{decode, set_condition};
 
 #[path = "../../../../sim/tests/truth/support.rs"]
 #[allow(dead_code, reason = "it serves other tests too")]
@@ -100,7 +101,7 @@ impl Transport for OverBytes {
             let kept = match self.engine.is_paper() {
                 true => set_condition(&mut bytes, Condition::Trimmed).expect("a header"),
                 // This models a switch that does not know the header.
-                false => cast::SYMBOL_BYTES,
+                false => credit::SYMBOL_BYTES,
             };
             bytes.truncate(kept);
         }
@@ -168,16 +169,16 @@ impl Transport for OverBytes {
 
 /// Returns the segment that corresponds to a datagram of version 2.
 fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
-    let (envelope, message, length) = cast::decode(bytes).expect("what was written");
+    let (envelope, message, length) = credit::decode(bytes).expect("what was written");
     let (payload, priority) = match message {
-        cast::Message::Symbol(symbol) => ((bytes.len() - length) as u32, symbol.class),
+        credit::Message::Symbol(symbol) => ((bytes.len() - length) as u32, symbol.class),
         _ => (0, 0),
     };
     let header = message.header(envelope.share).expect("of the transport");
     Segment {
         ecn,
         priority,
-        trimmable: matches!(message, cast::Message::Symbol(_)),
+        trimmable: matches!(message, credit::Message::Symbol(_)),
         ..Segment::new(tuple, FlowId(0), payload, header)
     }
 }

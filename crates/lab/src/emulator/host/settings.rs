@@ -9,7 +9,7 @@ use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::sim::transport::tcp::InitialWindow;
 use tailcut_scenario::sim::{Design, Kernel, KernelControl, Registered, Replication, Stack};
 use tailcut_units::Duration;
-use tailcut_wire::{cast, scdp};
+use tailcut_wire::scdp::{credit, paper};
 
 /// How a host's kernel is set up.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,8 +54,8 @@ const IPV4_AND_TCP: u32 = 40;
 /// Returns the bytes of IPv4's header and the headers above it, at most.
 fn headers(kernel: Kernel) -> u32 {
     match kernel {
-        Kernel::Cast { credits: false } => IPV4_AND_UDP + scdp::SYN_BYTES as u32,
-        Kernel::Cast { credits: true } => IPV4_AND_UDP + cast::SYMBOL_BYTES as u32,
+        Kernel::Cast { credits: false } => IPV4_AND_UDP + paper::SYN_BYTES as u32,
+        Kernel::Cast { credits: true } => IPV4_AND_UDP + credit::SYMBOL_BYTES as u32,
         Kernel::Tcp { .. } | Kernel::Missing(_) => IPV4_AND_TCP,
     }
 }

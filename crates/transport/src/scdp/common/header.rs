@@ -85,7 +85,7 @@ impl Default for Want {
 /// Wants that one pull tells at most.
 pub const WANTS: usize = 5;
 
-/// A pull under credits: everything that a sender has to know of its receiver. A later one replaces an
+/// A pull in credit mode: everything that a sender has to know of its receiver. A later one replaces an
 /// earlier one, so that none of them needs to arrive.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct CreditHeader {

@@ -1,4 +1,4 @@
-//! The parts that both protocols share: objects, blocks, codecs, limits, headers.
+//! Parts of both modes: objects, blocks, codecs, limits, headers.
 
 pub(super) mod block;
 pub(super) mod codec;

@@ -1,4 +1,4 @@
-//! The parameters of SCDP with credits.
+//! The parameters of SCDP in credit mode.
 
 use crate::config::{ConfigError, positive, within};
 use crate::scdp::common::limits::MAX_WINDOW;

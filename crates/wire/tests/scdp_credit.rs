@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use tailcut_transport::Header;
 use tailcut_transport::scdp::{CreditHeader, MAX_ESI, WANTS, Want};
-use tailcut_wire::cast::{self, Check, Echo, Envelope, Message, Offer, Symbol};
+use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, Message, Offer, Symbol};
 
 const ENVELOPE: Envelope = Envelope {
     session: 0x0102_0304_0506_0708,
@@ -146,7 +146,7 @@ fn messages() -> Vec<(&'static str, Message)> {
 
 fn written(message: &Message) -> Vec<u8> {
     let mut buffer = vec![0xaa; 10_000];
-    let length = cast::encode(&ENVELOPE, message, &mut buffer).expect("room");
+    let length = credit::encode(&ENVELOPE, message, &mut buffer).expect("room");
     buffer.truncate(length);
     buffer
 }
@@ -161,9 +161,12 @@ fn each_kind_has_the_bytes_of_its_vector() {
         let bytes = written(message);
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(bytes, *vector, "{name}: {hex}");
-        assert_eq!(cast::decode(&bytes), Ok((ENVELOPE, *message, bytes.len())));
+        assert_eq!(
+            credit::decode(&bytes),
+            Ok((ENVELOPE, *message, bytes.len()))
+        );
         for cut in 0..bytes.len() {
-            let read = cast::decode(&bytes[..cut]);
+            let read = credit::decode(&bytes[..cut]);
             let shorter = matches!(
                 message,
                 Message::Pull(_) | Message::Offer(_) | Message::Echo(_)
@@ -182,12 +185,12 @@ fn what_trimming_leaves_of_a_symbol_says_which_it_was_and_damage_shows() {
         trimmed: true,
         ..SYMBOL
     };
-    let read = cast::decode(&bytes);
+    let read = credit::decode(&bytes);
     assert_eq!(read, Ok((ENVELOPE, Message::Symbol(trimmed), 32)));
     for at in 2..32 {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x10;
-        assert!(cast::decode(&damaged).is_err(), "byte {at}");
+        assert!(credit::decode(&damaged).is_err(), "byte {at}");
     }
 }
 
@@ -213,24 +216,24 @@ fn shared(header: Header) -> Header {
 
 #[test]
 fn no_retry_is_longer_than_the_offer_that_it_answers() {
-    const { assert!(cast::RETRY_BYTES < cast::OFFER_BYTES) };
+    const { assert!(credit::RETRY_BYTES < credit::OFFER_BYTES) };
 }
 
 #[test]
 fn no_echo_is_longer_than_the_check_that_it_answers() {
-    const { assert!(cast::ECHO_BYTES <= cast::LEAST_CHECK as usize) };
+    const { assert!(credit::ECHO_BYTES <= credit::LEAST_CHECK as usize) };
     let short = Message::Check(Check {
-        size: cast::LEAST_CHECK - 1,
+        size: credit::LEAST_CHECK - 1,
         ..Check::default()
     });
-    assert!(cast::encode(&ENVELOPE, &short, &mut [0; 100]).is_err());
+    assert!(credit::encode(&ENVELOPE, &short, &mut [0; 100]).is_err());
     let mut bytes = written(&Message::Check(Check {
-        size: cast::LEAST_CHECK,
+        size: credit::LEAST_CHECK,
         ..Check::default()
     }));
     bytes.truncate(39);
     bytes[13] = 39;
-    assert!(cast::decode(&bytes).is_err(), "39 bytes");
+    assert!(credit::decode(&bytes).is_err(), "39 bytes");
 }
 
 fn message() -> impl Strategy<Value = Message> {
@@ -302,7 +305,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(message in message()) {
         let bytes = written(&message);
-        prop_assert_eq!(cast::decode(&bytes), Ok((ENVELOPE, message, bytes.len())));
+        prop_assert_eq!(credit::decode(&bytes), Ok((ENVELOPE, message, bytes.len())));
     }
 
     #[test]
@@ -314,9 +317,9 @@ proptest! {
         if let Some(byte) = bytes.first_mut() {
             *byte = first;
         }
-        if let Ok((envelope, message, length)) = cast::decode(&bytes) {
+        if let Ok((envelope, message, length)) = credit::decode(&bytes) {
             let mut again = vec![0; 70_000];
-            let written = cast::encode(&envelope, &message, &mut again).expect("room");
+            let written = credit::encode(&envelope, &message, &mut again).expect("room");
             prop_assert_eq!(&again[..written], &bytes[..length]);
         }
     }
