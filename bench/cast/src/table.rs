@@ -1,5 +1,7 @@
 //! What was measured, as a table in Markdown.
 
+use tailcut_units::median;
+
 /// One transfer.
 #[derive(Clone, Copy)]
 pub struct Sample {
@@ -36,11 +38,9 @@ impl Row {
 
     fn cell(&self, value: impl Fn(&Sample) -> f64) -> String {
         let mut values: Vec<f64> = self.samples.iter().map(value).collect();
-        values.sort_by(f64::total_cmp);
-        match values[..] {
-            [] => "none".to_owned(),
-            _ => {
-                let median = (values[values.len() / 2] + values[(values.len() - 1) / 2]) / 2.0;
+        match median(&mut values) {
+            None => "none".to_owned(),
+            Some(median) => {
                 format!(
                     "{median:.2} ({:.2} to {:.2})",
                     values[0],

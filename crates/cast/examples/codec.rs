@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::sync::Arc;
 use tailcut_cast::codec::{Code, Encoder, Kernel, Present, Recovery};
-use tailcut_units::mix64;
+use tailcut_units::{median, mix64};
 
 /// Rounds of which a figure is the median.
 const ROUNDS: usize = 15;
@@ -72,8 +72,7 @@ impl<'a> Way<'a> {
     }
 
     fn median(&mut self) -> f64 {
-        self.times.sort_by(f64::total_cmp);
-        self.times[self.times.len() / 2] * 1e6
+        median(&mut self.times).unwrap_or(f64::NAN) * 1e6
     }
 }
 

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tailcut_repnet::{Connector, Counters, FlowSettings, Mode, Settings, TcpListener};
+use tailcut_units::median;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net;
 use tokio::task::JoinSet;
@@ -189,11 +190,6 @@ async fn alone(case: &Case, flows: usize) -> io::Result<f64> {
     Ok(began.elapsed().as_secs_f64() * 1e6 / flows as f64)
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -256,15 +252,15 @@ async fn main() -> io::Result<()> {
     );
     println!("|---|---|---|---|---|---|");
     for (at, (name, _, bare)) in cases.iter().enumerate() {
-        let us = median(&mut taken[at].clone()) / 1_000.0;
+        let us = median(&mut taken[at].clone()).unwrap_or(f64::NAN) / 1_000.0;
         let (one, bare) = (
             ratio(&taken[at], &taken[0]),
             ratio(&taken[at], &taken[*bare]),
         );
-        let alone = median(&mut times[at].clone());
+        let alone = median(&mut times[at].clone()).unwrap_or(f64::NAN);
         let longer = times[at].iter().zip(&times[0]);
         let mut longer: Vec<f64> = longer.map(|(own, plain)| own - plain).collect();
-        let added = median(&mut longer);
+        let added = median(&mut longer).unwrap_or(f64::NAN);
         let (shortest, longest) = (longer[0], longer[longer.len() - 1]);
         println!(
             "| {name} | {us:.0} | {one} | {bare} | {alone:.0} | {added:.0} ({shortest:.0} to \
@@ -278,7 +274,7 @@ async fn main() -> io::Result<()> {
 fn ratio(own: &[f64], other: &[f64]) -> String {
     let ratios = own.iter().zip(other).map(|(own, other)| own / other);
     let mut ratios: Vec<f64> = ratios.collect();
-    let middle = median(&mut ratios);
+    let middle = median(&mut ratios).unwrap_or(f64::NAN);
     let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
     format!("{middle:.2} ({least:.2} to {most:.2})")
 }

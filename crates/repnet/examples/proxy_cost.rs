@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use tailcut_repnet::proxy::{ProxyCommand, execute};
+use tailcut_units::median;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -143,10 +144,10 @@ async fn echo() -> io::Result<u16> {
     Ok(port)
 }
 
-fn median(mut values: Vec<f64>) -> (f64, f64, f64) {
-    values.sort_by(f64::total_cmp);
+/// The median, the least and the most.
+fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
     (
-        values[values.len() / 2],
+        median(&mut values).unwrap_or(f64::NAN),
         values[0],
         values[values.len() - 1],
     )
@@ -197,9 +198,9 @@ async fn compare(arguments: &Arguments) -> io::Result<()> {
                 taken.push(both);
             }
         }
-        let us = |part: fn(&(f64, f64)) -> f64| median(taken.iter().map(part).collect()).0 / 1e3;
+        let us = |part: fn(&(f64, f64)) -> f64| spread(taken.iter().map(part).collect()).0 / 1e3;
         let ratios = taken.iter().map(|(rust, node)| rust / node).collect();
-        let (middle, least, most) = median(ratios);
+        let (middle, least, most) = spread(ratios);
         let (rust, node) = (us(|both| both.0), us(|both| both.1));
         println!("| {mode} | {rust:.0} | {node:.0} | {middle:.2} ({least:.2} to {most:.2}) |");
     }

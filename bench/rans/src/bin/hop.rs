@@ -22,6 +22,7 @@ use std::process::{Child, Command};
 use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig};
+use tailcut_units::median;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tower_service::Service;
@@ -140,15 +141,6 @@ async fn load(protocol: Protocol, to: SocketAddr, requests: usize) {
     }
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        0 => (values[middle - 1] + values[middle]) / 2.0,
-        _ => values[middle],
-    }
-}
-
 async fn measure(rounds: usize, requests: usize) {
     let to = service().await;
     let (guard, haproxy) = (guard(to).await, haproxy(to, WORKERS));
@@ -178,8 +170,8 @@ async fn measure(rounds: usize, requests: usize) {
             }
         }
         let mut ratios: Vec<f64> = costs[0].iter().zip(&costs[1]).map(|(a, b)| a / b).collect();
-        let ratio = median(&mut ratios);
-        let [one, other] = costs.map(|mut costs| median(&mut costs));
+        let ratio = median(&mut ratios).unwrap_or(f64::NAN);
+        let [one, other] = costs.map(|mut costs| median(&mut costs).unwrap_or(f64::NAN));
         println!(
             "| {name} | {one:.1} | {other:.1} | {ratio:.2} ({:.2} to {:.2}) |",
             ratios[0],

@@ -176,12 +176,12 @@ fn path(
     if took.is_empty() {
         took.push(first.took.as_secs_f64());
     }
-    took.sort_by(f64::total_cmp);
+    let median = tailcut_units::median(&mut took).unwrap_or_default();
     let longest = took[took.len() - 1];
     let round_trip = RoundTrip {
         n: took.len(),
         min: took[0],
-        median: took[took.len() / 2],
+        median,
         max: longest,
     };
     // An answer that comes later than that counts as lost.

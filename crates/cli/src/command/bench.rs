@@ -88,7 +88,7 @@ pub fn execute(arguments: &Bench) -> Result<(), Failure> {
             note(&format!("{name}, {repeat} of {}", arguments.repeat));
             measured.push(measure_apart(name, arguments.first.seed)?);
         }
-        medians.extend(median(measured));
+        medians.extend(middle(measured));
     }
     if arguments.json.json || arguments.within {
         return print_json(&medians);
@@ -113,7 +113,7 @@ fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
 }
 
 /// The measurement with the median speed; of an even number the slower of the two in the middle.
-fn median(mut measured: Vec<Measurement>) -> Option<Measurement> {
+fn middle(mut measured: Vec<Measurement>) -> Option<Measurement> {
     measured.sort_by(|a, b| {
         a.packet_hops_per_cpu_second
             .total_cmp(&b.packet_hops_per_cpu_second)
@@ -214,9 +214,9 @@ mod tests {
             peak_rss_bytes: None,
         };
         let speeds = [3.0, 1.0, 2.0, 9.0];
-        assert_eq!(median(speeds.map(at).to_vec()), Some(at(2.0)));
-        assert_eq!(median(vec![at(5.0)]), Some(at(5.0)));
-        assert_eq!(median(Vec::new()), None);
+        assert_eq!(middle(speeds.map(at).to_vec()), Some(at(2.0)));
+        assert_eq!(middle(vec![at(5.0)]), Some(at(5.0)));
+        assert_eq!(middle(Vec::new()), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tailcut_units::median;
 
 /// How long a handshake may take. The kernel sends a SYN again after 1 s, and then at 2 or 3 s.
 pub const PATIENCE: Duration = Duration::from_millis(3_500);
@@ -67,9 +68,7 @@ impl Shooter {
 
     /// Half of the volleys had a shorter time between their first SYN and their last one; microseconds.
     pub fn median_span(&self) -> f64 {
-        let mut spans = self.spans.clone();
-        spans.sort_unstable_by(f64::total_cmp);
-        spans.get(spans.len() / 2).copied().unwrap_or(0.0)
+        median(&mut self.spans.clone()).unwrap_or(0.0)
     }
 
     /// Waits until a volley may be sent, and sends it. `None` where `stop` was set meanwhile.

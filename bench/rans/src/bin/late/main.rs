@@ -26,6 +26,7 @@ use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::guard::{GuardConfig, GuardLayer};
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig};
+use tailcut_units::median;
 use tokio::net::TcpListener;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -186,8 +187,8 @@ async fn measure(times: usize) -> Result<(), Box<dyn std::error::Error>> {
             for _ in 0..times {
                 values.push(late(&link, protocol).await);
             }
-            values.sort_by(f64::total_cmp);
-            let (median, most) = (values[values.len() / 2], values[values.len() - 1]);
+            let median = median(&mut values).unwrap_or(f64::NAN);
+            let most = values.last().unwrap_or(&f64::NAN);
             println!("| {server:?} | {name} | {median:.0} | {most:.0} |");
         }
     }

@@ -16,7 +16,7 @@ use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 use tailcut_scenario::Scenario;
-use tailcut_units::HostId;
+use tailcut_units::{HostId, median};
 
 /// Two hosts, four links of 100 Mb/s apart, without propagation delay.
 const FOUR_LINKS: &str = "designs = [\"cubic\"]\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\n\
@@ -48,8 +48,8 @@ pub fn lone() -> Result<Vec<Figure>> {
         kernels.push(micros(received - lab.when_sent()?));
     }
     let ideal = 4.0 * ON_LINK_US;
-    let kernels = [median(&mut kernels), at(&kernels, 0.99)];
-    let applications = [median(&mut applications), at(&applications, 0.99)];
+    let kernels = middle_and_tail(&mut kernels);
+    let applications = middle_and_tail(&mut applications);
     Ok(vec![
         Figure::told("ideal (us)", ideal),
         Figure::wanted("between kernels, p50 (us)", kernels[0], ideal, ideal + 40.0),
@@ -83,7 +83,7 @@ pub fn queue() -> Result<Vec<Figure>> {
         waits.push(micros(last - first));
     }
     let ideal = QUEUED as f64 * ON_LINK_US;
-    let measured = median(&mut waits);
+    let [measured, _] = middle_and_tail(&mut waits);
     Ok(vec![
         Figure::told("serialisation of 100 packets (us)", ideal),
         Figure::wanted(
@@ -99,14 +99,11 @@ fn micros(time: TimeSpec) -> f64 {
     time.tv_sec() as f64 * 1e6 + time.tv_nsec() as f64 / 1e3
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    at(values, 0.5)
-}
-
-fn at(sorted: &[f64], quantile: f64) -> f64 {
-    let place = (sorted.len() as f64 * quantile) as usize;
-    sorted.get(place).or(sorted.last()).copied().unwrap_or(0.0)
+/// The median and the 99th percentile; 0 without values.
+fn middle_and_tail(values: &mut [f64]) -> [f64; 2] {
+    let median = median(values).unwrap_or(0.0);
+    let tail = values.get(values.len() * 99 / 100).copied();
+    [median, tail.unwrap_or(0.0)]
 }
 
 /// Two hosts with a socket each. The network ends with the process.

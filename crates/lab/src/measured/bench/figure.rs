@@ -1,6 +1,7 @@
 //! What a bench has measured.
 
 use serde::Serialize;
+use tailcut_units::median;
 
 /// A figure of a bench.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -58,13 +59,8 @@ impl Figure {
     /// One figure of several measurements of it, of which there is at least one.
     fn of_all(all: &[Self]) -> Option<Self> {
         let mut measured: Vec<f64> = all.iter().map(|one| one.measured).collect();
-        measured.sort_by(f64::total_cmp);
+        let median = median(&mut measured)?;
         let (least, largest) = (*measured.first()?, *measured.last()?);
-        let half = measured.len() / 2;
-        let median = match measured.len() % 2 {
-            0 => (measured[half - 1] + measured[half]) / 2.0,
-            _ => measured[half],
-        };
         Some(Self {
             measured: median,
             n: measured.len(),
