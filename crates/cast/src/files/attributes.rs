@@ -1,4 +1,4 @@
-//! Modes, times, owners and extended attributes of what was received.
+//! Modes, times, owners and extended attributes of received files.
 
 use super::manifest::Metadata;
 use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags};
@@ -6,16 +6,16 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// What of a manifest is taken over, beside modes and times.
+/// Metadata of a manifest that is applied in addition to modes and times.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Keep {
-    /// Owners, and with them setuid, setgid and sticky bits.
+    /// Owners, and with them the setuid, setgid and sticky bits.
     pub owners: bool,
     /// Extended attributes.
     pub xattrs: bool,
 }
 
-/// Gives an open file or directory what is known about it.
+/// Applies the metadata to an open file or directory.
 pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io::Result<()> {
     let file = file.as_fd();
     if keep.xattrs {
@@ -25,7 +25,7 @@ pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io
     }
     let mut modes = 0o777;
     if let Some(owner) = metadata.owner.filter(|_| keep.owners) {
-        // Before the mode: a new owner takes setuid and setgid away.
+        // The owner is set before the mode, because a change of the owner clears setuid and setgid.
         let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
         rustix::fs::fchown(file, Some(user), Some(group))?;
         modes = 0o7777;
@@ -35,7 +35,7 @@ pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io
     rustix::fs::futimens(file, &times(metadata))
 }
 
-/// The same for a symbolic link, by its name.
+/// Applies the metadata to a symbolic link, by its name.
 pub fn apply_to_link(
     parent: BorrowedFd<'_>,
     name: &[u8],
@@ -50,7 +50,7 @@ pub fn apply_to_link(
     rustix::fs::utimensat(parent, name, &times(metadata), AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// The time of modification; that of the last access stays.
+/// Returns the times to set: only the time of modification. The time of the last access stays.
 fn times(metadata: &Metadata<'_>) -> Timestamps {
     Timestamps {
         last_access: Timespec {

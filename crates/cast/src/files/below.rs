@@ -1,21 +1,23 @@
-//! Opening what is below a directory, without ever leaving it: no `..`, no symbolic link is followed.
+//! Access to the entries below a directory. No path can leave the directory: `..` is refused and
+//! symbolic links are not followed.
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A directory, and all that is below it. Paths are relative; an empty one is the directory itself.
+/// A directory with all entries below it. Paths are relative. The empty path is the directory
+/// itself.
 #[derive(Debug)]
 pub struct Below {
     root: OwnedFd,
-    /// The directory that was used last, by its path.
+    /// Directory that was used last, with its path.
     last: Option<(Vec<u8>, OwnedFd)>,
-    /// Whether the kernel walks paths within the directory (Linux 5.6). Otherwise every component is
-    /// opened here, which is as safe and slower.
+    /// Whether the kernel can resolve paths within a directory (Linux 5.6). If not, each component
+    /// is opened here, which is as safe but slower.
     openat2: bool,
 }
 
-/// A path's directory and name.
+/// Splits a path into its directory and its name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -24,7 +26,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl Below {
-    /// All that is below this directory.
+    /// Creates access to the entries below a directory.
     pub fn new(root: OwnedFd) -> Self {
         Self {
             root,
@@ -33,7 +35,7 @@ impl Below {
         }
     }
 
-    /// The same on a kernel that cannot walk within a directory.
+    /// Same as [`Self::new`], as on a kernel without `openat2`.
     #[cfg(test)]
     pub fn without_openat2(root: OwnedFd) -> Self {
         Self {
@@ -42,7 +44,7 @@ impl Below {
         }
     }
 
-    /// The directory itself.
+    /// Returns the directory itself.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
     }
@@ -59,7 +61,7 @@ impl Below {
         rustix::fs::openat(parent, name, flags, mode)
     }
 
-    /// A directory, open until another one is asked for.
+    /// Returns a directory. It stays open until another directory is requested.
     pub fn directory(&mut self, path: &[u8]) -> rustix::io::Result<BorrowedFd<'_>> {
         if path.is_empty() {
             return Ok(self.root.as_fd());
@@ -81,7 +83,8 @@ impl Below {
                 ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), within) {
                 Err(Errno::NOSYS) => self.openat2 = false,
-                // A sandbox that does not know the call, or something was renamed meanwhile.
+                // A sandbox may block the call, or an entry was renamed during it. The components
+                // are opened one by one instead.
                 Err(Errno::PERM | Errno::AGAIN) => {}
                 result => return result,
             }
@@ -95,7 +98,8 @@ impl Below {
         opened.ok_or(Errno::INVAL)
     }
 
-    /// A directory, which is made if it is not there, with those above it: for their owner only.
+    /// Creates a directory with its parents, if they do not exist. Only their owner may access
+    /// them.
     pub fn make_directory(&mut self, path: &[u8]) -> rustix::io::Result<()> {
         match self.directory(path) {
             Err(Errno::NOENT) => {}
@@ -112,7 +116,7 @@ impl Below {
         self.directory(path).map(drop)
     }
 
-    /// What is known about something, which may be a symbolic link.
+    /// Returns the metadata of an entry. It does not follow a symbolic link.
     pub fn stat(&mut self, path: &[u8]) -> rustix::io::Result<Stat> {
         if path.is_empty() {
             return rustix::fs::fstat(&self.root);
@@ -121,7 +125,7 @@ impl Below {
         rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// The directory of something, and its name there.
+    /// Returns the directory of an entry, and the entry's name in it.
     pub fn parent<'n>(&mut self, path: &'n [u8]) -> rustix::io::Result<(BorrowedFd<'_>, &'n [u8])> {
         let (parent, name) = split(path);
         check(name)?;
@@ -129,7 +133,7 @@ impl Below {
     }
 }
 
-/// A name that stays where it is.
+/// Checks that a name does not lead to another directory.
 fn check(name: &[u8]) -> rustix::io::Result<()> {
     match name {
         b"" | b"." | b".." => Err(Errno::INVAL),

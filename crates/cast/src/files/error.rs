@@ -1,94 +1,95 @@
-//! What can go wrong with files.
+//! Errors of files.
 
 use super::manifest::ManifestError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why files cannot be sent or received.
+/// Reason why files cannot be sent or received.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refuses something.
+    /// The system reports an error.
     System {
-        /// What was tried, such as "read".
+        /// Operation that failed, such as "read".
         tried: &'static str,
-        /// With which file.
+        /// File of the operation.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
     /// A file changed while it was sent.
     Changed {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// What is different now.
+        /// Difference.
         what: String,
     },
-    /// What is to be sent cannot be sent.
+    /// The file cannot be sent or received.
     Unfit {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         why: &'static str,
     },
-    /// A manifest breaks the rules of its format.
+    /// A manifest violates its format.
     Manifest(ManifestError),
-    /// The sender describes a slab otherwise than its manifest.
+    /// A slab does not match the manifest.
     Slab {
-        /// The slab's number.
+        /// Number of the slab.
         slab: u32,
-        /// What is wrong with it.
+        /// Difference.
         why: String,
     },
-    /// There would be more bytes than the receiver allows.
+    /// The transfer has more bytes than the receiver allows.
     TooLarge {
-        /// Bytes of the transfer; of a stream, those that have arrived.
+        /// Bytes of the transfer. For a stream, the bytes that have arrived.
         bytes: u64,
-        /// Bytes that are allowed.
+        /// Allowed bytes.
         allowed: u64,
     },
-    /// The disk is full. What is verified stays.
+    /// The disk is full. Verified slabs are kept.
     Full {
-        /// What was written.
+        /// File that was written.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
-    /// Something is there already, and nobody said that it may be overwritten.
+    /// The destination exists, and the options do not allow to overwrite it.
     Exists(PathBuf),
-    /// There is a file where the part of a transfer belongs, and no transfer has left it.
+    /// A file has the name that the transfer needs for its partial data, and no transfer has
+    /// created it.
     NotAPart(PathBuf),
-    /// Another process is receiving the same.
+    /// Another process is receiving the same transfer.
     Busy(PathBuf),
-    /// All slabs agree with their hashes but the whole does not.
+    /// Each slab matches its hash, but the root differs.
     Root {
-        /// The root that the sender has told.
+        /// Root from the sender.
         told: String,
-        /// The root of what is here.
+        /// Root of the received data.
         found: String,
     },
-    /// The transfer ended before everything was there.
+    /// The transfer ended before all slabs had arrived.
     Incomplete {
-        /// The first slab that is missing.
+        /// First missing slab.
         slab: u32,
     },
-    /// A slab of a stream was asked for that cannot be read again.
+    /// A slab of a stream was requested that cannot be read again.
     Gone(u32),
 }
 
-/// What kind of failure it is: each has an exit code of its own.
+/// Category of an error. Each category has its exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The system, or a wrong argument.
+    /// The system failed, or an argument was wrong.
     System,
-    /// What is here is not what was sent.
+    /// The received data differs from the sent data.
     Mismatch,
-    /// One side does not take what the other one sends.
+    /// One side refuses the data or the request of the other side.
     Refused,
 }
 
 impl Error {
-    /// What kind of failure it is.
+    /// Returns the category of the error.
     pub const fn failure(&self) -> Failure {
         match self {
             Self::Root { .. } | Self::Changed { .. } => Failure::Mismatch,
@@ -102,11 +103,11 @@ impl Error {
         }
     }
 
-    /// The system refuses something; a full disk has an error of its own.
+    /// Creates an error of the system. A full disk becomes [`Self::Full`].
     pub(super) fn system(tried: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
         let (path, error) = (path.to_owned(), error.into());
         match error.kind() {
-            // RLIMIT_FSIZE, or more than the file system can hold in one file.
+            // `FileTooLarge` means RLIMIT_FSIZE, or a file larger than the file system supports.
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { path, error },
@@ -132,7 +133,7 @@ impl fmt::Display for Error {
             }
             Self::Full { path, error } => write!(
                 f,
-                "{}: no room: {error}; what has arrived is kept, the same command goes on from there",
+                "{}: no space: {error}; the data received so far is kept; run the same command to continue",
                 path.display()
             ),
             Self::Exists(path) => write!(
@@ -142,17 +143,17 @@ impl fmt::Display for Error {
             ),
             Self::NotAPart(path) => write!(
                 f,
-                "{}: is in the way: a transfer wants this name for its parts; move it away",
+                "{}: the transfer needs this name for its partial data; move the file away",
                 path.display()
             ),
             Self::Busy(path) => write!(f, "{}: another process is receiving it", path.display()),
             Self::Root { told, found } => write!(
                 f,
-                "what is here is not what was sent: its root is {found}, not {told}"
+                "the received data differs from the sent data: its root is {found}, not {told}"
             ),
             Self::Incomplete { slab } => write!(
                 f,
-                "the transfer ended before slab {slab} was there; what has arrived is kept"
+                "the transfer ended before slab {slab} arrived; the data received so far is kept"
             ),
             Self::Gone(slab) => write!(f, "slab {slab} of a stream cannot be read again"),
         }

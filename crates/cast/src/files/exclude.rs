@@ -1,14 +1,15 @@
-//! Patterns of what is not sent.
+//! Patterns of entries that are not sent.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Patterns of what is not sent. What is in a directory that is not sent is not sent either.
+/// Patterns of entries that are not sent. The contents of an excluded directory are excluded too.
 ///
-/// A pattern without `/` is held against names anywhere: `*.o`, `target`. One with `/` is held against the path
-/// below what is sent: `/build`, `docs/*.pdf`, `**/cache/tmp`. One that ends in `/` is held against
-/// directories only. `*` and `?` match no `/`; `**` matches any number of directories.
+/// A pattern without `/` applies to the names of all entries: `*.o`, `target`. A pattern with `/`
+/// applies to the path below the root of the transfer: `/build`, `docs/*.pdf`, `**/cache/tmp`. A
+/// pattern that ends in `/` applies to directories only. `*` and `?` do not match `/`. `**` matches
+/// any number of directories.
 #[derive(Clone, Default, Debug)]
 pub struct Exclude {
     names: GlobSet,
@@ -18,10 +19,10 @@ pub struct Exclude {
 }
 
 impl Exclude {
-    /// Reads patterns.
+    /// Parses patterns.
     ///
     /// # Errors
-    /// Names the pattern that cannot be read, and says why.
+    /// A pattern cannot be parsed. The error names the pattern and the reason.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, String> {
         let mut sets = [(); 4].map(|()| GlobSetBuilder::new());
         for pattern in patterns {
@@ -48,7 +49,7 @@ impl Exclude {
         })
     }
 
-    /// Whether a path below what is sent is not sent.
+    /// Returns whether the entry with this path below the root is excluded.
     pub fn matches(&self, below: &[u8], directory: bool) -> bool {
         let name = below.rsplit(|&byte| byte == b'/').next().unwrap_or(below);
         let (path, name) = (OsStr::from_bytes(below), OsStr::from_bytes(name));

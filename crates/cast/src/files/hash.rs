@@ -1,27 +1,28 @@
-//! Hashes of slabs, and the root that they make: BLAKE3.
+//! Hashes of slabs, and the root that they form (BLAKE3).
 //!
-//! A slab's length is a power of two of BLAKE3's chunks, so a slab is a subtree of the hash of the
-//! whole. The hash of a slab is the chaining value of its subtree, which depends on the slab's place.
-//! Merged, these values give the BLAKE3 hash of all bytes: what `b3sum` prints.
+//! The length of a slab is a power of two of BLAKE3's chunks. So a slab is a subtree of the hash of
+//! the whole data. The hash of a slab is the chaining value of its subtree, which depends on the
+//! position of the slab. Merging these values gives the BLAKE3 hash of all bytes, as `b3sum` prints
+//! it.
 //!
-//! A sequence of one slab has a hash of its own (BLAKE3 marks the root of a tree), so a slab at the
-//! beginning gives that too.
+//! Data of one slab needs another hash, because BLAKE3 marks the root of a tree. So a slab at
+//! position 0 has this second hash too.
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 use std::fmt;
 
-/// A BLAKE3 hash of 32 bytes.
+/// BLAKE3 hash of 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The hash of all of these bytes.
+    /// Returns the hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Reads 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub fn from_hex(digits: &str) -> Option<Self> {
         let hash = blake3::Hash::from_hex(digits).ok()?;
         Some(Self(*hash.as_bytes()))
@@ -40,24 +41,24 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// The hashes of one slab.
+/// Hashes of one slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlabHash {
-    /// As a part of what it belongs to.
+    /// Hash of the slab as a part of the data.
     pub part: Hash,
-    /// As the whole, if it begins there.
+    /// Hash of the slab as the whole data. `None` unless the slab begins at position 0.
     pub alone: Option<Hash>,
 }
 
-/// Hashes a slab that begins at a multiple of the slabs' length. An empty slab can only be all there is,
-/// so its hash is that of no bytes.
+/// Hashes a slab that begins at a multiple of the slab length. An empty slab is only possible as
+/// the whole data, so its hash is the hash of no bytes.
 pub fn slab(begins: u64, bytes: &[u8]) -> SlabHash {
     let mut hasher = SlabHasher::new(begins);
     hasher.update(bytes);
     hasher.finish()
 }
 
-/// Hashes a slab bit by bit.
+/// Incremental hash of a slab.
 #[derive(Clone, Debug)]
 pub struct SlabHasher {
     hasher: Hasher,
@@ -65,19 +66,19 @@ pub struct SlabHasher {
 }
 
 impl SlabHasher {
-    /// Hashes a slab that begins here.
+    /// Creates the hash of a slab that begins at this position.
     pub fn new(begins: u64) -> Self {
         let mut hasher = Hasher::new();
         hasher.set_input_offset(begins);
         Self { hasher, begins }
     }
 
-    /// Takes the slab's next bytes.
+    /// Adds the next bytes of the slab.
     pub fn update(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
     }
 
-    /// The slab's hashes.
+    /// Returns the hashes of the slab.
     pub fn finish(&self) -> SlabHash {
         if self.hasher.count() == 0 {
             let part = Hash::of(&[]);
@@ -91,20 +92,19 @@ impl SlabHasher {
     }
 }
 
-/// Makes the root of a sequence of slabs, which come in order. Holds one hash for each level of the
-/// tree.
+/// Incremental root of a sequence of slabs, in order. It keeps one hash for each level of the tree.
 #[derive(Clone, Default, Debug)]
 pub struct Root {
     slabs: u64,
     alone: Option<Hash>,
-    /// Subtrees, each with half of the slabs of the one before at most.
+    /// Subtrees. Each has at most half as many slabs as the one before.
     subtrees: Vec<[u8; 32]>,
 }
 
 impl Root {
     /// Adds the next slab.
     pub fn push(&mut self, hash: &SlabHash) {
-        // As many subtrees stay as the number of slabs has ones.
+        // The number of subtrees equals the number of one bits in the number of slabs.
         while self.subtrees.len() > self.slabs.count_ones() as usize {
             if let (Some(right), Some(left)) = (self.subtrees.pop(), self.subtrees.pop()) {
                 let merged = merge_subtrees_non_root(&left, &right, Mode::Hash);
@@ -118,12 +118,12 @@ impl Root {
         self.slabs += 1;
     }
 
-    /// How many slabs there are so far.
+    /// Returns the number of slabs so far.
     pub const fn slabs(&self) -> u64 {
         self.slabs
     }
 
-    /// The hash of all bytes.
+    /// Returns the hash of all bytes.
     pub fn finish(mut self) -> Hash {
         let Some(mut right) = self.subtrees.pop() else {
             return Hash::of(&[]);
@@ -135,12 +135,12 @@ impl Root {
             }
             right = merge_subtrees_non_root(&left, &right, Mode::Hash);
         }
-        // The only slab.
+        // There is only one slab.
         self.alone.unwrap_or(Hash(right))
     }
 }
 
-/// The root of a tree: of its manifest and of the contents of its files.
+/// Returns the root of a tree, from the hashes of its manifest and of the contents of its files.
 pub fn tree_root(manifest: &Hash, contents: &Hash) -> Hash {
     let mut hasher = Hasher::new_derive_key("tailcut cast 2026 root of a tree");
     hasher.update(&manifest.0);
@@ -153,7 +153,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Small slabs, so that there are many: the rules are those of any power of two of chunks.
+    /// The slabs are small, so that there are many. The rules are the same for any power of two of
+    /// chunks.
     const SLAB: usize = 2048;
 
     fn root(bytes: &[u8]) -> Hash {

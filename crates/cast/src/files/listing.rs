@@ -1,29 +1,29 @@
-//! The names in a directory, sorted, however many there are: what memory does not hold goes to disk.
+//! Sorted names of a directory of any size. Names beyond the memory limit are stored on disk.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-/// Names in the order of their bytes.
+/// Names in byte order.
 #[derive(Debug)]
 pub enum Listing {
-    /// All of them in memory, the last one first.
+    /// All names in memory, in reverse order.
     Held(Vec<Box<[u8]>>),
-    /// Sorted runs on disk, of each the next name, the least one on top.
+    /// Sorted runs on disk.
     Runs {
-        /// Next names.
+        /// Heap with the next name of each run, smallest first.
         next: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
-        /// The rest of each run.
+        /// Rest of each run.
         runs: Vec<BufReader<File>>,
     },
 }
 
-/// Bytes that a name takes in memory beside its own.
+/// Bytes of memory that a name needs in addition to its length.
 const PER_NAME: usize = 40;
 
 impl Listing {
-    /// Sorts names; no more than some bytes are in memory at once.
+    /// Sorts names with at most `most` bytes of memory.
     pub fn sort(
         names: impl Iterator<Item = io::Result<Box<[u8]>>>,
         most: usize,
@@ -54,7 +54,7 @@ impl Listing {
         Ok(Self::Runs { next, runs })
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Held(names) => names.iter().map(|name| name.len() + PER_NAME).sum(),
@@ -62,7 +62,7 @@ impl Listing {
         }
     }
 
-    /// The next name.
+    /// Returns the next name.
     pub fn next(&mut self) -> io::Result<Option<Box<[u8]>>> {
         match self {
             Self::Held(names) => Ok(names.pop()),
@@ -114,7 +114,7 @@ mod tests {
             names in prop::collection::btree_set(prop::collection::vec(1u8.., 1..12), 0..200),
             most in prop::sample::select(vec![100, 1_000, 1_000_000]),
         ) {
-            // In some other order.
+            // The names are given in another order.
             let mixed: BTreeSet<Vec<u8>> = names
                 .iter()
                 .map(|name| name.iter().rev().copied().collect())

@@ -1,11 +1,12 @@
-//! Files, trees and streams as sequences of slabs with hashes, on disk.
+//! Files, trees and streams on disk, as sequences of slabs with hashes.
 //!
-//! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`] bytes.
-//! The first slabs carry the [`manifest`]: names, sizes, modes, times. The others carry the contents of
-//! all files, one after the other, so that every slab but the last one of each part is full.
+//! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`]
+//! bytes. The first slabs contain the [`manifest`]: names, sizes, modes and times. The other slabs
+//! contain the contents of all files, one after the other. Both parts consist of full slabs, except
+//! for the last slab of each part.
 //!
-//! The network does not appear here. A driver takes slabs from a [`Source`] and gives them to a
-//! [`Sink`]:
+//! This module does not use the network. A driver takes slabs from a [`Source`] and passes them to
+//! a [`Sink`]:
 //!
 //! ```
 //! use tailcut_cast::files::{FileSink, FileSource, Next, Pool, ScanOptions, Sink, SinkOptions, Source};
@@ -17,14 +18,14 @@
 //! let mut source = FileSource::open(&file, &ScanOptions::default(), &mut |_| ())?;
 //! let mut sink = FileSink::new(to.path(), SinkOptions::default())?;
 //!
-//! // Bounded memory: no more than three slabs at once.
+//! // Memory is limited to three slabs at the same time.
 //! let pool = Pool::new(3);
 //! loop {
 //!     match sink.next()? {
 //!         Next::Fetch(slab) => {
 //!             let mut buffer = pool.take();
 //!             let label = source.read(slab, &mut buffer)?;
-//!             // Here the network comes in: the label and the bytes travel.
+//!             // A real driver sends the label and the bytes over the network here.
 //!             sink.deliver(label, buffer)?;
 //!         }
 //!         Next::Kept { .. } => {}
@@ -38,13 +39,14 @@
 //! # }
 //! ```
 //!
-//! What holds:
-//! - A slab is delivered only if its hash agrees ([`hash`]). The root closes the transfer; for a file or
-//!   a stream it is what `b3sum` prints.
-//! - Nothing is written outside of the directory that was named, whatever a manifest says, and nothing
-//!   takes its place before all of it is verified.
-//! - What is verified survives `kill -9` and a full disk, and the next transfer goes on from there.
-//! - Memory does not grow with the number of files: a manifest lies on disk and is read by pages.
+//! Guarantees:
+//! - A slab is accepted only if its hash matches ([`hash`]). The root verifies the whole transfer. The
+//!   root of a file or a stream is the hash that `b3sum` prints.
+//! - Nothing is written outside of the given directory, for any manifest. No data appears under its
+//!   final name before all of it is verified.
+//! - Verified slabs survive `kill -9` and a full disk, and the next transfer continues with them.
+//! - Memory does not grow with the number of files, because the manifest is on disk and is read page by
+//!   page.
 
 mod attributes;
 mod below;

@@ -1,8 +1,9 @@
-//! What lies on disk while a transfer goes on: `NAME.part`, which takes its place when all is verified;
-//! `NAME.part.manifest`; and `NAME.part.slabs`, which tells what is verified.
+//! Files of an unfinished transfer: `NAME.part` has the contents and gets its final name when all
+//! slabs are verified. `NAME.part.manifest` has the manifest. `NAME.part.slabs` records which slabs
+//! are verified.
 //!
-//! `NAME.part.slabs` begins with the header of the manifest, so that only the same transfer goes on with
-//! the part, and is locked by the process that receives.
+//! `NAME.part.slabs` begins with the header of the manifest, so that only the same transfer can
+//! continue with these files. The receiving process locks this file.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -16,24 +17,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Bytes in front of the records: magic and version, the manifest's header, a checksum.
+/// Bytes before the records: magic and version, the manifest's header, a checksum.
 pub const RECORDS_BEGIN: u64 = 96;
 const MAGIC: [u8; 8] = *b"tcslabs1";
 const CHECKED: usize = MAGIC.len() + Header::LENGTH;
 
-/// The longest name that the ends below still fit to.
+/// Bytes of the longest name that fits together with the suffixes.
 const LONGEST: usize = 255 - ".part.manifest".len();
 
-/// The place of a transfer in a directory.
+/// Files of a transfer in a directory.
 #[derive(Debug)]
 pub struct Part {
     directory: OwnedFd,
-    /// What errors call the directory.
+    /// Path of the directory in errors.
     shown: PathBuf,
     name: Vec<u8>,
-    /// What the names of the part begin with.
+    /// Start of the names of the files.
     base: Vec<u8>,
-    /// Whether a transfer was here before.
+    /// Whether the transfer continues an earlier one.
     resumed: bool,
     slabs: File,
     overwrite: bool,
@@ -41,8 +42,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Takes the place of a name in a directory, alone. A part of the same transfer stays if `resume`
-    /// says so; that of another transfer goes.
+    /// Locks the files of a transfer in a directory. With `resume`, files of the same transfer are
+    /// kept. Files of other transfers are removed.
     pub fn open(
         directory: OwnedFd,
         path: PathBuf,
@@ -67,7 +68,7 @@ impl Part {
         part.begin(header, resume)
     }
 
-    /// Whether the name itself is free, or may be overwritten.
+    /// Checks that the final name is free or may be overwritten.
     fn check_free(&self) -> Result<(), Error> {
         let Some(stat) = self.stat(b"")? else {
             return Ok(());
@@ -79,17 +80,17 @@ impl Part {
         match (self.content, is_directory) {
             (Content::Tree, false) => Err(Error::Unfit {
                 path: self.path(b""),
-                why: "a directory is to take its place, and it is none",
+                why: "the transfer is a directory, and a directory cannot replace this file",
             }),
             (Content::File | Content::Stream, true) => Err(Error::Unfit {
                 path: self.path(b""),
-                why: "a file is to take its place, and it is a directory",
+                why: "the transfer is a file, and it is a directory",
             }),
             _ => Ok(()),
         }
     }
 
-    /// Goes on with what is there, or begins.
+    /// Continues with existing files, or starts new ones.
     fn begin(mut self, header: &Header, resume: bool) -> Result<Self, Error> {
         let mut expected = [0; RECORDS_BEGIN as usize];
         expected[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -127,28 +128,28 @@ impl Part {
         Ok(self)
     }
 
-    /// Whether a transfer was here before.
+    /// Returns whether the transfer continues an earlier one.
     pub const fn resumed(&self) -> bool {
         self.resumed
     }
 
-    /// The file with the records.
+    /// Returns the file of the records.
     pub fn slabs(&self) -> Result<File, Error> {
         let again = self.slabs.try_clone();
         again.map_err(|error| self.error("open", b".part.slabs", error))
     }
 
-    /// The file for the manifest.
+    /// Opens the file of the manifest.
     pub fn manifest(&self) -> Result<File, Error> {
         self.file(b".part.manifest", OFlags::empty())
     }
 
-    /// The part as a file.
+    /// Opens the contents as a file.
     pub fn contents(&self) -> Result<File, Error> {
         self.file(b".part", self.new_only())
     }
 
-    /// The part as a directory.
+    /// Opens the contents as a directory.
     pub fn tree(&self) -> Result<OwnedFd, Error> {
         let name = self.named(b".part");
         match rustix::fs::mkdirat(&self.directory, &name, Mode::RWXU) {
@@ -173,7 +174,8 @@ impl Part {
         Ok(file)
     }
 
-    /// Puts the part, which is on the disk, in its place, and forgets the rest.
+    /// Gives the contents their final name, and removes the other files. All contents must be on
+    /// the disk already.
     pub fn finish(&self) -> Result<(), Error> {
         let part = self.named(b".part");
         let rename = |flags| {
@@ -184,7 +186,8 @@ impl Part {
             (true, Content::Tree) => rename(RenameFlags::EXCHANGE),
             (true, _) => rename(RenameFlags::empty()),
             (false, _) => match rename(RenameFlags::NOREPLACE) {
-                // A file system that does not know the flag: as near to it as can be.
+                // The file system does not support the flag. The name was free before, so a plain
+                // rename is nearly as safe.
                 Err(Errno::INVAL | Errno::NOSYS) if !there => rename(RenameFlags::empty()),
                 result => result,
             },
@@ -196,7 +199,7 @@ impl Part {
         let synced = rustix::fs::fsync(&self.directory);
         synced.map_err(|error| Error::system("sync", &self.shown, error))?;
         if there && self.overwrite && self.content == Content::Tree {
-            // What was there before.
+            // After the exchange, this is the directory that was replaced.
             self.remove_all(b".part")?;
         }
         self.remove(b".part.manifest")?;
@@ -210,7 +213,7 @@ impl Part {
         }
     }
 
-    /// The path of the name with an end, as errors show it.
+    /// Returns the path of a name with a suffix, for errors.
     pub fn path(&self, end: &[u8]) -> PathBuf {
         shown(&self.shown, &self.named(end))
     }
@@ -236,7 +239,7 @@ impl Part {
         }
     }
 
-    /// Removes a file or a directory with all that is in it; follows no symbolic link.
+    /// Removes a file, or a directory with its contents. It does not follow symbolic links.
     fn remove_all(&self, end: &[u8]) -> Result<(), Error> {
         match self.remove(end) {
             Err(Error::System { error, .. })
@@ -251,7 +254,7 @@ impl Part {
     }
 }
 
-/// What the names of a part begin with: the name, or as much of it as there is room for.
+/// Returns the start of the names of a transfer's files: the name, or as much of it as fits.
 fn base(name: &[u8]) -> Vec<u8> {
     if name.len() <= LONGEST {
         return name.to_owned();
@@ -266,7 +269,7 @@ fn open(directory: &OwnedFd, name: &[u8], flags: OFlags) -> rustix::io::Result<O
     rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// Opens the file with the records and locks it.
+/// Opens the file of the records and locks it.
 fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File, Error> {
     let name = [base, b".part.slabs"].concat();
     let whole = shown(path, &name);
@@ -278,7 +281,8 @@ fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File
             Err(Errno::WOULDBLOCK) => return Err(Error::Busy(whole)),
             result => result.map_err(|errno| error("lock", errno))?,
         }
-        // Another process may have finished, and removed the file, before it was locked here.
+        // Another process may have finished and removed the file before it was locked here. Then
+        // the file has no name left.
         let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
         if stat.st_nlink > 0 {
             return Ok(File::from(file));

@@ -1,4 +1,4 @@
-//! Where slabs of contents go: a file, or the files of a tree.
+//! Destination of contents: a file, or the files of a tree.
 
 use super::attributes::{Keep, apply, apply_to_link};
 use super::below::Below;
@@ -15,16 +15,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read at once to look at a slab of an earlier transfer.
+/// Bytes per read when a slab of an earlier transfer is verified.
 const STEP: usize = 1 << 18;
 
-/// Where contents go.
+/// Destination of contents.
 #[derive(Debug)]
 pub struct Place {
     target: Target,
     path: PathBuf,
     keep: Keep,
-    /// The file that was written last, if more of it may follow.
+    /// File that was written last, if more of it may follow, with the number of its entry.
     last: Option<(u64, File)>,
 }
 
@@ -35,12 +35,12 @@ enum Target {
 }
 
 impl Place {
-    /// One file.
+    /// Creates a destination that is one file.
     pub fn file(file: File, path: PathBuf, keep: Keep) -> Self {
         Self::new(Target::File(file), path, keep)
     }
 
-    /// A directory.
+    /// Creates a destination that is a directory.
     pub fn tree(root: OwnedFd, path: PathBuf, keep: Keep) -> Self {
         Self::new(Target::Tree(Below::new(root)), path, keep)
     }
@@ -87,7 +87,7 @@ impl Place {
         Ok(())
     }
 
-    /// The hash of a slab of contents as it is on disk; `None` where something of it is missing.
+    /// Returns the hash of a slab of contents on the disk, or `None` if some of it is missing.
     pub fn hash(&mut self, spool: &Spool, range: Range<u64>) -> Result<Option<SlabHash>, Error> {
         let mut hasher = SlabHasher::new(range.start);
         let mut buffer = vec![0; STEP];
@@ -120,8 +120,8 @@ impl Place {
         Ok(whole.then(|| hasher.finish()))
     }
 
-    /// Makes what has no contents, checks that the files are there, and gives everything its mode and
-    /// times. Brings it all to the disk.
+    /// Creates entries without contents, checks that the files exist, sets all modes and times, and
+    /// syncs everything to the disk.
     pub fn finish(&mut self, spool: &Spool) -> Result<(), Error> {
         self.last = None;
         let (keep, path) = (self.keep, self.path.clone());
@@ -144,14 +144,14 @@ impl Place {
                     let path = || shown(&path, below);
                     applied.map_err(|error| Error::system("set modes and times of", &path(), error))
                 })?;
-                // All at once: a call for each of many small files takes far longer.
+                // One `syncfs` call is much faster than one `fsync` for each of many small files.
                 let synced = rustix::fs::syncfs(tree.root());
                 synced.map_err(|error| Error::system("sync", &path, error))
             }
         }
     }
 
-    /// Cuts a file to the length that it has in the end, which a stream tells last.
+    /// Truncates a file to its final length, which is known only at the end of a stream.
     pub fn end_at(&self, length: u64) -> Result<(), Error> {
         match &self.target {
             Target::File(file) => file
@@ -162,7 +162,7 @@ impl Place {
     }
 }
 
-/// Hashes a range of a file; whether all of it is there.
+/// Hashes a range of a file. Returns whether the whole range exists.
 fn read(
     file: &File,
     range: Range<u64>,
@@ -182,11 +182,11 @@ fn read(
     Ok(true)
 }
 
-/// Opens a file for writing; makes it if it is not there, with the directories above it.
+/// Opens a file for writing. Creates it and its parent directories, if they do not exist.
 fn create(tree: &mut Below, below: &[u8]) -> rustix::io::Result<File> {
     let parent = below.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
     tree.make_directory(&below[..parent])?;
-    // Not to wait where a pipe has taken the file's place.
+    // Without NONBLOCK, the call would block if another process had replaced the file by a pipe.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
     let file = tree.open(below, flags, Mode::RUSR | Mode::WUSR)?;
     let stat = rustix::fs::fstat(&file)?;
@@ -196,7 +196,7 @@ fn create(tree: &mut Below, below: &[u8]) -> rustix::io::Result<File> {
     Ok(File::from(file))
 }
 
-/// Does what is left to do for an entry of a tree.
+/// Completes an entry of a tree after all contents are written.
 fn complete(
     tree: &mut Below,
     spool: &Spool,
@@ -220,12 +220,12 @@ fn complete(
             let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
             if !is_file || stat.st_size as u64 != *size {
                 let path = shown(path, item.below);
-                let why = "somebody changed it while it was received";
+                let why = "another process changed it while it was received";
                 return Err(Error::Unfit { path, why });
             }
             let log2 = spool.header().slab_log2;
             let (first, last) = (item.offset, item.offset + size - 1);
-            // A file in one slab has had this with its contents.
+            // A file within one slab got its mode and times with its contents.
             if first >> log2 != last >> log2 {
                 let opened = tree.open(item.below, flags, Mode::empty());
                 let applied = opened.and_then(|file| apply(file, metadata, keep));
@@ -255,7 +255,7 @@ fn symlink(
 ) -> rustix::io::Result<()> {
     let (parent, name) = tree.parent(below)?;
     match rustix::fs::symlinkat(target, parent, name) {
-        // An earlier transfer came as far.
+        // An earlier transfer created the link already.
         Err(Errno::EXIST) => {
             rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
             rustix::fs::symlinkat(target, parent, name)?;

@@ -1,9 +1,9 @@
-//! Buffers for slabs: no more than a fixed number at once, and each is used again.
+//! Pool of buffers for slabs, with a fixed number of buffers.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Buffers for slabs. Clones share them.
+/// Pool of buffers for slabs. Clones share the buffers.
 #[derive(Clone, Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -17,13 +17,13 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Buffers that may still be made.
+    /// Buffers that may still be allocated.
     unmade: usize,
     free: Vec<Vec<u8>>,
 }
 
-/// A buffer of a pool; it goes back when it is dropped. It may still hold bytes of its last use, so that a
-/// slab of the same length needs no filling: set its length first.
+/// Buffer of a pool. It returns to the pool when it is dropped. It may contain bytes of its last
+/// use, so that a slab of the same length needs no initialization. Set its length first.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -31,8 +31,8 @@ pub struct Buffer {
 }
 
 impl Pool {
-    /// A pool of at most this many buffers, one at least. Each takes memory only once it is used, as
-    /// much as the largest slab that was in it.
+    /// Creates a pool of `buffers` buffers, at least one. A buffer uses memory from its first use,
+    /// and then keeps the size of its largest slab.
     pub fn new(buffers: usize) -> Self {
         let state = State {
             unmade: buffers.max(1),
@@ -46,7 +46,7 @@ impl Pool {
         }
     }
 
-    /// A buffer; waits until there is one.
+    /// Waits for a buffer and returns it.
     pub fn take(&self) -> Buffer {
         let mut state = self.shared.state();
         loop {
@@ -60,7 +60,7 @@ impl Pool {
         }
     }
 
-    /// A buffer, if there is one now.
+    /// Returns a buffer if one is free now.
     pub fn try_take(&self) -> Option<Buffer> {
         let bytes = self.shared.state().take()?;
         Some(self.buffer(bytes))

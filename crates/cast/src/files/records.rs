@@ -1,33 +1,33 @@
-//! Which slabs are verified, with their hashes, on disk. The record of a slab has a place of its own and a
-//! checksum, so a record that was written in part counts as none.
+//! Records of the verified slabs with their hashes, on disk. The record of a slab has a fixed
+//! position and a checksum, so a partly written record is recognized and ignored.
 
 use super::hash::{Hash, Root, SlabHash};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a record: index, length, two hashes, and a checksum of what is before it.
+/// Bytes of a record: index, length, two hashes, and a checksum of these fields.
 const RECORD: usize = 80;
 const CHECKED: usize = 72;
 
-/// Records in a file, behind something else.
+/// Records in a file, after other data.
 #[derive(Debug)]
 pub struct Records {
     file: File,
     begin: u64,
 }
 
-/// A slab that was verified.
+/// Record of a verified slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// The slab's bytes.
+    /// Bytes of the slab.
     pub length: u32,
-    /// Its hashes.
+    /// Hashes of the slab.
     pub hash: SlabHash,
 }
 
 impl Records {
-    /// Records behind the first bytes of a file.
+    /// Creates access to the records that start at byte `begin` of a file.
     pub fn new(file: File, begin: u64) -> Self {
         Self { file, begin }
     }
@@ -36,7 +36,7 @@ impl Records {
         self.begin + u64::from(index) * RECORD as u64
     }
 
-    /// Notes that a slab is verified.
+    /// Writes the record of a verified slab.
     pub fn write(&self, index: u32, record: &Record) -> io::Result<()> {
         let mut bytes = [0; RECORD];
         bytes[..4].copy_from_slice(&index.to_be_bytes());
@@ -48,7 +48,7 @@ impl Records {
         self.file.write_all_at(&bytes, self.at(index))
     }
 
-    /// What is known about a slab.
+    /// Returns the record of a slab, or `None` if it has no valid record.
     pub fn read(&self, index: u32) -> io::Result<Option<Record>> {
         let mut bytes = [0; RECORD];
         match self.file.read_exact_at(&mut bytes, self.at(index)) {
@@ -73,12 +73,12 @@ impl Records {
         }))
     }
 
-    /// Forgets all slabs.
+    /// Removes all records.
     pub fn clear(&self) -> io::Result<()> {
         self.file.set_len(self.begin)
     }
 
-    /// The root of the first slabs, or the first one that is not known.
+    /// Returns the root of the first `slabs` slabs, or the first slab without a record.
     pub fn root(&self, slabs: u32) -> io::Result<Result<Hash, u32>> {
         let mut root = Root::default();
         for index in 0..slabs {
@@ -116,7 +116,7 @@ mod tests {
             file.write_all_at(&[0xa5], torn).expect("written");
             assert_eq!(records.read(0).expect("read"), None, "{torn}");
         }
-        // A record of another place.
+        // This is a record of another position.
         let mut bytes = [0; RECORD];
         file.read_exact_at(&mut bytes, 10 + 160).expect("read");
         file.write_all_at(&bytes, 10 + 80).expect("written");

@@ -1,4 +1,4 @@
-//! Walks what is to be sent and writes its manifest to disk.
+//! Walk over the files to send, which writes their manifest to disk.
 
 use super::below::Below;
 use super::error::Error;
@@ -19,55 +19,56 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of names in memory: of one directory, and of all that the walk is in.
+/// Bytes of names in memory, at most: of one directory, and of all directories on the path of the
+/// walk.
 const NAMES_OF_ONE: usize = 4 << 20;
 const NAMES_OF_ALL: usize = 16 << 20;
 
-/// Files with further names that have not all been seen yet, at most: some 12 MB.
+/// Files with several names of which some are not visited yet, at most. They need about 12 MB.
 const MOST_LINKED: usize = 200_000;
 
-/// The most bytes of extended attributes of one file.
+/// Bytes of extended attributes of one file, at most.
 const MOST_XATTRS: usize = 16 << 10;
 
-/// What of a tree is sent.
+/// Options for the files to send.
 #[derive(Clone, Default, Debug)]
 pub struct ScanOptions {
-    /// What is left out.
+    /// Patterns of entries that are not sent.
     pub exclude: Exclude,
-    /// Send who owns files, in numbers.
+    /// Whether owners are sent, as numbers.
     pub owners: bool,
-    /// Send extended attributes (`user.` ones).
+    /// Whether extended attributes are sent (only names that begin with `user.`).
     pub xattrs: bool,
-    /// Slabs of contents have two to the power of this bytes; 0 for the largest that there are.
+    /// Base-2 logarithm of the bytes of a slab of contents. 0 selects the largest size.
     pub slab_log2: u8,
 }
 
-/// Something that is not sent as it is.
+/// Note about an entry that is not sent, or not sent unchanged.
 #[derive(Debug)]
 pub struct Note {
-    /// What.
+    /// Path of the entry.
     pub path: PathBuf,
-    /// Why, or how it is sent.
+    /// Reason, or the change.
     pub why: &'static str,
 }
 
-/// What was found.
+/// Result of a walk.
 #[derive(Debug)]
 pub struct Scanned {
-    /// The manifest.
+    /// Manifest.
     pub spool: Spool,
-    /// The file or the directory that is sent.
+    /// File or directory that is sent.
     pub root: OwnedFd,
-    /// The inode of each entry, so that another file in the same place is noticed.
+    /// Inode number of each entry, to detect that another file has replaced it.
     pub inodes: Inodes,
 }
 
-/// Inodes by the numbers of entries, on disk.
+/// Inode numbers on disk, by entry.
 #[derive(Debug)]
 pub struct Inodes(File);
 
 impl Inodes {
-    /// The inode of an entry.
+    /// Returns the inode number of an entry.
     pub fn of(&self, entry: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.0.read_exact_at(&mut bytes, entry * 8)?;
@@ -75,8 +76,8 @@ impl Inodes {
     }
 }
 
-/// Walks a file or a directory. A symbolic link is followed here, and only here. `note` hears what is
-/// left out.
+/// Walks over a file or a directory. A symbolic link is followed only if it is `path` itself.
+/// `note` gets the entries that are not sent unchanged.
 pub fn scan(
     path: &Path,
     options: &ScanOptions,
@@ -140,7 +141,7 @@ pub fn scan(
     })
 }
 
-/// The name that the other side gives it.
+/// Returns the name of the file or directory at the receiver.
 fn root_name(path: &Path) -> Result<Vec<u8>, Error> {
     if let Some(name) = path.file_name() {
         return Ok(name.as_bytes().to_owned());
@@ -163,7 +164,7 @@ struct Scan<'a> {
     below: Below,
     writer: Writer<BufWriter<File>>,
     inodes: BufWriter<File>,
-    /// Files with further names: their entry, and how many names are still to come.
+    /// Files with several names: their entry, and the number of names that are not visited yet.
     linked: HashMap<(u64, u64), (u64, u64)>,
 }
 
@@ -182,7 +183,7 @@ impl Scan<'_> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return Ok(());
         }
-        // The directories that the walk is in: their paths and what is left of their names.
+        // Directories on the path of the walk: their paths and the rest of their names.
         let mut stack = vec![(Vec::new(), self.list(b"", 0)?)];
         while let Some((path, listing)) = stack.last_mut() {
             let next = listing.next();
@@ -205,10 +206,10 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Adds what has this path; whether it is a directory to walk into.
+    /// Adds the entry with this path. Returns whether it is a directory to walk into.
     fn visit(&mut self, level: usize, name: &[u8], below: &[u8]) -> Result<bool, Error> {
         let stat = match self.below.stat(below) {
-            // Gone since its directory was listed.
+            // The entry was removed after its directory was listed.
             Err(Errno::NOENT) => return Ok(false),
             result => result.map_err(|error| self.error("look at", below, error))?,
         };
@@ -229,7 +230,7 @@ impl Scan<'_> {
             );
             return Ok(false);
         }
-        // The root's name is a part of the other side's path, whatever it is called there.
+        // The receiver may choose another name for the root, so 256 bytes are reserved for it.
         if below.len() + 256 > LONGEST_PATH {
             self.note(below, "skipped: its path is too long");
             return Ok(false);
@@ -306,7 +307,7 @@ impl Scan<'_> {
         inode.map_err(|error| self.error("write the manifest of", below, error))
     }
 
-    /// The entry of a file that has another name already.
+    /// Returns the first entry of a file that the walk has visited under another name.
     fn first_name(&mut self, below: &[u8], stat: &Stat) -> Option<u64> {
         if stat.st_nlink < 2 || below.is_empty() {
             return None;
@@ -323,7 +324,7 @@ impl Scan<'_> {
         if self.linked.len() >= MOST_LINKED {
             self.note(
                 below,
-                "sent as a file of its own: too many have several names",
+                "sent as a separate file: too many files have several names",
             );
             return None;
         }
@@ -337,7 +338,7 @@ impl Scan<'_> {
             .below
             .open(below, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
         let file = match opened {
-            // Of a single file, the root is the file.
+            // If a single file is sent, the root is a file.
             Err(Errno::NOTDIR) if below.is_empty() => None,
             result => Some(result.map_err(|error| self.error("open", below, error))?),
         };
@@ -361,7 +362,7 @@ impl Scan<'_> {
 /// Attributes: names and values.
 type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The `user.` attributes of a file, sorted, and whether these are all of them.
+/// Returns the sorted `user.` attributes of a file, and whether these are all of them.
 fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attributes, bool)> {
     let mut buffer = vec![0; 1 << 16];
     let length = match rustix::fs::flistxattr(file, &mut buffer[..]) {
@@ -379,7 +380,7 @@ fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attribu
     for name in names {
         let name_of = OsStr::from_bytes(&name);
         let length = match rustix::fs::fgetxattr(file, name_of, &mut buffer[..]) {
-            // Gone meanwhile.
+            // The attribute was removed after the list was read.
             Err(Errno::NODATA) => continue,
             result => result?,
         };

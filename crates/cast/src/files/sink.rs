@@ -1,4 +1,4 @@
-//! Slabs into a directory.
+//! Sink that writes slabs into a directory.
 
 use super::attributes::Keep;
 use super::error::Error;
@@ -17,18 +17,19 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// How files are received.
+/// Options for receiving files.
 #[derive(Clone, Debug)]
 pub struct SinkOptions {
-    /// The name in the directory, if it is not the one of the sender.
+    /// Name in the directory. `None`: the sender's name.
     pub name: Option<Vec<u8>>,
-    /// Go on with the part of an earlier transfer.
+    /// Whether to continue with the files of an earlier transfer.
     pub resume: bool,
-    /// Replace what has the name already: a file by a file, a whole directory by a directory.
+    /// Whether to replace an existing entry of this name: a file by a file, a whole directory by a
+    /// directory.
     pub overwrite: bool,
-    /// Bytes that are accepted, manifest and contents together.
+    /// Bytes that are accepted, at most, manifest and contents together.
     pub max_size: u64,
-    /// What of the manifest is taken over, beside modes and times.
+    /// Metadata of the manifest that is applied in addition to modes and times.
     pub keep: Keep,
 }
 
@@ -44,15 +45,15 @@ impl Default for SinkOptions {
     }
 }
 
-/// Puts a file, a tree or a stream into a directory.
+/// Sink that writes a file, a tree or a stream into a directory.
 #[derive(Debug)]
 pub struct FileSink {
     directory: OwnedFd,
     path: PathBuf,
     options: SinkOptions,
-    /// Slabs whose hash did not agree.
+    /// Slabs with a wrong hash, which must be sent again.
     again: VecDeque<u32>,
-    /// The slab that is looked at next.
+    /// Next slab in ascending order.
     next: u32,
     amount: Amount,
     state: State,
@@ -62,31 +63,31 @@ pub struct FileSink {
 enum State {
     /// Before the first slab.
     New,
-    /// The manifest comes.
+    /// The manifest is being received.
     Manifest(Box<Open>),
-    /// Contents come.
+    /// The contents are being received.
     Contents(Box<Open>),
     Finished,
 }
 
-/// A transfer whose first slab is here.
+/// Transfer whose first slab has arrived.
 #[derive(Debug)]
 struct Open {
     part: Part,
     spool: Spool,
-    /// Slabs of the manifest that are missing, and those that are here.
+    /// Number of missing slabs of the manifest, and the slabs that have arrived.
     missing: u32,
     manifest: Verified,
     records: Records,
     place: Place,
     verified: Verified,
-    /// Slabs of contents, once it is known how many.
+    /// Number of slabs of contents. `None`: not known yet.
     data_slabs: Option<u32>,
-    /// Bytes of a stream.
+    /// Bytes of a stream so far.
     streamed: u64,
 }
 
-/// Which slabs of contents are verified: a bit each.
+/// Set of verified slabs: one bit each.
 #[derive(Default, Debug)]
 struct Verified(Vec<u64>);
 
@@ -110,10 +111,10 @@ impl Verified {
 }
 
 impl FileSink {
-    /// Into a directory, which has to be there.
+    /// Creates a sink into an existing directory.
     ///
     /// # Errors
-    /// Where the directory cannot be opened.
+    /// The directory cannot be opened.
     pub fn new(path: &Path, options: SinkOptions) -> Result<Self, Error> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(path, flags, Mode::empty());
@@ -128,7 +129,8 @@ impl FileSink {
         })
     }
 
-    /// Where it will be when all is verified, once the first slab is here.
+    /// Returns the path that the data will have when all of it is verified, or `None` before the
+    /// first slab has arrived.
     pub fn destination(&self) -> Option<PathBuf> {
         match &self.state {
             State::Manifest(open) | State::Contents(open) => Some(open.part.path(b"")),
@@ -136,7 +138,8 @@ impl FileSink {
         }
     }
 
-    /// Reads the first slab: who it is, and whether it was here before.
+    /// Opens the files of the transfer. The first slab contains the name and the header that
+    /// identify an earlier transfer.
     fn open(&self, bytes: &[u8]) -> Result<Open, Error> {
         let header = Header::decode(bytes)?;
         check_length(0, bytes.len(), &header.layout())?;
@@ -181,7 +184,7 @@ impl FileSink {
     }
 }
 
-/// The name of the root, from the first page.
+/// Returns the name of the root from the first page.
 fn root_name(header: &Header, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let none = || ManifestError::new(At::Page(0), "it is not in the first slab");
     let (begins, length) = header.page(0).ok_or_else(none)?;
@@ -231,7 +234,7 @@ impl Open {
         Ok(())
     }
 
-    /// Checks the whole manifest once it is here.
+    /// Checks the whole manifest after all its slabs have arrived.
     fn check_manifest(&self) -> Result<(), Error> {
         if !self.spool.is_whole()? {
             let why = "its hash does not agree with its header";
@@ -246,7 +249,7 @@ impl Open {
         Ok(reader.finish()?)
     }
 
-    /// Whether a slab is here already.
+    /// Returns whether a slab has arrived already.
     fn has(&self, slab: u32) -> bool {
         match slab.checked_sub(self.layout().manifest_slabs()) {
             Some(index) => self.verified.contains(index),
@@ -258,8 +261,8 @@ impl Open {
         Error::system("write", &self.part.path(b".part.slabs"), error)
     }
 
-    /// Whether a slab of contents is here from an earlier transfer: what is on disk has to have the hash
-    /// that was noted.
+    /// Checks whether a slab of contents exists from an earlier transfer: the data on the disk must
+    /// match its record. Returns its length if so.
     fn keeps(&mut self, index: u32, slab: u32) -> Result<Option<u32>, Error> {
         let record = self.records.read(index);
         let record = record.map_err(|error| self.records_error(error))?;
@@ -319,7 +322,11 @@ impl Sink for FileSink {
         let slab = label.slab;
         let wrong = |why: String| Err(Error::Slab { slab, why });
         if label.length > LARGEST_SLAB || label.length as usize != buffer.len() {
-            return wrong(format!("{} bytes, {} told", buffer.len(), label.length));
+            return wrong(format!(
+                "{} bytes, but its label says {}",
+                buffer.len(),
+                label.length
+            ));
         }
         let layout = match &self.state {
             State::New => None,
@@ -349,7 +356,7 @@ impl Sink for FileSink {
                 return Ok(Delivered::Verified);
             }
             State::Manifest(_) | State::Contents(_) if slab >= self.next => {
-                return wrong("nobody asked for it".to_owned());
+                return wrong("it was not requested".to_owned());
             }
             State::Contents(open) => {
                 let full = 1 << open.spool.header().slab_log2;
@@ -375,7 +382,8 @@ impl Sink for FileSink {
                 self.amount.total = layout.bytes();
                 self.amount.verified = length;
                 if open.missing == 0 {
-                    // All of the manifest is here, from before or in this slab.
+                    // The manifest is complete: it came with this slab, or was kept from an earlier
+                    // transfer.
                     let rest = open.spool.header().length - length;
                     self.amount.verified += rest;
                     self.amount.kept += rest;
@@ -450,7 +458,7 @@ impl Sink for FileSink {
             Content::File | Content::Stream => contents,
         };
         if found != *told {
-            // Nobody knows which slabs are wrong.
+            // No slab can be trusted, because it is unknown which ones are wrong.
             let cleared = open.records.clear();
             cleared.map_err(|error| open.records_error(error))?;
             let (told, found) = (told.to_string(), found.to_string());

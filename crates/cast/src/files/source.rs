@@ -1,4 +1,4 @@
-//! Slabs of files and trees on disk, and of a stream.
+//! Sources of slabs: files and trees on disk, and streams.
 
 use super::below::Below;
 use super::error::Error;
@@ -17,27 +17,27 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes that are read and hashed at once.
+/// Bytes that are read and hashed in one step.
 const STEP: usize = 1 << 18;
 
-/// A file, or a directory and all that is in it, as it was when it was opened.
+/// Source that is a file, or a directory with its contents, as it was when the source was opened.
 #[derive(Debug)]
 pub struct FileSource {
     spool: Spool,
     files: Files,
     /// Hashes of the slabs of contents that have been read.
     records: Records,
-    /// The first slab of contents that may not have been hashed.
+    /// First slab of contents that may lack a hash.
     unhashed: u32,
 }
 
-/// The files that contents come from.
+/// Files of the contents.
 #[derive(Debug)]
 struct Files {
     path: PathBuf,
     root: Opened,
     inodes: Inodes,
-    /// The file that was read last, by the number of its entry.
+    /// File that was read last, with the number of its entry.
     last: Option<(u64, File)>,
 }
 
@@ -48,10 +48,10 @@ enum Opened {
 }
 
 impl FileSource {
-    /// Walks a file or a directory; `note` hears what is not sent as it is.
+    /// Opens a file or a directory. `note` gets the entries that are not sent unchanged.
     ///
     /// # Errors
-    /// Where the disk refuses, and for what is neither a file nor a directory.
+    /// The disk reports an error, or the path is neither a file nor a directory.
     pub fn open(
         path: &Path,
         options: &ScanOptions,
@@ -77,15 +77,15 @@ impl FileSource {
         })
     }
 
-    /// Calls for each thing that is sent, in order.
+    /// Calls `call` for each entry, in order.
     ///
     /// # Errors
-    /// Where the manifest cannot be read, and what the call says.
+    /// The manifest cannot be read, or `call` returned an error.
     pub fn each(&self, call: impl FnMut(&Item<'_>) -> Result<(), Error>) -> Result<(), Error> {
         self.spool.all(call)
     }
 
-    /// Slabs of contents.
+    /// Returns the number of slabs of contents.
     fn data_slabs(&self) -> u32 {
         let layout = self.spool.header().layout();
         layout.slabs().unwrap_or(0) - layout.manifest_slabs()
@@ -102,7 +102,8 @@ impl FileSource {
         let mut hashed = 0;
         self.spool.pieces(range, |piece| {
             files.read(piece, buffer, |buffer, filled| {
-                // What is still in the processor's cache, and enough of it for its vectors.
+                // Bytes are hashed while they are in the processor's cache, and in pieces large
+                // enough for vector instructions.
                 if filled - hashed >= STEP {
                     hasher.update(&buffer[hashed..filled]);
                     hashed = filled;
@@ -184,8 +185,8 @@ impl Source for FileSource {
 }
 
 impl Files {
-    /// Reads a piece of a file into its place in a slab; the file has to be as it was before, and after.
-    /// `note` hears how far the slab is filled.
+    /// Reads a part of a file to its position in a slab. Checks before and after that the file has
+    /// not changed. `note` gets the number of bytes of the slab that are filled.
     fn read(
         &mut self,
         piece: &Piece<'_>,
@@ -218,7 +219,7 @@ impl Files {
             }
             note(slab, to);
         }
-        // By its name, so that another file in its place is noticed too.
+        // The file is looked up by its name, so that a replaced file is detected too.
         let again = self.look(piece.below, &path)?;
         self.same(piece, &again, &path)?;
         read.map_err(|error| Error::system("read", &path, error))?;
@@ -235,7 +236,8 @@ impl Files {
                     .try_clone()
                     .map_err(|error| Error::system("open", path, error));
             }
-            // Not to wait for a pipe that has taken the file's place.
+            // Without NONBLOCK, the call would block if another process had replaced the file by a
+            // pipe.
             Opened::Tree(tree) => {
                 tree.open(below, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())
             }
@@ -252,7 +254,7 @@ impl Files {
         }
     }
 
-    /// What is at a path now.
+    /// Returns the current state of the file at a path.
     fn look(&mut self, below: &[u8], path: &Path) -> Result<Seen, Error> {
         let seen = match &mut self.root {
             Opened::File(_) => std::fs::metadata(path).map(|stat| Seen::from(&stat)),
@@ -270,7 +272,7 @@ impl Files {
         })
     }
 
-    /// Whether a file is the one that was found.
+    /// Checks that a file is the one that the walk has found.
     fn same(&self, piece: &Piece<'_>, seen: &Seen, path: &Path) -> Result<(), Error> {
         let inode = self.inodes.of(piece.number);
         let inode = inode.map_err(FileSource::temporary)?;
@@ -292,7 +294,7 @@ impl Files {
     }
 }
 
-/// What tells whether a file is still the same.
+/// State of a file that shows whether the file has changed.
 struct Seen {
     size: u64,
     modified: (i64, i64),
@@ -319,22 +321,22 @@ impl From<&rustix::fs::Stat> for Seen {
     }
 }
 
-/// Bytes that come from a pipe, in slabs of 1 MiB. A slab is sent when it is full, or at the end.
+/// Source that is a pipe, in slabs of 1 MiB. A slab is sent when it is full or the stream ends.
 pub struct StreamSource<R> {
     input: R,
     manifest: Vec<u8>,
     header: Header,
-    /// The slab that comes next.
+    /// Next slab.
     next: u32,
     ended: bool,
     root: Root,
 }
 
 impl<R: Read + Send> StreamSource<R> {
-    /// A stream under a name, which the other side gives to a file if it writes one.
+    /// Creates a source. The receiver uses `name` if it writes the stream to a file.
     ///
     /// # Errors
-    /// For a name that no file can have.
+    /// The name is not allowed for a file.
     pub fn new(input: R, name: &[u8]) -> Result<Self, Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();

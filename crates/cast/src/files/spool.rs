@@ -1,4 +1,4 @@
-//! A manifest on disk: read by pages, searched without an index in memory.
+//! Manifest on disk. It is read page by page, and searched without an index in memory.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -10,52 +10,52 @@ use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A manifest on disk, its header in front.
+/// Manifest on disk, with its header at the start.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
     header: Header,
-    /// What errors call the file.
+    /// Path of the file in errors.
     path: PathBuf,
 }
 
-/// An entry with what comes from those before it.
+/// Entry of a manifest with data from the entries before it.
 #[derive(Debug)]
 pub struct Item<'a> {
-    /// The entry's number.
+    /// Number of the entry.
     pub number: u64,
-    /// Where its contents begin.
+    /// Position of the entry's contents.
     pub offset: u64,
-    /// Its path below the root, whose own is empty.
+    /// Path below the root. Empty for the root.
     pub below: &'a [u8],
-    /// The entry.
+    /// Entry.
     pub entry: &'a Entry<'a>,
 }
 
-/// A part of a file's contents within a range of all contents.
+/// Part of a file within a range of all contents.
 #[derive(Debug)]
 pub struct Piece<'a> {
-    /// The number of the file's entry.
+    /// Number of the file's entry.
     pub number: u64,
-    /// The file's path below the root, whose own is empty.
+    /// Path of the file below the root. Empty for the root.
     pub below: &'a [u8],
-    /// Its mode, times and so on.
+    /// Mode, times and further metadata.
     pub metadata: &'a Metadata<'a>,
     /// Bytes of the whole file.
     pub size: u64,
-    /// Where the piece begins in the file.
+    /// First byte of the part within the file.
     pub at: u64,
-    /// Where it lies in the range.
+    /// Position of the part within the range.
     pub within: Range<usize>,
 }
 
 impl Spool {
-    /// The manifest in a file, which begins with its header.
+    /// Creates access to the manifest in a file, which begins with the header.
     pub fn new(file: File, header: Header, path: PathBuf) -> Self {
         Self { file, header, path }
     }
 
-    /// The manifest's header.
+    /// Returns the manifest's header.
     pub const fn header(&self) -> &Header {
         &self.header
     }
@@ -64,19 +64,19 @@ impl Spool {
         Error::system("read", &self.path, error)
     }
 
-    /// Fills a buffer with bytes of the manifest.
+    /// Reads bytes of the manifest into a buffer.
     pub fn read(&self, begins: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let read = self.file.read_exact_at(buffer, begins);
         read.map_err(|error| self.error(error))
     }
 
-    /// Puts bytes of the manifest in their place.
+    /// Writes bytes of the manifest.
     pub fn write(&self, begins: u64, bytes: &[u8]) -> Result<(), Error> {
         let written = self.file.write_all_at(bytes, begins);
         written.map_err(|error| Error::system("write", &self.path, error))
     }
 
-    /// Whether all pages are there, with the hash that the header tells.
+    /// Returns whether all pages exist and match the hash in the header.
     pub fn is_whole(&self) -> Result<bool, Error> {
         let length = self.file.metadata().map_err(|error| self.error(error))?;
         if length.len() != self.header.length {
@@ -91,7 +91,7 @@ impl Spool {
         Ok(Hash(*hasher.finalize().as_bytes()) == self.header.hash)
     }
 
-    /// Puts a page into a buffer.
+    /// Reads a page into a buffer.
     pub fn page(&self, number: u64, buffer: &mut Vec<u8>) -> Result<(), Error> {
         let place = self.header.page(number).ok_or_else(|| {
             Error::Manifest(ManifestError::new(Place::Page(number), "it is not there"))
@@ -101,7 +101,8 @@ impl Spool {
         self.read(begins, buffer)
     }
 
-    /// The last page of those whose front is not above a bound. Fronts ascend.
+    /// Returns the last page whose header satisfies `is_below`, by binary search. The values in the
+    /// headers ascend.
     fn last_page(&self, is_below: impl Fn((u64, u64)) -> bool) -> Result<u64, Error> {
         let (mut first, mut end) = (0, self.header.pages());
         while first + 1 < end {
@@ -118,7 +119,7 @@ impl Spool {
         Ok(first)
     }
 
-    /// Calls for each entry, in order, from the first of a page on, until it is told to stop.
+    /// Calls `call` for each entry of the pages, in order, until it returns `Break`.
     pub fn each(
         &self,
         pages: Range<u64>,
@@ -148,14 +149,14 @@ impl Spool {
         Ok(())
     }
 
-    /// Calls for each entry, in order.
+    /// Calls `call` for each entry, in order.
     pub fn all(&self, mut call: impl FnMut(&Item<'_>) -> Result<(), Error>) -> Result<(), Error> {
         self.each(0..self.header.pages(), |item| {
             call(item).map(ControlFlow::Continue)
         })
     }
 
-    /// Calls for each directory, those that are inside of others first.
+    /// Calls `call` for each directory. Each directory comes before its parent.
     pub fn directories_from_within(
         &self,
         mut call: impl FnMut(&[u8], &Metadata<'_>) -> Result<(), Error>,
@@ -180,7 +181,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Calls for each piece of a file in a range of all contents.
+    /// Calls `call` for each part of a file in a range of all contents.
     pub fn pieces(
         &self,
         range: Range<u64>,
@@ -210,7 +211,8 @@ impl Spool {
         })
     }
 
-    /// The path below the root of a regular file, by its number; `None` if the entry is something else.
+    /// Returns the path of a regular file below the root, by its number, or `None` if the entry is
+    /// not a regular file.
     pub fn file(&self, number: u64) -> Result<Option<Vec<u8>>, Error> {
         let page = self.last_page(|(first, _)| first <= number)?;
         let mut found = None;
@@ -227,10 +229,10 @@ impl Spool {
     }
 }
 
-/// The path of the entry that is looked at, below the root.
+/// Path of the current entry below the root.
 struct Trail {
     path: Vec<u8>,
-    /// By level, how much of the path is that level's.
+    /// Length of the path up to each level.
     ends: Vec<usize>,
 }
 
@@ -270,7 +272,7 @@ impl Trail {
     }
 }
 
-/// A path below another, as errors show it.
+/// Returns a path below another path, for errors.
 pub fn shown(root: &Path, below: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     if below.is_empty() {

@@ -1,4 +1,4 @@
-//! Slabs of a file or a stream into a pipe, in order.
+//! Sink that writes the slabs of a file or a stream to a pipe, in order.
 
 use super::error::Error;
 use super::hash::{self, Hash, Root, SlabHash};
@@ -9,27 +9,29 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a file or a stream to a pipe. Slabs that come early are kept until those before them are here.
+/// Sink that writes a file or a stream to a pipe. Slabs that arrive early are kept until all slabs
+/// before them have arrived.
 pub struct StreamSink<W> {
     output: W,
-    /// Slabs that may be under way or kept at once.
+    /// Slabs that may be requested or kept at the same time, at most.
     ahead: u32,
     max_size: u64,
     header: Option<Header>,
     again: VecDeque<u32>,
-    /// The slab that is asked for next.
+    /// Next slab to request.
     next: u32,
-    /// The slab that is written next.
+    /// Next slab to write.
     written: u32,
     early: BTreeMap<u32, (SlabHash, Buffer)>,
     root: Root,
-    /// All slabs, once it is known how many.
+    /// Number of slabs. `None`: not known yet.
     slabs: Option<u32>,
     amount: Amount,
 }
 
 impl<W: Write + Send> StreamSink<W> {
-    /// Writes to `output`, with at most `ahead` slabs under way or kept, and at most `max_size` bytes.
+    /// Creates a sink. At most `ahead` slabs are requested or kept at the same time, and at most
+    /// `max_size` bytes are accepted.
     pub fn new(output: W, ahead: u32, max_size: u64) -> Self {
         Self {
             output,
@@ -54,7 +56,7 @@ impl<W: Write + Send> StreamSink<W> {
         }
     }
 
-    /// Reads the manifest, which is one page.
+    /// Decodes the manifest, which is one page.
     fn open(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let header = Header::decode(bytes)?;
         if header.content == Content::Tree {
@@ -65,7 +67,7 @@ impl<W: Write + Send> StreamSink<W> {
         }
         let wrong = |why: &str| ManifestError::new(Place::Header, why);
         if bytes.len() as u64 != header.length {
-            return Err(wrong("its length is not that of its slab").into());
+            return Err(wrong("its length differs from the length of its slab").into());
         }
         let page = &bytes[Header::LENGTH..];
         if Hash::of(page) != header.hash {
@@ -116,7 +118,11 @@ impl<W: Write + Send> Sink for StreamSink<W> {
         let slab = label.slab;
         let wrong = |why: String| Err(Error::Slab { slab, why });
         if label.length as usize != buffer.len() {
-            return wrong(format!("{} bytes, {} told", buffer.len(), label.length));
+            return wrong(format!(
+                "{} bytes, but its label says {}",
+                buffer.len(),
+                label.length
+            ));
         }
         let place = self.header.map(|header| header.layout().place(slab));
         let begins = match place {
@@ -134,7 +140,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
             return Ok(Delivered::Verified);
         }
         if slab >= self.next {
-            return wrong("nobody asked for it".to_owned());
+            return wrong("it was not requested".to_owned());
         }
         let hash = hash::slab(begins, &buffer);
         if hash.part != label.hash {

@@ -1,111 +1,114 @@
-//! What a driver sees of files: a source of slabs and a sink for them.
+//! Traits of files for a driver: a source of slabs and a sink for them.
 
 use super::error::Error;
 use super::hash::Hash;
 use super::manifest::Header;
 use super::pool::Buffer;
 
-/// What travels with a slab.
+/// Label that is sent with a slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// The slab's number.
+    /// Number of the slab.
     pub slab: u32,
-    /// Its bytes.
+    /// Bytes of the slab.
     pub length: u32,
-    /// Whether it is the last one of the transfer.
+    /// Whether the slab is the last one of the transfer.
     pub last: bool,
-    /// Its hash as a part.
+    /// Hash of the slab as a part of the data.
     pub hash: Hash,
 }
 
-/// How much there is to do.
+/// Size and progress of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Amount {
-    /// Bytes of all slabs; of a stream known only at its end.
+    /// Bytes of all slabs. For a stream, they are known only at its end.
     pub total: Option<u64>,
-    /// Bytes of the slabs that are verified, from an earlier transfer too.
+    /// Bytes of verified slabs, including slabs kept from an earlier transfer.
     pub verified: u64,
-    /// Those of an earlier transfer.
+    /// Bytes of slabs kept from an earlier transfer.
     pub kept: u64,
 }
 
-/// Gives slabs to a sender. All calls may wait for a disk.
+/// Source of slabs for a sender. All calls may block on a disk.
 pub trait Source: Send {
-    /// The manifest's header.
+    /// Returns the manifest's header.
     fn header(&self) -> &Header;
 
-    /// Bytes of all slabs, if they are known.
+    /// Returns the bytes of all slabs, if they are known.
     fn total(&self) -> Option<u64>;
 
-    /// Puts a slab into a buffer, whose length is the slab's then. Slabs of files may be read in any
-    /// order and again; those of a stream in order and once.
+    /// Reads a slab into a buffer and sets the buffer's length. Slabs of files may be read in any
+    /// order and several times. Slabs of a stream must be read in order and once.
     ///
     /// # Errors
-    /// Where the disk refuses, where a file has changed, and for a slab that is not there.
+    /// The disk reports an error, a file has changed, or the slab does not exist.
     fn read(&mut self, slab: u32, buffer: &mut Vec<u8>) -> Result<Label, Error>;
 
-    /// Hashes one of the slabs that nobody has asked for, which the root needs: whether there was one.
-    /// For a sender with nothing else to do, so that [`Source::root`] need not do it all.
+    /// Hashes one of the slabs that no receiver has requested, because the root needs all hashes.
+    /// Returns whether there was one. An idle sender calls this, so that [`Source::root`] has less
+    /// to do.
     ///
     /// # Errors
-    /// As [`Source::read`].
+    /// Same as [`Source::read`].
     fn hash_ahead(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Error>;
 
-    /// The root of all that is sent. Reads what has not been read yet.
+    /// Returns the root of all data. Reads the slabs that have not been read yet.
     ///
     /// # Errors
-    /// As [`Source::read`].
+    /// Same as [`Source::read`].
     fn root(&mut self) -> Result<Hash, Error>;
 }
 
-/// What a receiver does next.
+/// Next step of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// Fetch this slab.
     Fetch(u32),
-    /// This slab is here already, verified: ask again.
+    /// This slab is verified and was kept from an earlier transfer. Call [`Sink::next`] again.
     Kept {
-        /// The slab's number.
+        /// Number of the slab.
         slab: u32,
-        /// Its bytes.
+        /// Bytes of the slab.
         bytes: u32,
     },
-    /// Nothing before a slab that was asked for has been delivered.
+    /// No further slab can be requested until a requested slab is delivered.
     Wait,
-    /// All slabs are here, or have been asked for.
+    /// All slabs have arrived or were requested.
     End,
 }
 
-/// What has become of a slab.
+/// Result of the delivery of a slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivered {
-    /// It is in its place.
+    /// The slab is stored.
     Verified,
-    /// Its hash does not agree; [`Sink::next`] asks for it again.
+    /// The slab does not match its hash. [`Sink::next`] will return it again.
     Mismatch,
 }
 
-/// Takes slabs from a receiver. All calls may wait for a disk. After an error other than [`Error::Slab`]
-/// nothing more can be delivered; what is verified stays for the next transfer.
+/// Sink of slabs for a receiver. All calls may block on a disk. After any error except
+/// [`Error::Slab`], no further slab can be delivered. Verified slabs are kept for the next
+/// transfer.
 pub trait Sink: Send {
-    /// What to fetch next: slabs in ascending order. Looks at one slab of an earlier transfer at most.
+    /// Returns the next slab to fetch, in ascending order. Each call verifies at most one slab of
+    /// an earlier transfer.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// The disk reports an error.
     fn next(&mut self) -> Result<Next, Error>;
 
-    /// Takes a slab, in any order among those that were asked for.
+    /// Takes a slab. Requested slabs may arrive in any order.
     ///
     /// # Errors
-    /// Where the disk refuses, and where the sender sends what is not allowed.
+    /// The disk reports an error, or the slab is not allowed.
     fn deliver(&mut self, label: Label, buffer: Buffer) -> Result<Delivered, Error>;
 
-    /// How much there is, and how much of it is verified.
+    /// Returns the size and the progress of the transfer.
     fn amount(&self) -> Amount;
 
-    /// Puts what was received in its place, if the root agrees.
+    /// Gives the received data its final name, if the root matches.
     ///
     /// # Errors
-    /// Where slabs are missing, the root does not agree, or the disk refuses.
+    /// Slabs are missing, the root does not match, or the disk reports an error.
     fn finish(&mut self, root: &Hash) -> Result<(), Error>;
 }

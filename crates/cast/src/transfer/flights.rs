@@ -9,8 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time without progress after which a member of a group is asked again whether it receives from
-/// the group.
+/// Time without progress after which a member of a multicast group gets another check.
 const DOUBT: Duration = Duration::from_secs(1);
 
 /// Bytes of a slab, which several flights may share.

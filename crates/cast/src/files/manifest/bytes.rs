@@ -1,10 +1,10 @@
-//! Numbers in network byte order out of bytes, which may end too early.
+//! Decoder of numbers in network byte order from bytes that may end too early.
 
-/// Bytes that are still to be read.
+/// Bytes that are still to be decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// The bytes end before the value does.
+/// Error: the bytes end before the value does.
 #[derive(Clone, Copy, Debug)]
 pub struct Short;
 

@@ -1,4 +1,4 @@
-//! One entry of a manifest.
+//! Entry of a manifest.
 
 use super::bytes::{Bytes, Short};
 use super::order::LONGEST_PATH;
@@ -6,76 +6,77 @@ use super::order::LONGEST_PATH;
 const OWNER: u8 = 1;
 const XATTRS: u8 = 2;
 
-/// Permissions, with setuid, setgid and sticky.
+/// Permissions, including setuid, setgid and sticky.
 const MODES: u16 = 0o7777;
 
-/// Something in the tree.
+/// Entry of a manifest: a directory, a file or a link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry<'a> {
-    /// How many directories are above it; 0 for the root.
+    /// Number of directories above the entry. 0 for the root.
     pub level: u16,
-    /// Its name in its directory.
+    /// Name of the entry in its directory.
     pub name: &'a [u8],
-    /// What it is.
+    /// Kind of the entry, with its data.
     pub what: What<'a>,
 }
 
-/// What an entry is.
+/// Kind of an entry, with its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What<'a> {
-    /// A directory.
+    /// Directory.
     Directory(Metadata<'a>),
-    /// A regular file.
+    /// Regular file.
     File {
-        /// Its mode, times and so on.
+        /// Mode, times and further metadata.
         metadata: Metadata<'a>,
-        /// Its bytes.
+        /// Bytes of the file's contents.
         size: u64,
     },
-    /// A symbolic link; it has no mode.
+    /// Symbolic link. It has no mode.
     Symlink {
-        /// Its times and so on.
+        /// Times and further metadata.
         metadata: Metadata<'a>,
-        /// Where it leads to, as it is.
+        /// Target of the link, unchanged.
         target: &'a [u8],
     },
-    /// Another name of a file.
+    /// Further name of a file.
     HardLink {
-        /// The number of the file's first entry.
+        /// Number of the file's first entry.
         of: u64,
     },
 }
 
-/// What is known about a file beside its contents.
+/// Metadata of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Metadata<'a> {
-    /// Permissions: the lower 12 bits.
+    /// Permissions: the lower 12 bits of the mode.
     pub mode: u16,
-    /// Seconds of the last modification since 1970.
+    /// Time of the last modification, in seconds since 1970.
     pub seconds: i64,
-    /// Nanoseconds of it.
+    /// Nanoseconds of the time of the last modification.
     pub nanos: u32,
-    /// Who owns it, if that is told.
+    /// Owner of the file, if owners are sent.
     pub owner: Option<Owner>,
     /// Extended attributes.
     pub xattrs: Xattrs<'a>,
 }
 
-/// Who owns a file, in numbers.
+/// Owner of a file, as numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner {
-    /// The user.
+    /// User ID.
     pub user: u32,
-    /// The group.
+    /// Group ID.
     pub group: u32,
 }
 
-/// Extended attributes as they lie in a manifest: by their names, each once, all of them `user.`.
+/// Extended attributes in the encoding of a manifest: sorted by name, no name twice, and all names
+/// begin with `user.`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Xattrs<'a>(&'a [u8]);
 
 impl<'a> Xattrs<'a> {
-    /// Adds an attribute to the bytes of others, which have smaller names.
+    /// Appends an attribute to encoded attributes, whose names must all be smaller.
     pub fn push(bytes: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         bytes.push(name.len() as u8);
         bytes.extend(name);
@@ -83,10 +84,10 @@ impl<'a> Xattrs<'a> {
         bytes.extend(value);
     }
 
-    /// Attributes from bytes.
+    /// Decodes attributes.
     ///
     /// # Errors
-    /// Where names are not allowed, or not in order.
+    /// A name is not allowed, or the names are not sorted.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let mut last: &[u8] = b"";
         let mut rest = Bytes(bytes);
@@ -110,7 +111,7 @@ impl<'a> Xattrs<'a> {
         Ok(Self(bytes))
     }
 
-    /// Names and values.
+    /// Returns the names and values.
     pub fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         let mut rest = Bytes(self.0);
         std::iter::from_fn(move || attribute(&mut rest).ok())
@@ -125,12 +126,12 @@ fn attribute<'a>(rest: &mut Bytes<'a>) -> Result<(&'a [u8], &'a [u8]), Short> {
 }
 
 impl<'a> Entry<'a> {
-    /// Whether others can be in it.
+    /// Returns whether the entry may contain other entries.
     pub const fn is_directory(&self) -> bool {
         matches!(self.what, What::Directory(_))
     }
 
-    /// Bytes of contents.
+    /// Returns the bytes of the entry's contents.
     pub const fn size(&self) -> u64 {
         match self.what {
             What::File { size, .. } => size,
@@ -138,7 +139,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What is known about it beside its contents; of a further name nothing.
+    /// Returns the metadata, or `None` for a further name of a file.
     pub const fn metadata(&self) -> Option<&Metadata<'a>> {
         match &self.what {
             What::Directory(metadata)
@@ -148,7 +149,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Adds the entry's bytes.
+    /// Appends the encoded entry.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let metadata = self.metadata();
         let owner = metadata.and_then(|metadata| metadata.owner);
@@ -188,7 +189,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Takes an entry from the front of bytes.
+    /// Decodes an entry at the start of the bytes.
     pub(super) fn decode(rest: &mut Bytes<'a>) -> Result<Self, String> {
         let short = |Short| "it ends too early".to_owned();
         let kind = rest.u8().map_err(short)?;
@@ -228,7 +229,7 @@ impl<'a> Entry<'a> {
         let xattrs = if flags & XATTRS != 0 {
             let length = rest.u16().map_err(short)?;
             if length == 0 {
-                return Err("no attributes, where some are told".into());
+                return Err("no attributes, although the flag of attributes is set".into());
             }
             Xattrs::parse(rest.take(length.into()).map_err(short)?)?
         } else {

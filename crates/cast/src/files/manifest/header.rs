@@ -1,4 +1,4 @@
-//! The header of a manifest, and where each slab of the transfer lies.
+//! Header of a manifest, and the position of each slab in the transfer.
 
 use super::bytes::{Bytes, Short};
 use super::page::PAGE;
@@ -6,57 +6,57 @@ use super::refusal::{ManifestError, Place};
 use crate::files::hash::Hash;
 use std::ops::RangeInclusive;
 
-/// Bytes of a slab at most, and of each slab of a manifest but the last one: 16 MiB.
+/// Bytes of a slab, at most: 16 MiB. All slabs of a manifest except the last have this size.
 pub const LARGEST_SLAB: u32 = 1 << 24;
 
-/// Slabs of contents have two to the power of one of these bytes: 1 MiB to 16 MiB.
+/// Base-2 logarithms of the allowed sizes of a slab of contents: 1 MiB to 16 MiB.
 pub const SLAB_LOG2: RangeInclusive<u8> = 20..=24;
 
-/// Slabs of a transfer at most, so that a slab's number fits into 24 bits.
+/// Slabs of a transfer, at most. A slab's number fits into 24 bits.
 pub const MOST_SLABS: u32 = 1 << 24;
 
-/// "tcmf", in front of every manifest.
+/// Magic bytes at the start of every manifest, "tcmf".
 const MAGIC: [u8; 4] = *b"tcmf";
 const VERSION: u8 = 1;
 const OWNERS: u8 = 1;
 const XATTRS: u8 = 2;
 const UNKNOWN: u64 = u64::MAX;
 
-/// The most bytes of a manifest: room for some 10^8 names. It lies on the receiver's disk.
+/// Bytes of a manifest, at most: enough for about 10^8 names. It is stored on the receiver's disk.
 const LONGEST: u64 = 16 << 30;
 
-/// The shortest entry: a hard link with a name of one byte.
+/// Bytes of the shortest entry: a hard link with a name of one byte.
 const SHORTEST_ENTRY: u64 = 14;
 
-/// What a transfer consists of.
+/// Kind of a transfer's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// One file.
     File,
-    /// A directory and all that is in it.
+    /// A directory with its contents.
     Tree,
-    /// Bytes whose number is known only at their end.
+    /// Bytes of a stream. Their number is known only at the end.
     Stream,
 }
 
-/// The header of a manifest.
+/// Header of a manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// What the transfer consists of.
+    /// Kind of the transfer's contents.
     pub content: Content,
-    /// Slabs of contents have two to the power of this bytes, but for the last one.
+    /// Base-2 logarithm of the bytes of a slab of contents. The last slab may be shorter.
     pub slab_log2: u8,
-    /// Whether entries tell owners.
+    /// Whether entries have owners.
     pub owners: bool,
-    /// Whether entries tell extended attributes.
+    /// Whether entries have extended attributes.
     pub xattrs: bool,
-    /// Bytes of the manifest, this header among them.
+    /// Bytes of the manifest, including this header.
     pub length: u64,
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// Bytes of contents; of a stream unknown.
+    /// Bytes of contents. `None`: a stream.
     pub data: Option<u64>,
-    /// BLAKE3 of all pages.
+    /// BLAKE3 hash of all pages.
     pub hash: Hash,
 }
 
@@ -64,7 +64,7 @@ impl Header {
     /// Bytes of a header.
     pub const LENGTH: usize = 64;
 
-    /// The header as bytes.
+    /// Encodes the header.
     pub fn encode(&self) -> [u8; Self::LENGTH] {
         let mut bytes = [0; Self::LENGTH];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -83,10 +83,10 @@ impl Header {
         bytes
     }
 
-    /// Reads a header from the front of a manifest.
+    /// Decodes the header at the start of a manifest.
     ///
     /// # Errors
-    /// Where a field has a value that is not allowed.
+    /// A field has a value that is not allowed.
     pub fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
         let wrong = |why: String| ManifestError::new(Place::Header, why);
         let short = |Short| {
@@ -156,12 +156,12 @@ impl Header {
         }
         if self.content != Content::Tree && entries != 1 {
             return Err(format!(
-                "{entries} entries, where there is 1 without a tree"
+                "{entries} entries, where only a tree may have more than 1"
             ));
         }
         match (self.content, self.data) {
             (Content::Stream, Some(data)) => {
-                return Err(format!("a stream of {data} bytes, where none are told"));
+                return Err(format!("a stream of {data} bytes, where none are allowed"));
             }
             (Content::File | Content::Tree, None) => {
                 return Err("contents of unknown length, where only a stream's are".into());
@@ -177,7 +177,7 @@ impl Header {
         Ok(())
     }
 
-    /// Where the slabs lie.
+    /// Returns the positions of the slabs.
     pub const fn layout(&self) -> Layout {
         Layout {
             manifest: self.length,
@@ -186,12 +186,13 @@ impl Header {
         }
     }
 
-    /// How many pages there are.
+    /// Returns the number of pages.
     pub const fn pages(&self) -> u64 {
         (self.length - Self::LENGTH as u64).div_ceil(PAGE as u64)
     }
 
-    /// Where a page begins in the manifest, and its length; `None` behind the last one.
+    /// Returns the first byte and the length of a page in the manifest, or `None` after the last
+    /// page.
     pub fn page(&self, page: u64) -> Option<(u64, usize)> {
         let begins = (Self::LENGTH as u64).checked_add(page.checked_mul(PAGE as u64)?)?;
         let length = self.length.checked_sub(begins)?.min(PAGE as u64);
@@ -199,7 +200,7 @@ impl Header {
     }
 }
 
-/// Where the slabs of a transfer lie.
+/// Positions of the slabs of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     manifest: u64,
@@ -207,57 +208,57 @@ pub struct Layout {
     slab_log2: u8,
 }
 
-/// Where a slab lies.
+/// Position of a slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlabPlace {
-    /// In the manifest.
+    /// The slab belongs to the manifest.
     Manifest {
-        /// Its first byte.
+        /// First byte of the slab within the manifest.
         begins: u64,
-        /// Its bytes.
+        /// Bytes of the slab.
         length: u32,
     },
-    /// In the contents of known length.
+    /// The slab belongs to contents of known length.
     Data {
-        /// Its first byte.
+        /// First byte of the slab within the contents.
         begins: u64,
-        /// Its bytes.
+        /// Bytes of the slab.
         length: u32,
     },
-    /// In a stream.
+    /// The slab belongs to a stream.
     Stream {
-        /// Its first byte.
+        /// First byte of the slab within the stream.
         begins: u64,
-        /// Its bytes; fewer in the last slab only.
+        /// Bytes of the slab. Only the last slab may be shorter.
         full: u32,
     },
 }
 
 impl Layout {
-    /// The first slab that is no manifest.
+    /// Returns the number of slabs of the manifest.
     pub const fn manifest_slabs(&self) -> u32 {
         self.manifest.div_ceil(LARGEST_SLAB as u64) as u32
     }
 
-    /// Bytes of all slabs, if it is known how many there are.
+    /// Returns the bytes of all slabs, or `None` for a stream.
     pub fn bytes(&self) -> Option<u64> {
         Some(self.manifest + self.data?)
     }
 
-    /// All slabs, if it is known how many there are.
+    /// Returns the number of slabs, or `None` for a stream.
     pub fn slabs(&self) -> Option<u32> {
         self.data?;
         u32::try_from(self.slabs_wide()).ok()
     }
 
-    /// All slabs; those of a stream do not count.
+    /// Returns the number of slabs without the slabs of a stream.
     fn slabs_wide(&self) -> u64 {
         let data = self.data.unwrap_or(0).div_ceil(1 << self.slab_log2);
         let manifest = self.manifest.div_ceil(u64::from(LARGEST_SLAB));
         manifest.saturating_add(data)
     }
 
-    /// Where a slab lies; `None` behind the last one.
+    /// Returns the position of a slab, or `None` after the last slab.
     pub fn place(&self, slab: u32) -> Option<SlabPlace> {
         let first = self.manifest_slabs();
         let Some(index) = slab.checked_sub(first) else {

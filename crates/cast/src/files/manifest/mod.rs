@@ -1,9 +1,11 @@
-//! The manifest of a transfer: names, sizes, modes, times, byte by byte as in `docs/wire/manifest.md`.
+//! Manifest of a transfer: names, sizes, modes and times. `docs/wire/manifest.md` describes every
+//! byte.
 //!
-//! A manifest is a [`Header`] and pages of [`PAGE`] bytes, each readable alone. Entries come in the order
-//! of a walk that visits a directory before what is in it, and names by their bytes; so there can be no
-//! duplicates, and checking takes memory for one path only ([`Order`]). An entry has one name and the
-//! number of directories above it, never a path: `..` and absolute paths cannot be said.
+//! A manifest consists of a [`Header`] and pages of [`PAGE`] bytes. Each page can be decoded
+//! without the others. The entries have the order of a walk that visits a directory before its
+//! contents, and names in byte order. So duplicates are impossible, and a check needs the memory of
+//! one path only ([`Order`]). An entry has one name and the number of directories above it, but no
+//! path. So it cannot express `..` or an absolute path.
 
 mod bytes;
 mod entry;

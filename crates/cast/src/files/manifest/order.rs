@@ -1,26 +1,26 @@
-//! The order of entries: each directory before what is in it, names by their bytes, no name twice.
+//! Order of entries: each directory before its contents, names in byte order, no name twice.
 
-/// The most bytes of a name.
+/// Bytes of a name, at most.
 pub const LONGEST_NAME: usize = 255;
 
-/// The most bytes of a path, with its separators.
+/// Bytes of a path with its separators, at most.
 pub const LONGEST_PATH: usize = 4095;
 
-/// Checks the order of entries. Its memory is one path.
+/// Check of the order of entries. It keeps one path in memory.
 #[derive(Clone, Default, Debug)]
 pub struct Order {
-    /// The last entry's path: the last name on each level.
+    /// Path of the last entry: the last name on each level.
     path: Vec<Vec<u8>>,
-    /// Their bytes, with a separator behind each.
+    /// Bytes of the path, with a separator after each name.
     length: usize,
     ends_in_directory: bool,
 }
 
 impl Order {
-    /// Takes the next entry, which has a number of directories above it.
+    /// Checks the next entry, which has `level` directories above it.
     ///
     /// # Errors
-    /// Says what is wrong with the name or the place.
+    /// The name or its position is not allowed.
     pub fn admit(&mut self, level: usize, name: &[u8], directory: bool) -> Result<(), String> {
         check_name(name)?;
         if level == 0 && !self.path.is_empty() {
@@ -56,19 +56,19 @@ impl Order {
         Ok(())
     }
 
-    /// The directories that the next entry may be in: each is in the one before.
+    /// Returns the directories that the next entry may be in. Each directory contains the next one.
     pub fn open(&self) -> &[Vec<u8>] {
         let closed = usize::from(!self.ends_in_directory && !self.path.is_empty());
         &self.path[..self.path.len() - closed]
     }
 
-    /// The last entry's path: names from the root on.
+    /// Returns the path of the last entry: names, starting at the root.
     pub fn path(&self) -> &[Vec<u8>] {
         &self.path
     }
 }
 
-/// A name that names something in its directory and nothing else.
+/// Checks that a name refers to an entry of its directory and cannot lead elsewhere.
 fn check_name(name: &[u8]) -> Result<(), String> {
     let length = name.len();
     if !(1..=LONGEST_NAME).contains(&length) {

@@ -1,4 +1,4 @@
-//! A page of a manifest: readable alone.
+//! Page of a manifest.
 
 use super::bytes::{Bytes, Short};
 use super::entry::{Entry, What};
@@ -6,41 +6,42 @@ use super::header::{Content, Header};
 use super::order::{LONGEST_PATH, Order};
 use super::refusal::{ManifestError, Place};
 
-/// Bytes of a page but the last one, which ends with its last entry.
+/// Bytes of a page. The last page ends with its last entry.
 pub const PAGE: usize = 1 << 16;
 
-/// Bytes in front of a page that tell where it stands.
+/// Bytes of the header of a page, which contains the page's position.
 pub const FRONT: usize = 24;
 
-/// The most bytes of an entry, so that it fits into a page behind any path.
+/// Bytes of an entry, at most. An entry of this size fits into a page after any path.
 pub const LARGEST_ENTRY: usize = 1 << 15;
 
-/// A page: what was before it, and its entries.
+/// Page of a manifest: its position and its entries.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     number: u64,
-    /// The number of its first entry.
+    /// Number of the first entry.
     first: u64,
-    /// Where the contents of its first entry begin.
+    /// Position of the contents of the first entry.
     offset: u64,
     count: u16,
-    /// Its directories and entries, without padding.
+    /// Encoded directories and entries, without padding.
     open: Bytes<'a>,
     depth: u16,
     entries: Bytes<'a>,
 }
 
 impl<'a> Page<'a> {
-    /// The number of the first entry and the place of its contents, from the front of a page.
+    /// Decodes the header of a page: the number of its first entry, and the position of the
+    /// contents of this entry.
     pub fn front(bytes: &[u8; FRONT]) -> (u64, u64) {
         let mut rest = Bytes(&bytes[8..]);
         (rest.u64().unwrap_or(0), rest.u64().unwrap_or(0))
     }
 
-    /// Reads a page, as far as its entries.
+    /// Decodes a page up to its entries.
     ///
     /// # Errors
-    /// Where the page is not one.
+    /// The page is malformed.
     pub fn parse(number: u64, bytes: &'a [u8]) -> Result<Self, ManifestError> {
         let wrong = |why: String| ManifestError::new(Place::Page(number), why);
         let short = |Short| wrong(format!("it ends too early, behind {} bytes", bytes.len()));
@@ -89,7 +90,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The directories that are open before the first entry.
+    /// Returns the directories that are open before the first entry.
     pub fn open(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut rest = self.open;
         (0..self.depth).map_while(move |_| {
@@ -98,17 +99,17 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The number of the first entry.
+    /// Returns the number of the first entry.
     pub const fn first(&self) -> u64 {
         self.first
     }
 
-    /// Where the contents of the first entry begin.
+    /// Returns the position of the contents of the first entry.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The entries, with the number of each; ends with the first error.
+    /// Returns the entries with their numbers. The iterator ends after the first error.
     pub fn entries(
         &self,
     ) -> impl Iterator<Item = Result<(u64, Entry<'a>), ManifestError>> + use<'a> {
@@ -140,7 +141,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Checks a whole manifest, page by page, in order. Its memory is one path.
+/// Check of a whole manifest, page by page, in order. It keeps one path in memory.
 #[derive(Clone, Debug)]
 pub struct Reader {
     header: Header,
@@ -151,7 +152,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Checks the manifest that this is the header of.
+    /// Creates a check of the manifest with this header.
     pub fn new(header: Header) -> Self {
         Self {
             header,
@@ -162,10 +163,11 @@ impl Reader {
         }
     }
 
-    /// Checks the next page, and calls back for each entry with its number and the place of its contents.
+    /// Checks the next page. Calls `each` for each entry with its number and the position of its
+    /// contents.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first violation of the format.
     pub fn page(
         &mut self,
         bytes: &[u8],
@@ -236,7 +238,7 @@ impl Reader {
     /// Checks that nothing is missing.
     ///
     /// # Errors
-    /// Where pages, entries or contents are fewer than the header says.
+    /// The number of pages, entries or bytes of contents differs from the header's.
     pub fn finish(self) -> Result<(), ManifestError> {
         let header = &self.header;
         let found = (self.pages, self.entries, self.data);
@@ -244,7 +246,7 @@ impl Reader {
         if found != told {
             return Err(ManifestError::new(
                 Place::Header,
-                format!("pages, entries and bytes: {told:?} told, {found:?} found"),
+                format!("pages, entries and bytes: {told:?} in the header, {found:?} found"),
             ));
         }
         Ok(())

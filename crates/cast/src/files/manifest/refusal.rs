@@ -1,29 +1,29 @@
-//! How a manifest breaks the rules.
+//! Errors of manifests.
 
 use std::fmt;
 
-/// How a manifest breaks the rules.
+/// Violation of the format of manifests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ManifestError {
-    /// Where.
+    /// Place of the violation.
     pub place: Place,
-    /// What was found, and what is allowed.
+    /// Value found, and values allowed.
     pub why: String,
 }
 
-/// A place in a manifest.
+/// Place in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// The header.
     Header,
-    /// A page, from 0.
+    /// Page with this number, counted from 0.
     Page(u64),
-    /// An entry, from 0.
+    /// Entry with this number, counted from 0.
     Entry(u64),
 }
 
 impl ManifestError {
-    /// Says what is wrong at a place.
+    /// Creates an error at a place.
     pub fn new(place: Place, why: impl Into<String>) -> Self {
         let why = why.into();
         Self { place, why }

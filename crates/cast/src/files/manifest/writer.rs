@@ -1,4 +1,4 @@
-//! Writes a manifest, entry by entry.
+//! Writer of manifests, entry by entry.
 
 use super::entry::Entry;
 use super::header::{Content, Header};
@@ -7,23 +7,23 @@ use super::page::{FRONT, LARGEST_ENTRY, PAGE};
 use crate::files::hash::Hash;
 use std::io::{self, Write};
 
-/// Writes the pages of a manifest to where they are kept. The header comes last, for it has their hash:
-/// who calls leaves room for it in front.
+/// Writer of a manifest's pages. The header contains the hash of the pages, so it is known only at
+/// the end. The caller leaves space for the header at the start of the output.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     header: Header,
     hasher: blake3::Hasher,
     order: Order,
-    /// The page so far, and its entries.
+    /// Current page, and the number of its entries.
     page: Vec<u8>,
     in_page: u16,
     entry: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// A manifest of this content, of slabs of two to the power of some bytes, with owners and extended
-    /// attributes or without.
+    /// Creates a writer. `slab_log2` is the base-2 logarithm of the bytes of a slab of contents.
+    /// `owners` and `xattrs` select whether entries have owners and extended attributes.
     pub fn new(out: W, content: Content, slab_log2: u8, owners: bool, xattrs: bool) -> Self {
         let header = Header {
             content,
@@ -49,7 +49,8 @@ impl<W: Write> Writer<W> {
     /// Adds an entry.
     ///
     /// # Errors
-    /// What the output says, and `InvalidInput` for an entry that cannot be there: nothing is added then.
+    /// An error of the output, or `InvalidInput` for an entry that is not allowed. Such an entry is
+    /// not added.
     pub fn add(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         self.entry.clear();
@@ -95,7 +96,7 @@ impl<W: Write> Writer<W> {
         debug_assert!(self.page.len() >= FRONT);
     }
 
-    /// Ends a page; each but the last is filled up.
+    /// Ends a page. All pages except the last are padded to their full size.
     fn flush(&mut self, fill: bool) -> io::Result<()> {
         let used = (self.page.len() as u32).to_be_bytes();
         self.page[..4].copy_from_slice(&used);
@@ -111,15 +112,15 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// The number that the next entry will have.
+    /// Returns the number that the next entry will get.
     pub const fn entries(&self) -> u64 {
         self.header.entries
     }
 
-    /// Writes the rest; gives the header and the output back.
+    /// Writes the rest. Returns the header and the output.
     ///
     /// # Errors
-    /// What the output says.
+    /// An error of the output.
     pub fn finish(mut self) -> io::Result<(Header, W)> {
         if !self.page.is_empty() {
             self.flush(false)?;
