@@ -1,11 +1,12 @@
-//! What the codec costs beside the crate `raptorq`, for docs/performance.md:
+//! CPU time of the codec, compared with the crate `raptorq`, for docs/performance.md:
 //!
 //! ```sh
 //! cargo run --release -p tailcut-cast --example codec
 //! ```
 //!
-//! CPU time of this thread, each way in turn in each round, medians over the rounds. `-- SYMBOL K...`
-//! takes other sizes than 1,440 bytes and 10, 101, 256 and 1,002 source symbols.
+//! The example measures the CPU time of its thread. All methods take turns in each round. The
+//! output shows medians over the rounds. `-- SYMBOL K...` selects other sizes than 1,440 bytes and
+//! 10, 101, 256 and 1,002 source symbols.
 
 use raptorq::{EncodingPacket, ObjectTransmissionInformation, PayloadId};
 use raptorq::{SourceBlockDecoder, SourceBlockEncoder};
@@ -15,13 +16,14 @@ use std::sync::Arc;
 use tailcut_cast::codec::{Code, Encoder, Kernel, Present, Recovery};
 use tailcut_units::{median, mix64};
 
-/// Rounds of which a figure is the median.
+/// Rounds per median.
 const ROUNDS: usize = 15;
 
-/// CPU time that one figure of a round takes at least, in seconds.
+/// CPU time per figure and round in seconds, at least.
 const LONG_ENOUGH: f64 = 2e-3;
 
-/// Blocks that lie in memory, so that the next one is in no cache: bytes of all of them.
+/// Bytes of all blocks in memory. The value is large enough that the next block is in no processor
+/// cache.
 const COLD: usize = 16 << 20;
 
 fn main() {
@@ -42,7 +44,7 @@ fn main() {
     }
 }
 
-/// A way to do something, and its times.
+/// Method with its times.
 struct Way<'a> {
     name: String,
     run: Box<dyn FnMut() + 'a>,
@@ -81,7 +83,7 @@ fn cpu_seconds() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// Runs all ways in turn and prints a line. The first one is what the others are compared with.
+/// Runs all methods in turn and prints a line. The first method is the reference for the others.
 fn compare(what: &str, mut ways: Vec<Way>) {
     for _ in 0..ROUNDS {
         ways.iter_mut().for_each(Way::round);
@@ -107,8 +109,8 @@ fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
 
-/// The times to recover a block that has lost 1, 4, 10 %, 25 % and all of its source symbols, evenly
-/// spread, from as many repair symbols and one more.
+/// Measures the time to recover a block without 1, 4, 10 %, 25 % or all of its source symbols,
+/// evenly spread, from one repair symbol more than are missing.
 fn decoding(k: usize, symbol: usize, blocks: usize) {
     println!("K = {k}, T = {symbol}: one of {blocks} blocks in turn");
     let block = bytes(k as u64, k * symbol);
@@ -160,11 +162,11 @@ fn decoding(k: usize, symbol: usize, blocks: usize) {
     }
 }
 
-/// The crate's decoder. It takes its symbols as owned bytes: that they are made is not counted.
+/// Measures the crate's decoder. It consumes owned symbols. The time to copy them is not included.
 fn by_crate(symbols: &[EncodingPacket], length: usize, symbol: usize) -> Way<'_> {
     let mut way = Way::new("crate", || {});
     let mut rounds = Vec::new();
-    // Enough decodings for `ROUNDS` rounds; the closure gives back their times one by one.
+    // All rounds are measured here. The closure does nothing.
     for _ in 0..ROUNDS {
         let runs = 4;
         let mut prepared: Vec<_> = (0..runs).map(|_| symbols.to_vec()).collect();
@@ -179,8 +181,7 @@ fn by_crate(symbols: &[EncodingPacket], length: usize, symbol: usize) -> Way<'_>
     way
 }
 
-/// The time for one repair symbol, when 1, 8, or as many as there are source symbols are wanted of a
-/// block.
+/// Measures the time to make 1, 8, 64 or 256 repair symbols of a block.
 fn repairing(k: usize, symbol: usize) {
     println!("K = {k}, T = {symbol}: repair symbols of one block, all of them together");
     let block = bytes(k as u64, k * symbol);

@@ -1,12 +1,12 @@
-//! How often K, K + 1 and K + 2 symbols do not give a block back, for docs/cast.md:
+//! Share of blocks that K, K + 1 or K + 2 symbols cannot decode, for docs/cast.md:
 //!
 //! ```sh
 //! cargo run --release -p tailcut-cast --example codec_failures            # `-- 1000` for a short one
 //! ```
 //!
-//! The argument is the number of blocks for each line. Which source symbols are missing is drawn, and
-//! so are the repair symbols that have come: of the first 64, which is what a sender sends first, or
-//! of all there are.
+//! The argument is the number of blocks per line. The missing source symbols are drawn at random.
+//! The repair symbols are drawn from the first 64, which a sender sends first, or from all repair
+//! symbols.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 use std::process::ExitCode;
@@ -46,12 +46,12 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Draws `blocks` losses of `missing` of `k` source symbols, and prints how often as many repair
-/// symbols, one more and two more are too few. What fails with two more has failed with one more,
-/// and so on: one block counts for all three.
+/// Draws `blocks` losses of `missing` of `k` source symbols. Prints the share of blocks that cannot
+/// be decoded from the same number of repair symbols, one more, and two more. A failure with two
+/// more symbols implies a failure with fewer, so one block counts for all three.
 fn measure(k: u32, missing: u32, first: bool, blocks: u64) {
     let code = Code::new(k).expect("K fits");
-    // Bytes do not matter to whether it can be solved. All of them are 0.
+    // The bytes do not affect whether a block can be decoded, so all of them are 0.
     let mut block = vec![0; k as usize];
     let mut draws = u64::from(k) << 40 | u64::from(missing) << 20 | u64::from(first);
     let mut below = |end: u32| {
@@ -101,7 +101,7 @@ fn distinct(count: u32, mut draw: impl FnMut() -> u32) -> Vec<u32> {
     drawn
 }
 
-/// The exact interval of a share (Clopper and Pearson 1934), 95 %.
+/// Returns the exact interval of a share (Clopper and Pearson 1934), 95 %.
 fn interval(failed: u64, of: u64) -> (f64, f64) {
     let (x, n) = (failed as f64, of as f64);
     let quantile = |a, b, p| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(p));

@@ -1,8 +1,9 @@
-//! How long a read from three replicas takes when one of them is slow, stalls or is killed, beside the same
-//! read without that one: `cargo run --release -p tailcut-cast --example replicas [ROUNDS]`.
+//! Time of a download from three replicas if one of them is slow, stalls or is killed, compared
+//! with a download from two replicas: `cargo run --release -p tailcut-cast --example replicas
+//! [ROUNDS]`.
 //!
-//! Replicas are processes on this machine, each limited to a rate. The faulty one is stopped or killed when
-//! the first bytes are verified, with slabs that it owes.
+//! Each replica is a process on this machine with a rate limit. The third replica is stopped or
+//! killed when the first bytes are verified. At this time it still has to send slabs.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -15,11 +16,11 @@ use tailcut_cast::transfer::{Event, get, serve};
 
 type Failed = Box<dyn std::error::Error>;
 
-/// Bytes of the file, and bytes a second of a replica: 64 MB at 100 Mbit/s.
+/// Bytes of the file, and rate of a replica in bytes per second: 64 MB at 100 Mbit/s.
 const LENGTH: usize = 64_000_000;
 const RATE: u64 = 12_500_000;
 
-/// What becomes of the third replica.
+/// Fault of the third replica.
 #[derive(Clone, Copy, PartialEq)]
 enum Third {
     Missing,
@@ -37,7 +38,7 @@ const CASES: [(Third, &str); 5] = [
     (Third::Killed, "one is killed"),
 ];
 
-/// A replica, until it is dropped.
+/// Replica process. It is killed when this value is dropped.
 struct Replica {
     child: Child,
     at: SocketAddr,
@@ -99,7 +100,7 @@ fn serve_for_ever(path: &str, rate: u64) -> Result<(), Failed> {
     )?)
 }
 
-/// Seconds that a read takes.
+/// Returns the seconds of a download.
 fn read(path: &str, third: Third) -> Result<f64, Failed> {
     let mut replicas = vec![Replica::start(path, RATE)?, Replica::start(path, RATE)?];
     match third {
@@ -129,7 +130,7 @@ fn read(path: &str, third: Third) -> Result<f64, Failed> {
     drop(endpoint);
     let seconds = begun.elapsed().as_secs_f64();
     assert_eq!(taken.root, root);
-    assert!(!is_due, "the third replica met its fate");
+    assert!(!is_due, "the third replica got its signal");
     Ok(seconds)
 }
 
@@ -154,7 +155,7 @@ fn main() -> Result<(), Failed> {
     std::fs::write(&path, bytes)?;
     let path = path.to_str().ok_or("a path that is not UTF-8")?;
     let mut seconds = CASES.map(|_| Vec::new());
-    // In turn, so that what else the machine does is the same for all.
+    // The cases take turns, so that other load on the machine affects all of them equally.
     for _ in 0..rounds {
         for ((third, _), taken) in CASES.iter().zip(&mut seconds) {
             taken.push(read(path, *third)?);
@@ -162,7 +163,7 @@ fn main() -> Result<(), Failed> {
     }
     println!(
         "{:<26} {:>9} {:>24}",
-        "", "seconds", "of that of two replicas"
+        "", "seconds", "relative to two replicas"
     );
     let base = seconds[0].clone();
     for ((_, name), taken) in CASES.iter().zip(&seconds) {

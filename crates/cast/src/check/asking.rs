@@ -1,4 +1,4 @@
-//! Sends checks and waits for their answers, over a socket of its own.
+//! Sender of checks with a separate socket, which waits for the answers.
 
 use crate::driver::words::Words;
 use crate::transfer::Error;
@@ -10,24 +10,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_wire::scdp::credit::{Check, Echo};
 
-/// How often it looks whether the user wants it to stop.
+/// Interval at which the user's request to stop is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A check that is to be sent.
+/// Check to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question {
     pub(super) to: SocketAddr,
-    /// Bytes of the IP packet; 0: as few as a check has.
+    /// Bytes of the IP packet. 0: as few as possible.
     pub(super) size: u16,
     pub(super) class: TrafficClass,
-    /// The class that the answer is to have.
+    /// Traffic class that the answer should have.
     pub(super) back: TrafficClass,
-    /// Whether the answer is to be as long.
+    /// Whether the answer should be as long as the check.
     pub(super) is_full: bool,
 }
 
 impl Question {
-    /// The shortest one, without marks.
+    /// Creates the shortest check, without DSCP and ECN marks.
     pub(super) fn plain(to: SocketAddr) -> Self {
         Self {
             to,
@@ -39,19 +39,19 @@ impl Question {
     }
 }
 
-/// An answer to one of several questions.
+/// Answer to one of several checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
-    /// Which question, from 0.
+    /// Index of the check, from 0.
     pub(super) question: usize,
     pub(super) from: SocketAddr,
     pub(super) took: Duration,
     pub(super) echo: Echo,
-    /// The class that the answer has arrived with.
+    /// Traffic class of the answer at its arrival.
     pub(super) class: TrafficClass,
 }
 
-/// What came of several questions.
+/// Answers and errors after several checks.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) answers: Vec<Answer>,
@@ -59,13 +59,13 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// Whether a question has an answer.
+    /// Returns whether a check has an answer.
     pub(super) fn has(&self, question: usize) -> bool {
         self.answers.iter().any(|one| one.question == question)
     }
 }
 
-/// A socket, and what is said over it.
+/// Socket for checks, with the session of the checks.
 pub(super) struct Asking<'a> {
     pub(super) socket: Socket,
     pub(super) words: Words,
@@ -85,7 +85,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Bytes of the headers of IP and UDP.
+    /// Returns the bytes of the IP and UDP headers.
     pub(super) fn headers(&self) -> u16 {
         match self.socket.local() {
             SocketAddr::V4(_) => 28,
@@ -93,8 +93,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Sends questions, `spacing` apart, and waits for answers until there are `enough`, or for `patience`
-    /// after the last question.
+    /// Sends checks at intervals of `spacing`. Waits until there are `enough` answers, or for
+    /// `patience` after the last check.
     pub(super) fn ask(
         &mut self,
         questions: &[Question],
@@ -107,7 +107,7 @@ impl<'a> Asking<'a> {
         let begun = Instant::now();
         let mut sent: Vec<Instant> = Vec::with_capacity(questions.len());
         let mut heard = Heard::default();
-        // Questions that this machine itself does not let out have no answer.
+        // Checks that this machine refuses to send cannot have an answer.
         let mut kept_back = 0;
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -141,7 +141,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Sends a question. Says why this machine does not.
+    /// Sends a check. Returns the reason if this machine refuses.
     fn send(&mut self, question: &Question, number: u16) -> io::Result<Option<Refusal>> {
         let check = Check {
             size: question.size.saturating_sub(self.headers()),
@@ -159,7 +159,8 @@ impl<'a> Asking<'a> {
             segment: None,
             parts: &[IoSlice::new(&bytes)],
         };
-        // What is known of earlier datagrams fails the first call.
+        // The first call may return an error about an earlier datagram, so the call is repeated
+        // once.
         let sent = self.socket.send(&[message]);
         let Err(error) = sent.or_else(|_| self.socket.send(&[message])) else {
             return Ok(None);
@@ -209,7 +210,7 @@ impl<'a> Asking<'a> {
             });
             more = match received {
                 Ok(count) => count,
-                // A refusal: it is in the queue of errors.
+                // The details of this ICMP error are in the error queue.
                 Err(error) if error.raw_os_error().is_some_and(is_refusal) => 0,
                 Err(error) => return Err(Error::System(error)),
             };
@@ -230,7 +231,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Whether a call has failed because of what was said of an earlier datagram.
+/// Returns whether this error number may be an ICMP error about an earlier datagram.
 fn is_refusal(errno: i32) -> bool {
     matches!(
         errno,

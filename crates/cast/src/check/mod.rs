@@ -1,5 +1,5 @@
-//! Whether transfers will get through: what `tailcut cast check` finds out about an endpoint and the path to
-//! it. The other end keeps nothing of it (docs/wire/scdp.md, checks).
+//! Test of an endpoint and the path to it, for `tailcut cast check`. It finds out whether transfers
+//! will work. The endpoint keeps no state for it (docs/wire/scdp.md, checks).
 
 mod asking;
 mod report;
@@ -18,34 +18,36 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tailcut_units::Ecn;
 
-/// How often an end is asked whether it is there, and how long each answer may take.
+/// Number of checks until an endpoint counts as silent, and time to wait for each answer.
 const ATTEMPTS: usize = 5;
 const ATTEMPT: Duration = Duration::from_millis(500);
-/// A port that nobody listens at, as traceroute takes them.
+/// Port that is probably unused. It is the first port of traceroute.
 const UNUSED_PORT: u16 = 33_434;
 /// Round trips that are measured.
 const ROUND_TRIPS: usize = 20;
-/// Between packets that are to tell losses from sizes or marks: no queue fills.
+/// Time between two packets of a test of sizes or marks. It is long enough that no queue fills, so
+/// a loss has another cause.
 const SPACING: Duration = Duration::from_millis(5);
-/// Packets of the burst.
+/// Packets of the test of losses.
 const BURST: usize = 200;
-/// The DSCP that is tried where none is named: AF11, "high-throughput data" (RFC 4594).
+/// Default DSCP of the test of marks: AF11, "high-throughput data" (RFC 4594).
 const DSCP: u8 = 10;
-/// Packets of which one has to arrive before a size, a mark or a group is taken not to get through.
+/// Packets per size, mark or group. If none of them arrives, the size, mark or group counts as
+/// blocked.
 const TRIES: usize = 3;
 
-/// How an end is checked.
+/// Options of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The key of this end.
+    /// Key of this end.
     pub key: Option<Key>,
-    /// The socket's options. Its DSCP is the one whose marks are checked; 0: 10.
+    /// Options of the socket. Its DSCP is used in the test of marks. 0 selects 10.
     pub socket: SocketOptions,
-    /// A group that the other end is to hear.
+    /// Multicast group that the other end should receive from.
     pub group: Option<IpAddr>,
-    /// How the group is sent to.
+    /// Options for sending to the group.
     pub multicast: Multicast,
-    /// Bits a second of the burst. Default 2.4 Mbit/s.
+    /// Bits per second in the test of losses. Default 2.4 Mbit/s.
     pub rate: f64,
 }
 
@@ -61,11 +63,12 @@ impl Default for Options {
     }
 }
 
-/// Checks an end, from a socket at `local`. Takes some seconds, and some 400 packets.
+/// Checks an endpoint, from a socket at `local`. The check needs a few seconds and about 400
+/// packets.
 ///
 /// # Errors
-/// The user has set `stop`, or the system has no socket or no random bytes. That the other end does not
-/// answer is in the report.
+/// The user has set `stop`, or the system has no socket or no random bytes. A missing answer is not
+/// an error, but part of the report.
 pub fn check(
     local: SocketAddr,
     to: SocketAddr,
@@ -78,7 +81,7 @@ pub fn check(
         let set = socket.set_multicast(&options.multicast);
         set.map_err(Error::System)?;
     }
-    // Linux tells twice what it has granted.
+    // Linux reports twice the size of the buffer that an application may fill.
     let buffer = socket.receive_buffer().map_err(Error::System)? / 2;
     let words = Words::new(options.key.as_ref()).map_err(Error::System)?;
     let mut asking = Asking::new(socket, words, stop);
@@ -102,7 +105,7 @@ pub fn check(
     Ok(report)
 }
 
-/// Whether an end answers, and its first answer.
+/// Tests whether an endpoint answers. Returns its first answer, too.
 fn reach(
     asking: &mut Asking<'_>,
     to: SocketAddr,
@@ -138,7 +141,7 @@ fn reach(
         if refuses_others {
             break;
         }
-        // A neighbour that is off is noticed after some seconds (ARP).
+        // The failure to reach a neighbour that is off is reported only after some seconds (ARP).
         if let Some(reach @ Reach::Unreachable { .. }) = said_no(&heard) {
             return Ok((reach, None));
         }
@@ -146,7 +149,7 @@ fn reach(
     Ok((Reach::Silent { refuses_others }, None))
 }
 
-/// What somebody on the way says.
+/// Returns the result that an ICMP error reports.
 fn said_no(heard: &Heard) -> Option<Reach> {
     heard.refusals.iter().find_map(|refusal| {
         let by = refusal.by;
@@ -159,7 +162,7 @@ fn said_no(heard: &Heard) -> Option<Reach> {
     })
 }
 
-/// Looks at the path to an end that answers.
+/// Tests the path to an endpoint that answers.
 fn path(
     asking: &mut Asking<'_>,
     to: SocketAddr,
@@ -184,7 +187,7 @@ fn path(
         median,
         max: longest,
     };
-    // An answer that comes later than that counts as lost.
+    // Later answers count as lost.
     let patience = Duration::from_secs_f64((3.0 * longest).clamp(0.1, 2.0));
     let there = largest(asking, to, patience, false, MOST)?;
     let back = match there {
@@ -208,7 +211,8 @@ fn path(
     })
 }
 
-/// The largest IP packet that arrives: one way, or, with answers that are as long, both ways.
+/// Returns the largest IP packet that arrives: in one direction or, if `is_full`, in both
+/// directions.
 fn largest(
     asking: &mut Asking<'_>,
     to: SocketAddr,
@@ -224,7 +228,8 @@ fn largest(
         }
         let mut tried: Vec<(u16, bool)> = next.into_iter().map(|size| (size, false)).collect();
         for _ in 0..TRIES {
-            // One that is larger than others that have arrived is worth another try.
+            // A size above the largest one that arrived gets another try, because its packet may
+            // have been lost by chance.
             let largest = tried.iter().rposition(|(_, has_arrived)| *has_arrived);
             let open = largest.map_or(0, |at| at + 1)..tried.len();
             let questions: Vec<Question> = tried[open.clone()]
@@ -244,7 +249,7 @@ fn largest(
     }
 }
 
-/// What becomes of DSCP and ECN.
+/// Tests which DSCP and ECN marks arrive.
 fn marks(
     asking: &mut Asking<'_>,
     to: SocketAddr,
@@ -274,7 +279,7 @@ fn marks(
     Ok(marks)
 }
 
-/// How many packets are lost.
+/// Tests how many packets are lost.
 fn burst(
     asking: &mut Asking<'_>,
     to: SocketAddr,
@@ -297,11 +302,11 @@ fn burst(
     })
 }
 
-/// Whether an end hears a group.
+/// Tests whether an endpoint receives from a multicast group.
 fn hears(asking: &mut Asking<'_>, group: IpAddr, end: SocketAddr) -> Result<bool, Error> {
     let question = Question::plain(SocketAddr::new(group, end.port()));
     for _ in 0..TRIES {
-        // Others may answer, too.
+        // Other members may answer too, so the wait does not end at the first answer.
         let heard = asking.ask(&[question], Duration::ZERO, ATTEMPT, usize::MAX)?;
         if heard
             .answers

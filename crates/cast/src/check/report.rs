@@ -1,4 +1,4 @@
-//! What a check has found, as values and in words.
+//! Report of a check, as values and as text.
 
 use crate::udp::TrafficClass;
 #[cfg(feature = "command")]
@@ -7,92 +7,92 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::Ecn;
 
-/// Whether an endpoint answers.
+/// Result of the test whether an endpoint answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 #[cfg_attr(feature = "command", serde(tag = "state", rename_all = "snake_case"))]
 pub enum Reach {
-    /// It does, and has the same key, or none as this end.
+    /// The endpoint answers. Both ends have the same key, or none.
     Answers,
-    /// It answers those who have no key; this end has one.
+    /// The endpoint answers checks without a key, but this end has a key.
     HasNoKey,
-    /// The host says that nobody listens at the port (ICMP).
+    /// No program listens at the port, as the host reports (ICMP).
     Refused {
-        /// Who says so.
+        /// Address of the host that reports it.
         by: Option<IpAddr>,
     },
-    /// A firewall says no (ICMP, or this machine's own).
+    /// A firewall rejects the packets (ICMP, or this machine's firewall).
     Prohibited {
-        /// Who says so; `None`: this machine.
+        /// Address of the host that reports it. `None`: this machine.
         by: Option<IpAddr>,
     },
-    /// No way leads to the host.
+    /// There is no route to the host.
     Unreachable {
-        /// Who says so; `None`: this machine.
+        /// Address of the host that reports it. `None`: this machine.
         by: Option<IpAddr>,
     },
-    /// Nothing comes back.
+    /// No answer arrives.
     Silent {
-        /// Whether the host says of another port that nobody listens there: it is on, and something is
-        /// different about this port.
+        /// Whether the host reports for another port that no program listens there. Then the host
+        /// is on, and only this port is silent.
         refuses_others: bool,
     },
 }
 
-/// Round trips, in seconds.
+/// Round-trip times in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct RoundTrip {
-    /// How many were measured.
+    /// Number of round trips.
     pub n: usize,
-    /// The shortest.
+    /// Shortest time.
     pub min: f64,
-    /// The median.
+    /// Median.
     pub median: f64,
-    /// The longest.
+    /// Longest time.
     pub max: f64,
 }
 
-/// The largest IP packets that arrive, in bytes.
+/// Largest IP packets that arrive, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Mtu {
-    /// From here to the other end; `None`: less than 1,280.
+    /// From this end to the other end. `None`: less than 1,280.
     pub there: Option<u16>,
-    /// Both ways.
+    /// In both directions.
     pub back: Option<u16>,
-    /// Larger ones were not tried.
+    /// Largest size that was tried.
     pub tried_up_to: u16,
 }
 
-/// What becomes of a TOS or traffic-class byte.
+/// Changes of a TOS or traffic-class byte on the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Mark {
-    /// The byte that both ends send.
+    /// Byte that both ends send.
     pub sent: u8,
-    /// What arrives at the other end; `None`: no packet with it.
+    /// Byte that arrives at the other end. `None`: no packet with this byte arrives.
     pub there: Option<u8>,
-    /// What comes back.
+    /// Byte that arrives at this end in the answer.
     pub back: Option<u8>,
 }
 
-/// Packets that were sent at an even rate.
+/// Result of the test of losses, with packets at a constant rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Burst {
-    /// How many.
+    /// Packets sent.
     pub sent: usize,
-    /// How many of them have no answer.
+    /// Packets without an answer.
     pub lost: usize,
-    /// Bytes of each as an IP packet.
+    /// Bytes of each IP packet.
     pub size: u16,
-    /// Bits a second.
+    /// Bits per second.
     pub rate: f64,
 }
 
 impl Burst {
-    /// The interval in which the share of lost round trips is, with a confidence of 95 % (Wilson).
+    /// Returns the interval of the share of lost round trips, with a confidence of 95 % (Wilson).
     pub fn interval(&self) -> [f64; 2] {
         const Z: f64 = 1.959_964;
         let (n, share) = (self.sent as f64, self.lost as f64 / self.sent.max(1) as f64);
@@ -106,17 +106,18 @@ impl Burst {
     }
 }
 
-/// The path to an end that answers.
+/// Path to an endpoint that answers.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Path {
-    /// The address that the other end sees this one at.
+    /// Address of this end as the other end sees it.
     pub seen_as: SocketAddr,
-    /// Times.
+    /// Round-trip times.
     pub round_trip: RoundTrip,
-    /// Sizes.
+    /// Packet sizes.
     pub mtu: Mtu,
-    /// DSCP and ECN: without ECN, capable (ECT(0)), marked (CE).
+    /// Marks: without ECN, ECN-capable (ECT(0)), congestion experienced (CE). All have the same
+    /// DSCP.
     pub marks: [Mark; 3],
     /// Losses.
     pub burst: Burst,
@@ -124,57 +125,57 @@ pub struct Path {
     pub buffer_there: u32,
 }
 
-/// Whether an end hears a multicast group.
+/// Result of the test of a multicast group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Group {
-    /// The group.
+    /// Multicast group.
     pub address: IpAddr,
-    /// Whether the end has answered what was sent to the group.
+    /// Whether the other end has answered a check that was sent to the group.
     pub hears: bool,
 }
 
-/// What a check has found.
+/// Report of a check.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Report {
-    /// The end that was asked.
+    /// Address of the other end.
     pub to: SocketAddr,
     /// Whether this end has a key.
     pub has_key: bool,
-    /// Whether it answers.
+    /// Result of the test whether the other end answers.
     pub reach: Reach,
-    /// The path to it, if it does.
+    /// Path to the other end, if it answers.
     pub path: Option<Path>,
     /// Bytes of this end's receive buffer.
     pub buffer_here: u32,
-    /// Bytes that the buffers should have.
+    /// Recommended size of both receive buffers in bytes.
     pub buffer_wanted: u32,
-    /// Whether it hears the group that was named.
+    /// Result for the multicast group, if one was given.
     pub group: Option<Group>,
 }
 
 impl Report {
-    /// Whether transfers will reach the other end.
+    /// Returns whether transfers will reach the other end.
     pub fn is_good(&self) -> bool {
         self.reach == Reach::Answers
     }
 
-    /// What a firewall at the other end has to let in, as a rule of nftables.
+    /// Returns the rule that a firewall at the other end needs, for nftables.
     pub fn firewall_rule(&self) -> String {
         let port = self.to.port();
         format!("nft add rule inet filter input udp dport {port} accept")
     }
 }
 
-/// Who says something: a host on the way, or this machine.
+/// Host that reports an error: a router, the other end, or this machine.
 struct Who(Option<IpAddr>);
 
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(address) => write!(f, "{address} says"),
-            None => f.write_str("this machine says"),
+            Some(address) => write!(f, "{address} reports"),
+            None => f.write_str("this machine reports"),
         }
     }
 }
@@ -209,10 +210,10 @@ impl fmt::Display for Report {
         }
         if let Some(group) = self.group {
             let hears = match group.hears {
-                true => "the other end hears it",
+                true => "the other end receives from it",
                 false => {
-                    "the other end does not hear it; it has to run `recv --group`, and switches and \
-                     routers have to pass the group on (--ttl is 1 hop unless given)"
+                    "the other end does not receive from it; it has to run `recv --group`, and switches \
+                     and routers have to forward the group (--ttl is 1 hop unless given)"
                 }
             };
             writeln!(f, "  group     {}: {hears}", group.address)?;
@@ -241,22 +242,26 @@ impl Report {
                 writeln!(f, "  UDP       a `tailcut cast` answers")?;
                 writeln!(
                     f,
-                    "  key       this end has one, the other end has none: start it with --psk"
+                    "  key       this end has a key, the other end has none: start it with --psk"
                 )
             }
             Reach::Refused { by } => writeln!(
                 f,
-                "  UDP       {} that nobody listens at port {port} (ICMP): start `tailcut cast recv` or \
+                "  UDP       {} that no program listens at port {port} (ICMP): start `tailcut cast recv` or \
                  `serve` there, with --listen",
                 Who(by)
             ),
             Reach::Prohibited { by } => writeln!(
                 f,
-                "  UDP       {} that it is not allowed (a firewall)",
+                "  UDP       {} that a firewall rejects the packets",
                 Who(by)
             ),
             Reach::Unreachable { by } => {
-                writeln!(f, "  UDP       {} that no way leads there", Who(by))
+                writeln!(
+                    f,
+                    "  UDP       {} that there is no route to the host",
+                    Who(by)
+                )
             }
             Reach::Silent { refuses_others } => {
                 let key = match self.has_key {
@@ -266,13 +271,13 @@ impl Report {
                 match refuses_others {
                     true => writeln!(
                         f,
-                        "  UDP       silent, although the host answers for other ports: what listens at port \
-                         {port} {key}, or a firewall drops this port"
+                        "  UDP       silent, although the host answers for other ports: the program at port \
+                         {port} {key}, or a firewall drops packets to this port"
                     ),
                     false => writeln!(
                         f,
-                        "  UDP       silent: the host is off, a firewall drops this port, or what listens \
-                         there {key}"
+                        "  UDP       silent: the host is off, a firewall drops packets to this port, or the \
+                         program there {key}"
                     ),
                 }
             }
@@ -296,7 +301,7 @@ impl Report {
         };
         writeln!(
             f,
-            "; {} lose fewer packets, {place}: sysctl -w net.core.rmem_max={wanted}",
+            "; {} would lose fewer packets, {place}: sysctl -w net.core.rmem_max={wanted}",
             Buffer(wanted)
         )
     }

@@ -1,7 +1,7 @@
-//! The largest IP packet that arrives: a search between sizes that do and sizes that do not, several at a
-//! time.
+//! Search for the largest IP packet that arrives. Several sizes between a size that arrives and one
+//! that does not are tried at the same time.
 
-/// Sizes that are tried first: the least MTU of IPv6, tunnels, Ethernet, jumbo frames.
+/// Sizes that are tried first: the smallest MTU of IPv6, tunnels, Ethernet, jumbo frames.
 const FIRST: [u16; 12] = [
     1_280, 1_350, 1_380, 1_400, 1_420, 1_450, 1_460, 1_480, 1_492, 1_500, 4_000, MOST,
 ];
@@ -10,18 +10,18 @@ pub(super) const MOST: u16 = 9_000;
 /// Sizes that are tried at the same time.
 const AT_ONCE: u16 = 12;
 
-/// Where the largest size is.
+/// State of the search.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// The largest that arrived; 0: none.
+    /// Largest size that arrived. 0: none.
     arrived: u16,
-    /// The least that did not, above it.
+    /// Smallest larger size that did not arrive.
     lost: u16,
     most: u16,
 }
 
 impl Sizes {
-    /// Up to `most` bytes.
+    /// Creates a search up to `most` bytes.
     pub(super) fn new(most: u16) -> Self {
         Self {
             arrived: 0,
@@ -30,7 +30,7 @@ impl Sizes {
         }
     }
 
-    /// Sizes to try next, in ascending order; none: the largest is known.
+    /// Returns the sizes to try next, in ascending order. Empty: the search has ended.
     pub(super) fn next(&self) -> Vec<u16> {
         if self.arrived == 0 && self.lost > self.most {
             return FIRST
@@ -48,13 +48,14 @@ impl Sizes {
                 self.arrived + (u32::from(between) * u32::from(step) / u32::from(steps)) as u16
             })
             .collect();
-        // That the size that arrived is the largest shows at once.
+        // The size just above the largest one that arrived is always tried. If it is lost, the
+        // search ends at once.
         sizes.insert(0, self.arrived + 1);
         sizes.dedup();
         sizes
     }
 
-    /// Of the sizes that were tried, these have arrived and these have not.
+    /// Records which of the tried sizes have arrived.
     pub(super) fn note(&mut self, tried: &[(u16, bool)]) {
         for (size, _) in tried.iter().filter(|(_, has_arrived)| *has_arrived) {
             self.arrived = self.arrived.max(*size);
@@ -64,7 +65,7 @@ impl Sizes {
         self.lost = lost.min().unwrap_or(self.lost);
     }
 
-    /// Bytes of the largest packet that arrives; `None`: none of those that were tried.
+    /// Returns the bytes of the largest packet that arrives, or `None` if no tried size arrives.
     pub(super) fn largest(&self) -> Option<u16> {
         (self.arrived > 0).then_some(self.arrived)
     }

@@ -1,19 +1,20 @@
-//! Which of the two ways takes less time: sums over GF(256), or the crate's sparse solver.
+//! Choice of the faster method: sums over GF(256), or the sparse solver of the crate `raptorq`.
 //!
-//! Both times are estimated, in picoseconds for each source symbol of the block, from what
-//! `examples/codec.rs` measured on one machine (Zen 5, K from 50 to 1,002, T from 64 to 8,896). On
-//! others both are longer, and their ratio much the same.
+//! Both times are estimates, in picoseconds per source symbol of the block. They are based on
+//! measurements of `examples/codec.rs` on one machine (Zen 5, K from 50 to 1,002, T from 64 to
+//! 8,896). Slower machines need more time for both methods, in about the same ratio.
 
 use super::kernel::Kernel;
 
-/// The crate's decoder: for a block, and for each byte of its symbols.
+/// Time of the crate's decoder: a constant per block, and a factor per byte of a symbol.
 const DECODER: (u64, u64) = (1_200_000, 560);
 
-/// The crate's encoder until it can make repair symbols, whose own time is little.
+/// Time of the crate's encoder until it can produce repair symbols, in the same units. The time per
+/// repair symbol is small.
 const ENCODER: (u64, u64) = (250_000, 500);
 
-/// Whether a system of equations gives `missing` of `source_symbols`, of `symbol` bytes each, sooner
-/// than the crate's decoder.
+/// Returns whether a system of equations yields `missing` of `source_symbols` symbols, of `symbol`
+/// bytes each, sooner than the crate's decoder.
 pub(super) fn solves_sooner(
     kernel: Kernel,
     source_symbols: u32,
@@ -22,14 +23,14 @@ pub(super) fn solves_sooner(
 ) -> bool {
     let (sum, term) = kernel.speed();
     let (k, missing, symbol) = (u64::from(source_symbols), u64::from(missing), symbol as u64);
-    // Each missing symbol is a sum of K inputs. Each line of the system is added to each other one,
-    // and has K + l bytes.
+    // Each missing symbol is a sum of K inputs. Each line of the system has K + l bytes and is
+    // added to each other line.
     let sums = missing * symbol * sum;
     let lines = missing * missing * (k + missing) / k.max(1) * term;
     sums + lines < DECODER.0 + DECODER.1 * symbol
 }
 
-/// Whether `repair` symbols of a block, of `symbol` bytes each, are made sooner as sums than by the
+/// Returns whether sums yield `repair` symbols of a block, of `symbol` bytes each, sooner than the
 /// crate's encoder.
 pub(super) fn sums_sooner(kernel: Kernel, repair: u32, symbol: usize) -> bool {
     let (sum, _) = kernel.speed();

@@ -1,4 +1,4 @@
-//! The code of blocks of K source symbols: rows of the generator, and decoding.
+//! Code of blocks of K source symbols: rows of the generator matrix, and decoding.
 
 use super::choice::solves_sooner;
 use super::error::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
@@ -13,15 +13,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_transport::scdp::MAX_ESI;
 
-/// The most source symbols of a block whose generator is kept: it takes some 2 K^2 bytes.
+/// Source symbols of a block whose generator matrix is kept, at most. The matrix needs about 2 K^2
+/// bytes.
 const MAX_KEPT: u32 = 1_024;
 
-/// Rows of the first repair symbols, which are the usual ones, that are kept at hand.
+/// Rows of repair symbols that are kept. The first repair symbols are used most.
 const KEPT_ROWS: usize = 64;
 
-/// The code of blocks of K source symbols. It keeps nothing of any block; threads can share it.
+/// Code of blocks of K source symbols. It has no state of single blocks, so threads can share it.
 ///
-/// Making one takes the time of decoding a few blocks (a third of a millisecond for K = 101).
+/// The time to create a code equals the time to decode a few blocks (a third of a millisecond for K
+/// = 101).
 #[derive(Debug)]
 pub struct Code {
     source_symbols: u32,
@@ -29,23 +31,23 @@ pub struct Code {
     generator: Option<Generator>,
 }
 
-/// Whether a block is whole.
+/// Result of decoding a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Recovery {
-    /// All source symbols are in their places.
+    /// All source symbols are complete.
     Whole,
-    /// It takes another repair symbol. Nothing was written.
+    /// Decoding needs another repair symbol. Nothing was written.
     NeedsMore,
 }
 
 impl Code {
-    /// The code of blocks of `source_symbols` (K), 1 to [`MAX_SOURCE_SYMBOLS`].
+    /// Creates the code of blocks of `source_symbols` (K), 1 to [`MAX_SOURCE_SYMBOLS`].
     pub fn new(source_symbols: u32) -> Result<Self, CodecError> {
         Self::with_kernel(source_symbols, Kernel::best())
     }
 
-    /// The same with another kernel than the fastest, to compare them.
+    /// Same as [`Self::new`], with a given kernel, to compare kernels.
     pub fn with_kernel(source_symbols: u32, kernel: Kernel) -> Result<Self, CodecError> {
         if !(1..=MAX_SOURCE_SYMBOLS).contains(&source_symbols) {
             return Err(CodecError::SourceSymbols {
@@ -59,18 +61,18 @@ impl Code {
         })
     }
 
-    /// The source symbols of a block, K.
+    /// Returns the number of source symbols of a block, K.
     pub fn source_symbols(&self) -> u32 {
         self.source_symbols
     }
 
-    /// Computes the missing source symbols of a block in their places, from the others, which lie
-    /// there already, and from repair symbols, each with its encoding symbol identifier and of
-    /// `symbol` bytes. What lies in the places of missing symbols does not matter, and neither does
-    /// the order of the repair symbols, or one that is there twice.
+    /// Computes the missing source symbols of a block, and writes them to their places in `block`.
+    /// The other source symbols must be in their places already. Each repair symbol has its
+    /// encoding symbol identifier and `symbol` bytes. The bytes in the places of missing symbols
+    /// are ignored. Repair symbols may have any order and may be duplicates.
     ///
     /// # Errors
-    /// Lengths, identifiers or a set that do not fit.
+    /// A length, an identifier or the set of source symbols does not match the code.
     pub fn recover(
         &self,
         block: &mut [u8],
@@ -103,7 +105,7 @@ impl Code {
         }
     }
 
-    /// [`Self::recover`] by a system of as many equations as symbols are missing.
+    /// [`Self::recover`] with a system of equations, one for each missing symbol.
     fn solve(
         &self,
         generator: &Generator,
@@ -143,7 +145,7 @@ impl Code {
         Recovery::Whole
     }
 
-    /// [`Self::recover`] by the crate's solver.
+    /// [`Self::recover`] with the crate's solver.
     fn decode(
         &self,
         block: &mut [u8],
@@ -173,7 +175,8 @@ impl Code {
         Recovery::Whole
     }
 
-    /// Repair symbols of a block by sums of all its source symbols; false if the rows are not kept.
+    /// Computes repair symbols of a block as sums of all its source symbols. Returns `false` if the
+    /// rows are not kept.
     pub(super) fn sum_repair(
         &self,
         block: &[u8],
@@ -194,12 +197,13 @@ impl Code {
         true
     }
 
-    /// What of the kernel decides how an encoder works.
+    /// Returns the kernel, on which the choice of the encoding method depends.
     pub(super) fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// A block of `found` bytes has K symbols of `symbol` bytes, the last one perhaps shorter.
+    /// Checks that a block of `found` bytes has K symbols of `symbol` bytes. The last symbol may be
+    /// shorter.
     pub(super) fn check_block(&self, found: usize, symbol: usize) -> Result<(), CodecError> {
         check_symbol(symbol)?;
         let most = self.source_symbols as usize * symbol;
@@ -211,7 +215,7 @@ impl Code {
         }
     }
 
-    /// Symbol `esi` of `found` bytes is a repair symbol of `symbol` bytes.
+    /// Checks that `esi` is a repair symbol, and that its `found` bytes are `symbol` bytes.
     pub(super) fn check_repair(
         &self,
         esi: u32,
@@ -234,9 +238,9 @@ impl Code {
     }
 }
 
-/// Each output becomes the sum of the inputs, each multiplied by its factor in the output's row. The
-/// last source symbol of a block may be shorter, as an input or as an output: what is not there of an
-/// input is 0.
+/// Sets each output to the sum of the inputs, each multiplied by its factor in the output's row.
+/// The last source symbol of a block may be shorter, as an input or as an output. Missing bytes of
+/// an input count as 0.
 fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
     let lengths = || {
         let outputs = outputs.iter().map(|output| output.len());
@@ -276,7 +280,7 @@ fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]
     kernel.product(&tail_rows, &rest, &mut tails);
 }
 
-/// Symbols have 1 to [`MAX_SYMBOL`] bytes.
+/// Checks that a symbol has 1 to [`MAX_SYMBOL`] bytes.
 pub(super) fn check_symbol(symbol: usize) -> Result<(), CodecError> {
     if (1..=MAX_SYMBOL).contains(&symbol) {
         Ok(())
@@ -285,19 +289,19 @@ pub(super) fn check_symbol(symbol: usize) -> Result<(), CodecError> {
     }
 }
 
-/// What the crate wants to know of an object: only the bytes of a symbol matter to a block.
+/// Returns the parameters of an object for the crate. Only the bytes of a symbol affect a block.
 pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
 
-/// The rows of the generator.
+/// Rows of the generator matrix.
 #[derive(Debug)]
 struct Generator {
     source_symbols: u32,
-    /// Encodes a block whose source symbol i is 1 at byte i and 0 elsewhere: byte i of a repair symbol
-    /// is then the factor of source symbol i.
+    /// Encoder of a block whose source symbol i is 1 at byte i and 0 elsewhere. So byte i of a
+    /// repair symbol is the factor of source symbol i.
     identity: SourceBlockEncoder,
-    /// The first [`KEPT_ROWS`] of them.
+    /// The first [`KEPT_ROWS`] rows.
     kept: Vec<u8>,
 }
 
@@ -321,7 +325,7 @@ impl Generator {
         }
     }
 
-    /// The row of repair symbol `esi`, at least K and below [`MAX_ESI`].
+    /// Calls `read` with the row of repair symbol `esi`, which is at least K and below [`MAX_ESI`].
     fn with_row<T>(&self, esi: u32, read: impl FnOnce(&[u8]) -> T) -> T {
         let at = esi - self.source_symbols;
         let k = self.source_symbols as usize;
@@ -333,7 +337,7 @@ impl Generator {
     }
 }
 
-/// The codes that were used last.
+/// Cache of the last used codes.
 #[derive(Debug)]
 pub struct Codes {
     capacity: usize,
@@ -341,7 +345,8 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// None so far, and never more than `capacity`, at least 1. One takes up to some 2 K^2 bytes.
+    /// Creates an empty cache of at most `capacity` codes, at least 1. A code needs up to about 2
+    /// K^2 bytes.
     pub fn new(capacity: usize) -> Self {
         Self {
             capacity: capacity.max(1),
@@ -349,10 +354,10 @@ impl Codes {
         }
     }
 
-    /// The code of blocks of `source_symbols`, which is made if it is not there.
+    /// Returns the code of blocks of `source_symbols`. Creates it if it is not in the cache.
     ///
     /// # Errors
-    /// As of [`Code::new`].
+    /// Same as [`Code::new`].
     pub fn get(&self, source_symbols: u32) -> Result<Arc<Code>, CodecError> {
         let keep = |code: Arc<Code>| {
             let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -369,7 +374,7 @@ impl Codes {
         };
         match found {
             Some(code) => Ok(keep(code)),
-            // Others need not wait for it.
+            // The code is created without the lock, so that other threads need not wait.
             None => Ok(keep(Arc::new(Code::new(source_symbols)?))),
         }
     }

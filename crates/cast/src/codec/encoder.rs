@@ -1,4 +1,4 @@
-//! Repair symbols of one block.
+//! Encoder of the repair symbols of one block.
 
 use super::choice::sums_sooner;
 use super::code::{Code, check_symbol, transmission};
@@ -6,11 +6,11 @@ use super::error::CodecError;
 use raptorq::{EncodingPacket, SourceBlockEncoder};
 use std::sync::Arc;
 
-/// Makes repair symbols of one block.
+/// Encoder of the repair symbols of one block.
 ///
-/// The first ones are sums of all source symbols, straight from the block. When so many have been
-/// asked for that the crate's encoder would have taken less time, it takes over: it needs some time
-/// and a copy of the block, and then little for each symbol.
+/// The first repair symbols are sums of all source symbols, computed directly from the block. If
+/// the total number becomes so large that the crate's encoder would have been faster, that encoder
+/// is used instead. It needs a fixed time and a copy of the block, and then little time per symbol.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,
@@ -20,7 +20,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// For one block of the code, with symbols of `symbol` bytes.
+    /// Creates an encoder for one block of the code, with symbols of `symbol` bytes.
     ///
     /// # Errors
     /// Symbols of no bytes, or of more than [`MAX_SYMBOL`](super::MAX_SYMBOL).
@@ -34,12 +34,12 @@ impl Encoder {
         })
     }
 
-    /// Writes repair symbols of `block`, each of which is named by its encoding symbol identifier (K to
-    /// 2^24 - 1), into the bytes beside it. Several at once take less time than one after the other.
-    /// All calls have to give the same block.
+    /// Computes repair symbols of `block`. Each element of `repair` has an encoding symbol
+    /// identifier (K to 2^24 - 1) and the buffer for the symbol. One call for several symbols is
+    /// faster than several calls. All calls must pass the same block.
     ///
     /// # Errors
-    /// Lengths or identifiers that do not fit; nothing is written then.
+    /// A length or an identifier is not allowed. Nothing is written.
     pub fn repair(
         &mut self,
         block: &[u8],

@@ -1,56 +1,56 @@
-//! What codes and blocks can be, and what is wrong with one that a caller asked for.
+//! Limits of codes and blocks, and errors of wrong arguments.
 
 use core::fmt;
 
-/// The most source symbols of a block (RFC 6330, section 5.1.2, K'_max).
+/// Source symbols of a block, at most (RFC 6330, section 5.1.2, K'_max).
 pub const MAX_SOURCE_SYMBOLS: u32 = 56_403;
 
-/// The most bytes of a symbol.
+/// Bytes of a symbol, at most.
 pub const MAX_SYMBOL: usize = u16::MAX as usize;
 
-/// What a caller asked for that the code does not have.
+/// Wrong argument of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodecError {
     /// A block of no source symbols, or of more than [`MAX_SOURCE_SYMBOLS`].
     SourceSymbols {
-        /// How many were asked for.
+        /// Number of source symbols in the call.
         found: u32,
     },
     /// Symbols of no bytes, or of more than [`MAX_SYMBOL`].
     Symbol {
-        /// How many bytes were asked for.
+        /// Number of bytes in the call.
         found: usize,
     },
-    /// A block that is not K symbols, the last of which has a byte at least.
+    /// A block that does not have K symbols. The last symbol must have at least one byte.
     Block {
-        /// Its bytes.
+        /// Bytes of the block.
         found: usize,
-        /// The bytes of K whole symbols.
+        /// Bytes of K full symbols.
         most: usize,
-        /// The bytes of K - 1 whole symbols and of one byte.
+        /// Bytes of K - 1 full symbols, plus one byte.
         least: usize,
     },
-    /// A set of source symbols that is of another K.
+    /// A set of source symbols with another K.
     Present {
-        /// The K of the set.
+        /// K of the set.
         found: u32,
-        /// The K of the code.
+        /// K of the code.
         expected: u32,
     },
-    /// A repair symbol that has not as many bytes as the others.
+    /// A repair symbol with a wrong number of bytes.
     Repair {
-        /// Its encoding symbol identifier.
+        /// Encoding symbol identifier of the repair symbol.
         esi: u32,
-        /// Its bytes.
+        /// Bytes of the repair symbol.
         found: usize,
-        /// The bytes of a symbol.
+        /// Bytes of a symbol.
         expected: usize,
     },
-    /// An encoding symbol identifier that is a source symbol's, or has more than 24 bits.
+    /// An encoding symbol identifier that belongs to a source symbol or has more than 24 bits.
     Esi {
-        /// The identifier.
+        /// Identifier.
         found: u32,
-        /// The first one of a repair symbol, K.
+        /// First identifier of a repair symbol, K.
         first: u32,
     },
 }

@@ -1,22 +1,23 @@
-//! RaptorQ (RFC 6330) over real bytes: repair symbols of one source block, and its source symbols
-//! from any that have arrived.
+//! RaptorQ (RFC 6330) over real bytes: repair symbols of one source block, and recovery of its
+//! source symbols from any symbols that have arrived.
 //!
-//! The code is systematic: a repair symbol is a sum over GF(256) of the block's source symbols, each
-//! times a factor. The factors of a repair symbol are its row of the generator. With l source symbols
-//! missing, l rows are a system of l equations, whose solution is again a sum of what has arrived. So
-//! a block that lost little takes one pass over what has arrived, and only what is missing is
-//! computed, in the place where it belongs. The rows come from the crate `raptorq`, which also
-//! encodes and decodes where much is wanted or missing: there its sparse solver needs less work.
+//! The code is systematic. A repair symbol is a sum over GF(256) of the block's source symbols,
+//! each multiplied by a factor. The factors of a repair symbol are its row of the generator matrix.
+//! If l source symbols are missing, l rows form a system of l equations. Its solution is again a
+//! sum of symbols that have arrived. So a block with few losses needs one pass over the symbols
+//! that have arrived, and only the missing symbols are computed, at their final place. The rows
+//! come from the crate `raptorq`. This crate also encodes and decodes if many symbols are requested
+//! or missing, because its sparse solver needs less work then.
 //!
-//! - [`Code`]: the code of blocks of K source symbols. [`Codes`] keeps those that were used last.
-//! - [`Encoder`]: repair symbols of one block.
-//! - [`Code::recover`]: the missing source symbols of one block, in place.
-//! - [`Kernel`]: the arithmetic, by whatever vector instructions the processor has.
+//! - [`Code`]: code of blocks of K source symbols. [`Codes`] is a cache of the last used codes.
+//! - [`Encoder`]: encoder of the repair symbols of one block.
+//! - [`Code::recover`]: recovery of the missing source symbols of one block, in place.
+//! - [`Kernel`]: the arithmetic, with the vector instructions of the processor.
 //!
-//! A block is the bytes of its symbols, one after the other. Its last symbol may be shorter than the
-//! others: the zeros that RFC 6330 pads it with are never stored.
+//! A block contains the bytes of its symbols, one after the other. Its last symbol may be shorter
+//! than the others: the zeros that RFC 6330 pads it with are never stored.
 //!
-//! Nothing here panics on a wrong length or identifier: they are errors.
+//! A wrong length or identifier is an error and never a panic.
 
 mod choice;
 mod code;

@@ -1,6 +1,6 @@
-//! Which source symbols of a block are there.
+//! Set of the source symbols of a block that have arrived.
 
-/// A set of the source symbols of one block.
+/// Set of source symbols of one block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Present {
     source_symbols: u32,
@@ -9,7 +9,7 @@ pub struct Present {
 }
 
 impl Present {
-    /// None of `source_symbols`.
+    /// Creates an empty set for a block of `source_symbols`.
     pub fn new(source_symbols: u32) -> Self {
         Self {
             source_symbols,
@@ -18,24 +18,23 @@ impl Present {
         }
     }
 
-    /// The source symbols of the block, K.
+    /// Returns the number of source symbols of the block, K.
     pub fn source_symbols(&self) -> u32 {
         self.source_symbols
     }
 
-    /// How many are missing.
+    /// Returns the number of missing symbols.
     pub fn missing(&self) -> u32 {
         self.source_symbols - self.present
     }
 
-    /// Whether symbol `esi` is there. One that is not of the block is not.
+    /// Returns whether symbol `esi` is in the set. `false` if the block has no such symbol.
     pub fn contains(&self, esi: u32) -> bool {
         let word = self.words.get((esi / 64) as usize);
         word.is_some_and(|word| word >> (esi % 64) & 1 == 1)
     }
 
-    /// Symbol `esi` is there from now on. Says whether it was missing; one that is not of the block was
-    /// not.
+    /// Adds symbol `esi`. Returns whether it was missing. `false` if the block has no such symbol.
     pub fn insert(&mut self, esi: u32) -> bool {
         if esi >= self.source_symbols || self.contains(esi) {
             return false;
@@ -45,7 +44,7 @@ impl Present {
         true
     }
 
-    /// All symbols are there from now on.
+    /// Adds all symbols.
     pub fn fill(&mut self) {
         for esi in 0..self.source_symbols {
             self.insert(esi);

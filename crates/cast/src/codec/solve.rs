@@ -1,26 +1,31 @@
-//! The missing source symbols as sums of what has arrived.
+//! Computation of the missing source symbols as sums of symbols that have arrived.
 
 use super::kernel::{Kernel, inverse};
 
-/// A system of equations: one for each repair symbol that is used, over the missing source symbols.
+/// System of equations over the missing source symbols, with one equation for each used repair
+/// symbol.
 ///
-/// A line has a factor for each source symbol and then one for each used repair symbol. It says: the
-/// sum of the source symbols equals that of the repair symbols. Lines are added, times factors, until
-/// each has only one missing symbol, times 1.
+/// A line has a factor for each source symbol, followed by a factor for each used repair symbol. It
+/// states that the sum of the source symbols equals the sum of the repair symbols. Lines are
+/// multiplied by factors and added to each other, until each line has only one missing symbol, with
+/// the factor 1.
 pub(super) struct System {
     kernel: Kernel,
     source_symbols: usize,
     missing: Vec<usize>,
-    /// Bytes from one line to the next: a multiple of the longest vector, so that none has a rest.
+    /// Bytes from one line to the next. A multiple of the longest vector, so that vector loops need
+    /// no remainder.
     stride: usize,
     lines: Vec<u8>,
-    /// The missing symbol that is times 1 in a line and has been taken out of the later ones.
+    /// Pivot of each line: the missing symbol with factor 1 in this line and factor 0 in all later
+    /// lines.
     pivots: Vec<usize>,
     scratch: Vec<u8>,
 }
 
 impl System {
-    /// No equation yet for the source symbols `missing`, which ascend, of `source_symbols`.
+    /// Creates a system without equations for the source symbols `missing`, in ascending order, of
+    /// `source_symbols`.
     pub(super) fn new(kernel: Kernel, source_symbols: usize, missing: Vec<usize>) -> Self {
         let stride = (source_symbols + missing.len()).next_multiple_of(64);
         Self {
@@ -34,13 +39,13 @@ impl System {
         }
     }
 
-    /// Whether there are as many independent equations as missing symbols.
+    /// Returns whether there are as many independent equations as missing symbols.
     pub(super) fn is_solvable(&self) -> bool {
         self.pivots.len() == self.missing.len()
     }
 
-    /// The equation of one more repair symbol, by its row of the generator. Says whether it is used: it
-    /// is not if it follows from those before.
+    /// Adds the equation of a repair symbol, by its row of the generator matrix. Returns whether
+    /// the symbol is used. It is not used if its equation follows from the earlier ones.
     pub(super) fn add(&mut self, row: &[u8]) -> bool {
         if self.is_solvable() {
             return false;
@@ -55,7 +60,7 @@ impl System {
                 self.kernel.add_scaled(line, earlier, factor);
             }
         }
-        // Those that are pivots already are times 0.
+        // Earlier pivots have the factor 0 in this line already.
         let Some(&pivot) = self.missing.iter().find(|&&symbol| line[symbol] != 0) else {
             return false;
         };
@@ -66,8 +71,8 @@ impl System {
         true
     }
 
-    /// For each missing symbol, in their order, the factors of the source symbols that are there, in
-    /// theirs, and of the used repair symbols. Only if it is solvable.
+    /// Returns the factors for each missing symbol, in order: first of the source symbols that have
+    /// arrived, in order, then of the used repair symbols. The system must be solvable.
     pub(super) fn solve(mut self) -> Vec<u8> {
         for (later, &pivot) in self.pivots.iter().enumerate().rev() {
             let (before, line) = self.lines.split_at_mut(later * self.stride);

@@ -3,10 +3,10 @@
 use super::common::Failed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
-/// The port of `tailcut cast`.
+/// Default port of `tailcut cast`.
 pub(super) const PORT: u16 = 7413;
 
-/// The first address of a host; one of IPv4 where it has several.
+/// Returns the first address of a host, an IPv4 address if it has one.
 pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     let unfit = |why: String| {
         Failed::usage(format!(
@@ -32,12 +32,13 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     let address = v4.or(found.first());
     let address = address.ok_or_else(|| unfit("it has no address".to_owned()))?;
     match address.port() {
-        0 => Err(unfit("nobody listens at port 0".to_owned())),
+        0 => Err(unfit("no program can listen at port 0".to_owned())),
         _ => Ok(*address),
     }
 }
 
-/// The addresses of several hosts. `once`: what is allowed where two are the same.
+/// Returns the addresses of several hosts. `once` describes the allowed values, for the error about
+/// a duplicate.
 pub(super) fn resolve_all(hosts: &[String], once: &str) -> Result<Vec<SocketAddr>, Failed> {
     let mut all = Vec::with_capacity(hosts.len());
     for host in hosts {
@@ -51,7 +52,7 @@ pub(super) fn resolve_all(hosts: &[String], once: &str) -> Result<Vec<SocketAddr
     Ok(all)
 }
 
-/// An address to listen at: with a port, or without.
+/// Parses a listening address with or without a port.
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     let bare = text
         .strip_prefix('[')
@@ -68,7 +69,7 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// What an end that talks to these addresses binds to: loopback if all of them are.
+/// Returns the address to bind to for these peers: loopback if all peers are on this machine.
 pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     let is_v4 = to.first().is_none_or(SocketAddr::is_ipv4);
     if let Some(other) = to.iter().find(|address| address.is_ipv4() != is_v4) {
@@ -86,7 +87,7 @@ pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     Ok(SocketAddr::new(ip, 0))
 }
 
-/// What an end binds to that sends to a group, too.
+/// Returns the address to bind to for sending to a multicast group too.
 pub(super) fn all(to: &SocketAddr) -> SocketAddr {
     match to.is_ipv4() {
         true => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -12,22 +12,22 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use tailcut_units::Rate;
 
-/// The flags of `tailcut cast check`.
+/// Flags of `tailcut cast check`.
 #[derive(Args, Debug)]
 pub struct CheckOf {
     /// Hosts that run `recv` or `serve`, each HOST or HOST:PORT
     #[arg(value_name = "HOST", required = true)]
     hosts: Vec<String>,
-    /// The file of a key that all ends have
+    /// Key file, the same at all ends
     #[arg(long, value_name = "FILE")]
     psk: Option<PathBuf>,
-    /// The DSCP to look after, 0 to 63; 10 unless given
+    /// DSCP to test, 0 to 63; 10 unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..64))]
     dscp: Option<u8>,
-    /// How fast packets are sent to count losses, such as 100Mbps; 2.4Mbps unless given
+    /// Rate of the packets that measure losses, such as 100Mbps; 2.4Mbps unless given
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<Rate>,
-    /// A multicast group that the hosts are to hear (`recv --group`), such as 239.1.2.3
+    /// Multicast group that the hosts should receive from (`recv --group`), such as 239.1.2.3
     #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
     group: Option<IpAddr>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub(super) fn execute(
     conclude(&bad, hosts.len())
 }
 
-/// Fails unless all hosts answer, as `send` does.
+/// Returns an error unless all hosts answer, with the exit codes of `send`.
 fn conclude(bad: &[Report], all: usize) -> Result<(), Failed> {
     let Some(first) = bad.first() else {
         return Ok(());
@@ -89,7 +89,7 @@ fn conclude(bad: &[Report], all: usize) -> Result<(), Failed> {
     Err(Failed {
         code: if bad.len() == all { 2 } else { 1 },
         words: format!(
-            "{} of {all} hosts cannot be sent to: {}",
+            "{} of {all} hosts cannot be reached: {}",
             bad.len(),
             names.join(", ")
         ),

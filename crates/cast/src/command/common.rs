@@ -1,4 +1,4 @@
-//! What the commands have in common: how they reach the network, what they tell, how they fail.
+//! Common parts of the commands: network access, messages and errors.
 
 use crate::check::Report;
 use crate::driver::{Endpoint, Options};
@@ -15,23 +15,23 @@ use std::time::Instant;
 use tailcut_units::quantity::{self, QuantityError};
 use tailcut_units::{Bytes, Rate};
 
-/// Who may take part.
+/// Flags for access to the network.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Access {
-    /// The file of a key that all ends have (`tailcut cast key` makes one): packets are encrypted
+    /// Key file, the same at all ends (`tailcut cast key` makes one): packets are encrypted
     #[arg(long, value_name = "FILE")]
     psk: Option<PathBuf>,
-    /// Go without a key to other machines: everybody on the way can read and change what is sent
+    /// Use no key with other machines: everyone on the path can read and change the data
     #[arg(long, conflicts_with = "psk")]
     insecure: bool,
-    /// The DSCP of what this end sends, 0 to 63
+    /// DSCP of packets that this end sends, 0 to 63
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u8).range(0..64))]
     dscp: u8,
-    /// The most that this end sends in a second, with headers, such as 100Mbps or 2Gbps
+    /// Rate limit of this end, with headers, such as 100Mbps or 2Gbps
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<Rate>,
-    /// The largest IP packets that this end sends, 1280 to 9000 bytes; where the path takes less, it goes on with
-    /// smaller ones
+    /// Largest IP packets that this end sends, 1280 to 9000 bytes; smaller ones are used if the path needs
+    /// them
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = mtu)]
     mtu: u16,
 }
@@ -49,12 +49,12 @@ fn mtu(text: &str) -> Result<u16, QuantityError> {
 }
 
 impl Access {
-    /// Opens an endpoint. One that others than this machine reach takes a key.
+    /// Opens an endpoint. A key is required unless only this machine can reach the endpoint.
     pub(super) fn open(&self, local: SocketAddr) -> Result<Endpoint, Failed> {
         self.open_to_groups(local, Multicast::default())
     }
 
-    /// The same, with options for what is sent to multicast groups.
+    /// Same as [`Self::open`], with options for multicast groups.
     pub(super) fn open_to_groups(
         &self,
         local: SocketAddr,
@@ -62,8 +62,8 @@ impl Access {
     ) -> Result<Endpoint, Failed> {
         if !local.ip().is_loopback() && !self.insecure && self.psk.is_none() {
             return Err(Failed::usage(
-                "other machines are reached with a key only: allowed: --psk FILE (`tailcut cast key \
-                 FILE` makes one), or --insecure where nobody else has access to the network"
+                "access to other machines needs a key; allowed: --psk FILE (`tailcut cast key FILE` \
+                 makes one), or --insecure on a network that only you can use"
                     .to_owned(),
             ));
         }
@@ -86,7 +86,7 @@ impl Access {
 fn bound(local: SocketAddr, error: &io::Error) -> String {
     let more = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "; another process listens there: allowed: another port (--listen ADDRESS:PORT)"
+            "; another process uses this port; allowed: another port (--listen ADDRESS:PORT)"
         }
         io::ErrorKind::AddrNotAvailable => "; no interface of this machine has this address",
         _ => "",
@@ -94,94 +94,94 @@ fn bound(local: SocketAddr, error: &io::Error) -> String {
     format!("cannot listen at {local}: {error}{more}")
 }
 
-/// What happens, for people and programs.
+/// Messages of a command, for users and programs.
 #[derive(Serialize, Debug)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Told<'a> {
-    /// An end waits for others here.
+    /// An end waits for others.
     Listening {
-        /// Its address.
+        /// Address of the end.
         at: SocketAddr,
     },
-    /// A replica serves something.
+    /// A replica serves an object.
     Serving {
-        /// What.
+        /// Name of the object.
         what: &'a str,
-        /// Its root.
+        /// Root of the object.
         root: String,
-        /// The replica's address.
+        /// Address of the replica.
         at: SocketAddr,
     },
-    /// Something that is good to know, in words.
+    /// Useful information, as text.
     Note {
-        /// The words.
+        /// Text.
         text: &'a str,
     },
-    /// The other end takes part.
+    /// The other end takes part in the transfer.
     Joined {
-        /// The other end.
+        /// Address of the other end.
         peer: SocketAddr,
     },
-    /// The other end has failed, while the transfer goes on without it.
+    /// The other end has failed. The transfer goes on without it.
     Left {
-        /// The other end.
+        /// Address of the other end.
         peer: SocketAddr,
-        /// Why.
+        /// Reason.
         why: &'a str,
     },
-    /// How far a transfer is.
+    /// Progress of a transfer.
     Progress(Moment),
-    /// A transfer is over and everything verified.
+    /// A transfer has ended, and all data is verified.
     Done {
-        /// What, or where it is now.
+        /// Name of the source, or the destination.
         what: &'a str,
-        /// The root: what `b3sum` prints for a file.
+        /// Root. For a file, the hash that `b3sum` prints.
         root: Option<String>,
-        /// Who has it.
+        /// Addresses of the ends that have the data.
         peers: &'a [SocketAddr],
-        /// How far.
+        /// Final progress.
         progress: Moment,
     },
-    /// A transfer has failed, and the command goes on.
+    /// A transfer has failed. The command goes on.
     Failed {
-        /// Why.
+        /// Reason.
         why: &'a str,
     },
-    /// What was found out about an end and the path to it.
+    /// An endpoint was checked.
     Checked {
-        /// All of it.
+        /// Report of the check.
         #[serde(flatten)]
         report: &'a Report,
     },
-    /// A line of a list.
+    /// Line of a list.
     Entry {
-        /// What it is.
+        /// Path.
         path: &'a str,
-        /// Its bytes, if it is a file.
+        /// Bytes, for a file.
         bytes: Option<u64>,
     },
 }
 
-/// How far a transfer is.
+/// Progress of a transfer at one moment.
 #[derive(Serialize, Clone, Copy, PartialEq, Debug)]
 pub struct Moment {
-    /// Bytes in all, if that is known.
+    /// Bytes in all, if known.
     pub total: Option<u64>,
-    /// Bytes that are verified.
+    /// Verified bytes.
     pub verified: u64,
-    /// Those that were there before.
+    /// Verified bytes that were kept from an earlier transfer.
     pub kept: u64,
-    /// Seconds since the other end took part.
+    /// Seconds since the other end joined.
     pub seconds: f64,
-    /// Bytes a second, without those that were there before.
+    /// Bytes per second, without bytes kept from an earlier transfer.
     pub rate: f64,
-    /// The share of repair symbols in what was sent; of a sender.
+    /// Only at a sender: share of repair symbols in the bytes sent, 0 to 1.
     pub repair: Option<f64>,
-    /// The share of packets that were lost on their way to receivers; of a sender.
+    /// Only at a sender: share of packets lost on their way to receivers, 0 to 1.
     pub loss: Option<f64>,
-    /// Receivers that still receive; of a sender.
+    /// Only at a sender: receivers that have not finished.
     pub receivers: usize,
-    /// The slowest of several receivers.
+    /// Slowest of several receivers.
     pub slowest: Option<SocketAddr>,
 }
 
@@ -201,7 +201,7 @@ impl Moment {
     }
 }
 
-/// Tells what happens in a transfer, with the time since the first other end took part.
+/// Reporter of a transfer's events, with the time since the first other end joined.
 pub(super) struct Watch {
     since: Instant,
     has_begun: bool,
@@ -215,7 +215,7 @@ impl Watch {
         }
     }
 
-    /// How far it is now.
+    /// Returns the progress at this moment.
     pub(super) fn moment(&self, progress: &Progress) -> Moment {
         Moment::of(progress, self.since.elapsed().as_secs_f64())
     }
@@ -235,8 +235,8 @@ impl Watch {
             Event::Left(peer, why) => tell(Told::Left { peer: *peer, why }),
             Event::Deaf(peer) => {
                 let text = format!(
-                    "{peer}: does not hear the group, and is sent a copy of its own (`recv --group` there, \
-                     --ttl here?)"
+                    "{peer}: does not hear the group, and gets a separate copy (missing `recv --group` there, \
+                     or --ttl here?)"
                 );
                 tell(Told::Note { text: &text });
             }
@@ -244,27 +244,27 @@ impl Watch {
     }
 }
 
-/// Whether a path stands for standard input or output.
+/// Returns whether a path means standard input or output.
 pub(super) fn is_pipe(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Why a command ends without success.
+/// Error of a command.
 #[derive(Debug)]
 pub struct Failed {
-    /// The process's exit code.
+    /// Exit code of the process.
     pub code: u8,
-    /// In words; each line stands for itself.
+    /// Text. Each line is a complete message.
     pub words: String,
 }
 
 impl Failed {
-    /// Something that the user can mend.
+    /// Creates an error that the user can correct.
     pub(super) fn usage(words: String) -> Self {
         Self { code: 2, words }
     }
 
-    /// Something that the system refuses.
+    /// Creates an error of the system.
     pub(super) fn system(words: String) -> Self {
         Self { code: 2, words }
     }

@@ -9,17 +9,17 @@ use clap::Args;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// The flags of `tailcut cast get`.
+/// Flags of `tailcut cast get`.
 #[derive(Args, Debug)]
 pub struct Get {
-    /// What to fetch: the root that `serve` and `send` print, 64 hexadecimal digits (of a file what b3sum
-    /// prints)
+    /// Root of the data to download, as `serve` and `send` print it: 64 hexadecimal digits (for a file, the
+    /// hash that b3sum prints)
     #[arg(value_name = "ROOT", value_parser = root)]
     root: Hash,
-    /// Hosts that serve it, each HOST or HOST:PORT
+    /// Hosts that serve the data, each HOST or HOST:PORT
     #[arg(value_name = "REPLICA", required = true)]
     replicas: Vec<String>,
-    /// The directory to put it into, which has to be there; or - for standard output
+    /// Existing directory for the data, or - for standard output
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(super) fn execute(
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<(), Failed> {
     if is_pipe(&arguments.output) && is_json {
-        let words = "--json: standard output has what is received; allowed: --output DIR";
+        let words = "--json: standard output is used for the received data; allowed: --output DIR";
         return Err(Failed::usage(words.to_owned()));
     }
     let replicas = address::resolve_all(&arguments.replicas, "each replica once")?;

@@ -5,13 +5,13 @@ use crate::seal::{self, Cipher, Key};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// The flags of `tailcut cast key`.
+/// Flags of `tailcut cast key`.
 #[derive(Args, Debug)]
 pub struct KeyOf {
-    /// The file, which must not be there yet
+    /// File to create; it must not exist
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The cipher that the key is for; AES is faster where the processors have instructions for it
+    /// Cipher of the key; AES is faster on processors with instructions for it
     #[arg(long, value_name = "NAME", default_value = "aes-128-gcm")]
     cipher: CipherName,
 }
@@ -36,7 +36,7 @@ pub(super) fn execute(arguments: &KeyOf, tell: &mut dyn FnMut(Told<'_>)) -> Resu
     saved.map_err(|error| Failed::system(error.to_string()))?;
     let file = arguments.file.display();
     let fingerprint = key.fingerprint();
-    let text = format!("{file}: a key, fingerprint {fingerprint}; copy it to all ends");
+    let text = format!("{file}: new key, fingerprint {fingerprint}; copy the file to all ends");
     tell(Told::Note { text: &text });
     Ok(())
 }

@@ -22,81 +22,81 @@ pub use serve::Serve;
 use clap::Subcommand;
 use std::sync::atomic::AtomicBool;
 
-/// The commands of `tailcut cast`.
+/// Commands of `tailcut cast`.
 #[derive(Subcommand, Debug)]
 pub enum CastCommand {
     /// Send a file, a directory or standard input to hosts that run `tailcut cast recv`
     #[command(after_help = "\
-A HOST is a name or an address, and a port where it is not 7413: db2, db2:9000, [fd00::2]:9000.
-Hosts of other machines take a key (--psk, the same file at both ends) or --insecure.
+A HOST is a name or an address, with a port unless the port is 7413: db2, db2:9000, [fd00::2]:9000.
+Access to other machines needs a key (--psk, the same file at both ends) or --insecure.
 
-Exit codes: 0 all receivers have it, verified; 1 some of several have not (they are listed); 2 wrong usage, or
-a system failed; 3 hashes did not agree, or the source changed; 4 a receiver refused; 130 interrupted.
+Exit codes: 0 all receivers have the verified data; 1 some receivers failed (they are listed); 2 wrong usage, or
+a system failed; 3 hashes did not match, or the source changed; 4 a receiver refused; 130 interrupted.
 
 Examples:
   tailcut cast send model.bin gpu7 --psk cast.key
   tailcut cast send /srv/images db2 db3 db4 --psk cast.key --exclude '*.tmp'
   pg_dump shop | tailcut cast send - backup --psk cast.key --name shop.sql")]
     Send(Send),
-    /// Receive what others send, into a directory or to standard output
+    /// Receive transfers into a directory or to standard output
     #[command(after_help = "\
-It listens at 127.0.0.1 unless --listen says otherwise. A transfer that was cut off goes on where it was
-when it is sent again. Nothing is replaced without --overwrite.
+It listens at 127.0.0.1 unless --listen is given. An interrupted transfer continues where it stopped when
+the sender sends the same data again. Existing files are not replaced without --overwrite.
 
-Exit codes: as those of `send`; without --once it runs until it is interrupted.
+Exit codes: as for `send`; without --once it runs until it is interrupted.
 
 Examples:
   tailcut cast recv /srv/incoming --listen 0.0.0.0 --psk cast.key
   tailcut cast recv . --once
   tailcut cast recv - --listen 0.0.0.0 --psk cast.key | zstd > shop.sql.zst")]
     Recv(Recv),
-    /// Serve a file or a directory to all who ask for its root
+    /// Serve a file or a directory to all hosts that request its root
     #[command(after_help = "\
-It prints the root, which `get` takes, and runs until it is interrupted. What is served must not change.
+It prints the root for `get`, and runs until it is interrupted. The files must not change while they are served.
 
 Examples:
   tailcut cast serve model.bin --listen 0.0.0.0 --psk cast.key")]
     Serve(Serve),
-    /// Fetch what has a root from several hosts that serve it, at once
+    /// Download data by its root from several hosts that serve it, in parallel
     #[command(after_help = "\
-Each piece comes from one of the replicas. Those that are slow, stall or leave are left behind: others
-send what they owe.
+Each piece comes from one of the replicas. If a replica is slow, stalls or leaves, the other replicas send
+its pieces.
 
-Exit codes: 0 it is here, verified; 2 wrong usage, or a system failed; 3 the root does not agree; 4 no
-replica has it; 130 interrupted.
+Exit codes: 0 the verified data is here; 2 wrong usage, or a system failed; 3 the root does not match; 4 no
+replica has the data; 130 interrupted.
 
 Examples:
   tailcut cast get af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262 \\
       node1 node2 node3 -o /srv/models --psk cast.key")]
     Get(Get),
-    /// Say whether transfers to hosts will get through, and what is in their way
+    /// Check whether transfers to hosts will work, and find the obstacles
     #[command(after_help = "\
-At each host `tailcut cast recv` or `tailcut cast serve` has to run. Some 400 packets in some 3 seconds tell
-whether UDP gets there and back or who refuses it, whether the keys agree, the round trip, the largest packets,
-what becomes of DSCP and ECN, losses, receive buffers, and with --group whether multicast arrives. With --json one
-object a host.
+Each host must run `tailcut cast recv` or `tailcut cast serve`. About 400 packets in 3 seconds show whether UDP
+works in both directions (or which host refuses it), whether the keys match, the round-trip time, the largest
+packets, changes of DSCP and ECN, losses, receive buffers, and with --group whether multicast works. With --json
+the output is one object per host.
 
-Exit codes: 0 all hosts answer; 1 some of several do not; 2 none does, wrong usage, or a system failed; 130
+Exit codes: 0 all hosts answer; 1 some hosts do not; 2 no host answers, wrong usage, or a system failed; 130
 interrupted.
 
 Examples:
   tailcut cast check db2 --psk cast.key
   tailcut cast check gpu1 gpu2 gpu3 --group 239.1.2.3 --psk cast.key")]
     Check(CheckOf),
-    /// Make a key for both ends, in a file that its owner alone can read
+    /// Make a key for both ends, in a file that only its owner can read
     #[command(after_help = "\
-Copy the file to the other hosts over a way that you trust, such as scp. All who have it can send and
-receive, and can read what is sent.
+Copy the file to the other hosts in a secure way, such as scp. Everyone with the file can send, receive, and
+read the transfers.
 
 Examples:
   tailcut cast key cast.key")]
     Key(KeyOf),
 }
 
-/// Carries a command out until it is done or `stop` is set; `tell` hears what happens.
+/// Runs a command until it is done or `stop` is set. The last argument gets the messages.
 ///
 /// # Errors
-/// Why it ends without success.
+/// Reason why the command fails.
 pub fn execute(
     command: &CastCommand,
     is_json: bool,

@@ -7,26 +7,26 @@ use clap::Args;
 use rustix::net::netdevice;
 use std::net::{IpAddr, SocketAddr};
 
-/// How groups are sent to.
+/// Flags for sending to multicast groups.
 #[derive(Args, Clone, Debug)]
 pub(super) struct MulticastOf {
-    /// Networks that packets to the group may cross, 1 to 255: 1 is the local network only
+    /// Hops that packets to the group may make, 1 to 255: 1 is the local network only
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..))]
     ttl: u8,
     #[command(flatten)]
     interface: Interface,
 }
 
-/// The interface of a group.
+/// Flag for the interface of a multicast group.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Interface {
-    /// The network interface of the group, such as eth0; as the routes say unless given
+    /// Network interface of the group, such as eth0; selected by the routing table unless given
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
 }
 
 impl Interface {
-    /// Its number; 0: as the routes say.
+    /// Returns the index of the interface. 0: selected by the routing table.
     pub(super) fn number(&self) -> Result<u32, Failed> {
         let Some(name) = &self.interface else {
             return Ok(0);
@@ -42,7 +42,7 @@ impl Interface {
 }
 
 impl MulticastOf {
-    /// As options of a socket.
+    /// Converts the flags to options of a socket.
     pub(super) fn resolve(&self) -> Result<Multicast, Failed> {
         Ok(Multicast {
             interface: self.interface.number()?,
@@ -52,7 +52,7 @@ impl MulticastOf {
     }
 }
 
-/// A group's address.
+/// Parses the address of a multicast group.
 pub(super) fn group(text: &str) -> Result<IpAddr, String> {
     let address = text.parse::<IpAddr>();
     address.ok().filter(IpAddr::is_multicast).ok_or(
@@ -60,24 +60,24 @@ pub(super) fn group(text: &str) -> Result<IpAddr, String> {
     )
 }
 
-/// Whether hosts can be sent to by a group: all at the same port, and of its version of IP.
+/// Checks that all hosts have the group's IP version, and the same port.
 pub(super) fn agrees(group: IpAddr, hosts: &[SocketAddr]) -> Result<(), Failed> {
     let is_other = |host: &&SocketAddr| host.is_ipv4() != group.is_ipv4();
     if let Some(host) = hosts.iter().find(is_other) {
-        let words = format!("--group {group}: {host} is of the other version of IP");
+        let words = format!("--group {group}: {host} has the other IP version");
         return Err(Failed::usage(words));
     }
     let port = hosts.first().map(SocketAddr::port);
     match hosts.iter().find(|host| Some(host.port()) != port) {
         Some(host) => Err(Failed::usage(format!(
-            "--group {group}: {host} has another port than the others; allowed: one port for all, which is \
-             the group's, too"
+            "--group {group}: {host} has another port than the other hosts; allowed: one port for all, which \
+             is also the port of the group"
         ))),
         None => Ok(()),
     }
 }
 
-/// Has an endpoint hear a group.
+/// Joins an endpoint to a multicast group.
 pub(super) fn join(endpoint: &Endpoint, group: IpAddr, interface: u32) -> Result<(), Failed> {
     let at = endpoint.local();
     let all = match group {
@@ -85,15 +85,16 @@ pub(super) fn join(endpoint: &Endpoint, group: IpAddr, interface: u32) -> Result
         IpAddr::V6(_) => "[::]",
     };
     if !at.ip().is_unspecified() || at.is_ipv4() != group.is_ipv4() {
-        // The system gives what is sent to a group to sockets that are bound to no other address.
+        // The system delivers packets of a group only to sockets that are bound to the unspecified
+        // address.
         return Err(Failed::usage(format!(
-            "--group {group}: it is not heard at {at}; allowed: --listen {all}"
+            "--group {group}: an endpoint at {at} cannot receive from it; allowed: --listen {all}"
         )));
     }
     endpoint.join(group, interface).map_err(|error| {
         let more = match error.raw_os_error() {
             Some(libc::ENODEV | libc::EADDRNOTAVAIL) => {
-                "; no route leads to multicast groups: name an interface (--interface)"
+                "; there is no route to multicast groups: give an interface (--interface)"
             }
             _ => "",
         };

@@ -1,4 +1,4 @@
-//! Standard output whose reader may not read: the user can interrupt the wait.
+//! Standard output that may block. The user can interrupt the wait.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{ioctl_fionread, write};
@@ -7,17 +7,17 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often it looks whether the user wants it to stop.
+/// Interval at which the user's request to stop is checked.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-/// Bytes of a page of a pipe. A pipe that can be written to has room for one.
+/// Bytes of a page of a pipe. A writable pipe has space for one page.
 const PAGE: usize = 4_096;
-/// Bytes that are written at once to what is no pipe.
+/// Bytes per write if standard output is not a pipe.
 const PIECE: usize = 1 << 18;
 
-/// Writes no more at once than there is room for, so that no call waits.
+/// Standard output. It writes only as many bytes as fit, so that no call blocks.
 #[derive(Debug)]
 pub(super) struct Output<'a> {
     stop: &'a AtomicBool,
@@ -30,13 +30,13 @@ impl<'a> Output<'a> {
         Self { stop, stdout }
     }
 
-    /// Bytes that can be written now, as far as that is known.
+    /// Returns the bytes that can be written without blocking, as far as that is known.
     fn room(file: BorrowedFd<'_>) -> usize {
         let Ok(all) = fcntl_getpipe_size(file) else {
             return PIECE;
         };
         let unread = ioctl_fionread(file).map_or(all, |bytes| bytes as usize);
-        // The first and the last page that are not read yet may be taken up in part.
+        // The first and the last unread page may be partly filled.
         let taken = unread.next_multiple_of(PAGE) + 2 * PAGE;
         all.saturating_sub(taken).max(PAGE)
     }

@@ -13,19 +13,19 @@ use std::sync::atomic::AtomicBool;
 use tailcut_units::Bytes;
 use tailcut_units::quantity::{Quantity, within};
 
-/// Slabs that are kept for a pipe that is slow, or that came before their turn.
+/// Slabs that are kept for a slow pipe, or that arrived early.
 const AHEAD: u32 = 16;
 
-/// The flags of `tailcut cast recv`.
+/// Flags of `tailcut cast recv`.
 #[derive(Args, Debug)]
 pub struct Recv {
-    /// The directory to put things into, which has to be there; or - for standard output, once
+    /// Existing directory for the data, or - for standard output, for one transfer
     #[arg(value_name = "DIR")]
     path: PathBuf,
-    /// Where to listen: ADDRESS, ADDRESS:PORT or PORT; 0.0.0.0 or [::] for all interfaces
+    /// Address to listen at: ADDRESS, ADDRESS:PORT or PORT; 0.0.0.0 or [::] for all interfaces
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7413", value_parser = address::listen)]
     listen: SocketAddr,
-    /// Join this multicast group, which a sender names to `send --group`, too; takes --listen 0.0.0.0 or [::]
+    /// Join this multicast group, the one of `send --group`; needs --listen 0.0.0.0 or [::]
     #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
     group: Option<IpAddr>,
     #[command(flatten)]
@@ -39,28 +39,28 @@ pub struct Recv {
     access: Access,
 }
 
-/// How things are put into a directory.
+/// Flags for writing into a directory.
 #[derive(Args, Debug)]
 pub(super) struct Into {
-    /// Begin anew where an earlier transfer was cut off
+    /// Start again instead of continuing an interrupted transfer
     #[arg(long)]
     no_resume: bool,
-    /// Replace what has the name already: a file by a file, a whole directory by a directory
+    /// Replace an existing entry of this name: a file by a file, a whole directory by a directory
     #[arg(long)]
     overwrite: bool,
-    /// Refuse what has more bytes, such as 10G (10^10) or 10Gi (10 * 2^30); docs/quantities.md has the units
+    /// Refuse larger transfers, such as 10G (10^10) or 10Gi (10 * 2^30); docs/quantities.md has the units
     #[arg(long, value_name = "SIZE", value_parser = |text: &str| within(text, Bytes(1)..=Bytes::MOST))]
     max_size: Option<Bytes>,
-    /// Give files to the owners that the sender names, in numbers; takes root
+    /// Set the owners of the sender's files, as numbers; needs root
     #[arg(long)]
     owners: bool,
-    /// Set the extended attributes that the sender names
+    /// Set the extended attributes of the sender's files
     #[arg(long)]
     xattrs: bool,
 }
 
 impl Into {
-    /// A sink at a path: a directory, or - for standard output.
+    /// Opens a sink for a path: a directory, or - for standard output.
     pub(super) fn open<'a>(
         &self,
         path: &std::path::Path,
@@ -85,7 +85,7 @@ impl Into {
     }
 }
 
-/// Where things are put.
+/// Destination of the data.
 pub(super) enum Place<'a> {
     Directory(FileSink),
     Pipe(StreamSink<Output<'a>>),
@@ -108,10 +108,11 @@ pub(super) fn execute(
 ) -> Result<(), Failed> {
     let is_pipe = is_pipe(&arguments.path);
     if is_pipe && is_json {
-        let words = "--json: standard output has what is received; allowed: DIR instead of -";
+        let words =
+            "--json: standard output is used for the received data; allowed: DIR instead of -";
         return Err(Failed::usage(words.to_owned()));
     }
-    // A directory that is not there is told before a sender comes.
+    // This reports a missing directory before a sender connects.
     arguments.into.open(&arguments.path, stop)?;
     let endpoint = arguments.access.open(arguments.listen)?;
     let at = endpoint.local();

@@ -17,16 +17,16 @@ use std::time::Duration;
 use tailcut_units as units;
 use tailcut_units::quantity::{self, QuantityError};
 
-/// The flags of `tailcut cast send`.
+/// Flags of `tailcut cast send`.
 #[derive(Args, Debug)]
 pub struct Send {
-    /// A file or a directory, or - for standard input
+    /// File or directory to send, or - for standard input
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// The receivers, each HOST or HOST:PORT
+    /// Receivers, each HOST or HOST:PORT
     #[arg(value_name = "HOST", required_unless_present = "dry_run")]
     hosts: Vec<String>,
-    /// The name at the receivers, of standard input
+    /// Name of standard input at the receivers
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     name: String,
     #[command(flatten)]
@@ -34,11 +34,11 @@ pub struct Send {
     /// List what would be sent, and send nothing
     #[arg(long)]
     dry_run: bool,
-    /// Drop receivers once the others have waited for them this long; without it they are waited for
+    /// Drop a receiver if the others have waited for it this long; unless given, they wait without a limit
     #[arg(long, value_name = "TIME", value_parser = time)]
     drop_after: Option<Duration>,
     /// Send one copy to all receivers together, by this multicast group, such as 239.1.2.3 or ff05::1234
-    /// (`recv --group` there); those who do not hear it get copies of their own
+    /// (`recv --group` there); receivers that do not hear it get separate copies
     #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
     group: Option<IpAddr>,
     #[command(flatten)]
@@ -53,16 +53,16 @@ fn time(text: &str) -> Result<Duration, QuantityError> {
     quantity::within(text, range).map(Duration::from)
 }
 
-/// What of a directory is sent.
+/// Flags that select the data of a directory.
 #[derive(Args, Debug)]
 pub(super) struct Chosen {
-    /// Leave out what matches, such as '*.tmp', 'build/' or '/cache/**'; may be given several times
+    /// Leave out matching entries, such as '*.tmp', 'build/' or '/cache/**'; may be given several times
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Send who owns files, in numbers (a receiver takes them over with --owners)
+    /// Send the owners of files, as numbers (a receiver applies them with --owners)
     #[arg(long)]
     owners: bool,
-    /// Send extended attributes, user.* (a receiver takes them over with --xattrs)
+    /// Send extended attributes, user.* (a receiver applies them with --xattrs)
     #[arg(long)]
     xattrs: bool,
 }
@@ -99,7 +99,8 @@ pub(super) fn execute(
     let is_stream = is_pipe(&arguments.path);
     if arguments.dry_run {
         if is_stream {
-            let words = "--dry-run: standard input is read once; allowed: a file or a directory";
+            let words =
+                "--dry-run: standard input can be read only once; allowed: a file or a directory";
             return Err(Failed::usage(words.to_owned()));
         }
         return list(arguments, tell);
@@ -121,7 +122,7 @@ pub(super) fn execute(
     };
     let mut watch = Watch::begin();
     let mut on_event = |event: Event| match event {
-        // Of the only receiver the end of the command tells.
+        // If there is only one receiver, the command's error reports its failure.
         Event::Left(..) if to.len() == 1 => {}
         event => watch.tell(&event, tell),
     };
@@ -129,7 +130,7 @@ pub(super) fn execute(
     conclude(&arguments.path, summary, &watch, tell)
 }
 
-/// What has become of all receivers, as an exit code and in words.
+/// Returns the result of all receivers, as an exit code and as text.
 fn conclude(
     path: &Path,
     summary: Summary,
@@ -165,7 +166,7 @@ fn conclude(
     }
     let names: Vec<SocketAddr> = failed.iter().map(|(peer, _)| *peer).collect();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    // All have failed for one reason: its code says more.
+    // If all receivers have failed with one code, this code is more helpful.
     let codes = failed.iter().map(|(_, error)| error.exit_code());
     let is_same = codes.clone().all(|code| code == first.exit_code());
     Err(Failed {
@@ -181,7 +182,7 @@ fn conclude(
     })
 }
 
-/// Lists what would be sent.
+/// Lists the entries without sending them.
 fn list(arguments: &Send, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Failed> {
     let source = arguments.what.open(&arguments.path, 0, tell)?;
     let (mut entries, mut bytes) = (0u64, 0u64);

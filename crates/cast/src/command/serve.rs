@@ -10,16 +10,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Slabs are small, so that a replica that is slow keeps little back.
+/// Base-2 logarithm of the bytes of a slab. Slabs are small, so that a slow replica delays only
+/// little data.
 const SLAB_LOG2: u8 = 20;
 
-/// The flags of `tailcut cast serve`.
+/// Flags of `tailcut cast serve`.
 #[derive(Args, Debug)]
 pub struct Serve {
-    /// A file or a directory
+    /// File or directory to serve
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Where to listen: ADDRESS, ADDRESS:PORT or PORT; 0.0.0.0 or [::] for all interfaces
+    /// Address to listen at: ADDRESS, ADDRESS:PORT or PORT; 0.0.0.0 or [::] for all interfaces
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7413", value_parser = address::listen)]
     listen: SocketAddr,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The file of a key, which its owner alone can read.
+//! Key file, which only its owner may read.
 
 use super::key::{Key, KeyError};
 use core::fmt;
@@ -7,10 +7,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The bytes of the longest line of a key, and some more.
+/// Bytes of a key file, at most. The longest line of a key is shorter.
 const LONGEST: u64 = 256;
 
-/// What is wrong with the file of a key.
+/// Error of a key file.
 #[derive(Debug)]
 pub struct FileError {
     path: PathBuf,
@@ -32,7 +32,10 @@ impl fmt::Display for FileError {
         match &self.reason {
             Reason::Io(error) => write!(f, "{path}: {error}"),
             Reason::Key(error) => write!(f, "{path}: {error}"),
-            Reason::NoText => write!(f, "{path}: a key is one line of text: this is none"),
+            Reason::NoText => write!(
+                f,
+                "{path}: a key is one line of text: this file is not text"
+            ),
             Reason::TooLong => write!(
                 f,
                 "{path}: a key is one line of at most {LONGEST} bytes: this is longer"
@@ -40,7 +43,7 @@ impl fmt::Display for FileError {
             Reason::Open { mode } => write!(
                 f,
                 "{path}: its mode is {mode:03o}, so that others than its owner can use the key; \
-                 chmod 600 it, and make another key if somebody may have read it"
+                 chmod 600 it, and make another key if another user may have read it"
             ),
         }
     }
@@ -51,7 +54,7 @@ impl std::error::Error for FileError {}
 /// Reads the key in a file of mode 0600 or 0400.
 ///
 /// # Errors
-/// The file cannot be read, is open to others than its owner, or holds no key.
+/// The file cannot be read, is readable by others than its owner, or contains no valid key.
 pub fn load(path: &Path) -> Result<Key, FileError> {
     let read = || {
         let file = File::open(path).map_err(Reason::Io)?;
@@ -73,10 +76,10 @@ pub fn load(path: &Path) -> Result<Key, FileError> {
     })
 }
 
-/// Writes a key to a file that is not there yet, of mode 0600, and waits until it is on disk.
+/// Writes a key to a new file of mode 0600, and waits until the file is on the disk.
 ///
 /// # Errors
-/// The file is there already, or cannot be written.
+/// The file exists already, or cannot be written.
 pub fn save(path: &Path, key: &Key) -> Result<(), FileError> {
     let write = || {
         let mut options = OpenOptions::new();

@@ -1,4 +1,4 @@
-//! The pre-shared key, its line of text, and what is derived from it.
+//! Pre-shared key, its text format, and the keys that are derived from it.
 
 use super::packets::{Opener, Sealer};
 use super::random::{NoRandomness, random};
@@ -6,28 +6,28 @@ use core::fmt;
 use core::str::FromStr;
 use ring::{aead, digest, hkdf, hmac};
 
-/// What the line of a key begins with.
+/// First word of the line of a key.
 const NAME: &str = "tailcut-cast-key-1";
 
-/// Random bytes by which an origin makes its keys its own.
+/// Random bytes of an origin, which make its derived keys unique.
 pub type Salt = [u8; 16];
 
-/// How packets are protected: both have tags of 16 bytes.
+/// Cipher of packets. Both ciphers have tags of 16 bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Cipher {
-    /// AES with 128 bits in Galois/Counter Mode (NIST SP 800-38D): the faster one where the processor
-    /// has instructions for it, as nearly all servers.
+    /// AES with 128 bits in Galois/Counter Mode (NIST SP 800-38D). It is faster on processors with
+    /// AES instructions, which nearly all servers have.
     #[default]
     Aes128Gcm,
-    /// ChaCha20 and Poly1305 (RFC 8439): the faster one elsewhere.
+    /// ChaCha20 and Poly1305 (RFC 8439). It is faster on other processors.
     ChaCha20Poly1305,
 }
 
 impl Cipher {
-    /// Both.
+    /// Both ciphers.
     pub const ALL: [Cipher; 2] = [Self::Aes128Gcm, Self::ChaCha20Poly1305];
 
-    /// `aes-128-gcm` or `chacha20-poly1305`.
+    /// Returns the name: `aes-128-gcm` or `chacha20-poly1305`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Aes128Gcm => "aes-128-gcm",
@@ -43,7 +43,7 @@ impl Cipher {
     }
 }
 
-/// Which way packets go.
+/// Direction of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// From a sender of an object to its receivers.
@@ -52,25 +52,26 @@ pub enum Direction {
     Backward,
 }
 
-/// Who sends packets: no two have the same keys.
+/// Origin of packets. Each origin has different keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// The session's identifier.
+    /// Identifier of the session.
     pub session: u64,
-    /// Which of the session's senders it is, or is sent to.
+    /// Share of the session's sender: the origin's if it is a sender, otherwise the share of the
+    /// sender that it answers.
     pub share: u16,
-    /// Whether it sends symbols or asks for them.
+    /// Whether the origin sends symbols or requests them.
     pub direction: Direction,
-    /// Random bytes that it has drawn for this session ([`Origin::new`]).
+    /// Random bytes that the origin has drawn for this session ([`Origin::new`]).
     pub salt: Salt,
 }
 
 impl Origin {
-    /// This end, with a salt that is drawn now. One is not to be used for two sessions, or again after
-    /// a restart.
+    /// Creates the origin of this end with a new random salt. An origin must not be used for two
+    /// sessions, or again after a restart.
     ///
     /// # Errors
-    /// The operating system gave no random bytes.
+    /// The operating system returned no random bytes.
     pub fn new(session: u64, share: u16, direction: Direction) -> Result<Self, NoRandomness> {
         Ok(Self {
             session,
@@ -80,7 +81,7 @@ impl Origin {
         })
     }
 
-    /// All of it in bytes.
+    /// Encodes all fields.
     fn bytes(&self) -> [u8; 27] {
         let mut bytes = [0; 27];
         bytes[..8].copy_from_slice(&self.session.to_be_bytes());
@@ -89,7 +90,7 @@ impl Origin {
         bytes
     }
 
-    /// The share and the direction.
+    /// Encodes the share and the direction.
     pub(super) fn place(&self) -> [u8; 3] {
         let [high, low] = self.share.to_be_bytes();
         let direction = match self.direction {
@@ -100,7 +101,7 @@ impl Origin {
     }
 }
 
-/// A key that both ends of a session have.
+/// Pre-shared key of both ends of a session.
 #[derive(Clone)]
 pub struct Key {
     cipher: Cipher,
@@ -110,15 +111,15 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key that is drawn now.
+    /// Draws a new key.
     ///
     /// # Errors
-    /// The operating system gave no random bytes.
+    /// The operating system returned no random bytes.
     pub fn generate(cipher: Cipher) -> Result<Self, NoRandomness> {
         Ok(Self::new(cipher, random()?))
     }
 
-    /// A key of these bytes.
+    /// Creates a key from these bytes.
     pub fn new(cipher: Cipher, secret: [u8; 32]) -> Self {
         Self {
             cipher,
@@ -127,13 +128,14 @@ impl Key {
         }
     }
 
-    /// How packets are protected.
+    /// Returns the cipher.
     pub fn cipher(&self) -> Cipher {
         self.cipher
     }
 
-    /// The line of text that [`Key::from_str`] reads, without an end of line: a name with a version,
-    /// the cipher, the 32 bytes and the first 4 of a SHA-256, in hexadecimal digits. It is the secret.
+    /// Returns the key as a line of text without an end of line, in the format that
+    /// [`Key::from_str`] reads: a name with a version, the cipher, the 32 bytes and the first 4
+    /// bytes of a SHA-256 hash, both in hexadecimal. The line is as secret as the key.
     pub fn to_line(&self) -> String {
         let mut line = format!("{NAME} {} ", self.cipher.name());
         push_hex(&mut line, &self.secret);
@@ -142,24 +144,25 @@ impl Key {
         line
     }
 
-    /// Tells keys apart without giving them away: 8 bytes in hexadecimal digits.
+    /// Returns an identifier of the key that reveals nothing about it: 8 bytes in hexadecimal.
     pub fn fingerprint(&self) -> String {
         let mut text = String::new();
         push_hex(&mut text, &self.derive::<8>(&[b"fingerprint"]));
         text
     }
 
-    /// Protects packets of this end.
+    /// Returns the state that encrypts packets of this end.
     pub fn sealer(&self, own: &Origin) -> Sealer {
         Sealer::new(self.clone(), *own)
     }
 
-    /// Opens packets of a peer.
+    /// Returns the state that decrypts packets of a peer.
     pub fn opener(&self, peer: &Origin) -> Opener {
         Opener::new(self.clone(), *peer)
     }
 
-    /// Shows whoever drew `challenge` that this end has the key, and is `own` now.
+    /// Returns a proof for the end that has drawn `challenge`. It proves that this end has the key
+    /// and is `own` at this time.
     pub fn proof(&self, own: &Origin, challenge: &Salt) -> [u8; 32] {
         let tag = hmac::sign(&self.prover(own), challenge);
         let mut proof = [0; 32];
@@ -167,7 +170,8 @@ impl Key {
         proof
     }
 
-    /// Whether `proof` is that of `peer` for `challenge`. Takes the same time whatever it holds.
+    /// Returns whether `proof` is the proof of `peer` for `challenge`. The time does not depend on
+    /// the content of `proof`.
     pub fn proves(&self, peer: &Origin, challenge: &Salt, proof: &[u8]) -> bool {
         hmac::verify(&self.prover(peer), challenge, proof).is_ok()
     }
@@ -177,8 +181,8 @@ impl Key {
         hmac::Key::new(hmac::HMAC_SHA256, &key)
     }
 
-    /// The key of an origin's packets. A generation has [`GENERATION`](super::GENERATION) packet
-    /// numbers.
+    /// Returns the key of an origin's packets. A generation covers
+    /// [`GENERATION`](super::GENERATION) packet numbers.
     pub(super) fn packet_key(&self, origin: &Origin, generation: u64) -> aead::LessSafeKey {
         let algorithm = self.cipher.algorithm();
         let mut bytes = [0; 32];
@@ -197,8 +201,9 @@ impl Key {
         bytes
     }
 
-    /// HKDF-Expand with the cipher's name and then `info`. The first part of it is of another length
-    /// or other bytes for each use, and the rest of fixed lengths: no two uses have the same.
+    /// HKDF-Expand with the cipher's name followed by `info`. The first part of `info` differs in
+    /// length or content for each use, and the other parts have fixed lengths. So no two uses have
+    /// the same input.
     fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
         let mut all: [&[u8]; 5] = [self.cipher.name().as_bytes(), b" ", b"", b"", b""];
         all[2..2 + info.len()].copy_from_slice(info);
@@ -206,7 +211,7 @@ impl Key {
             .extracted
             .expand(&all[..2 + info.len()], Length(bytes.len()));
         let filled = expanded.and_then(|okm| okm.fill(bytes));
-        filled.expect("32 bytes at most, where 8,160 may be asked for");
+        filled.expect("32 bytes at most, of the 8,160 that HKDF can produce");
     }
 
     fn check(&self) -> [u8; 4] {
@@ -233,24 +238,24 @@ impl hkdf::KeyType for Length {
     }
 }
 
-/// What is wrong with the line of a key. It never tells what the line holds of the secret.
+/// Error in the line of a key. It reveals nothing about the secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KeyError {
-    /// It is not four words.
+    /// The line does not have four words.
     Words {
-        /// How many it is.
+        /// Number of words.
         found: usize,
     },
-    /// It begins with another name or version.
+    /// The line begins with another name or version.
     Name,
-    /// The second word is no cipher's name.
+    /// The second word is not the name of a cipher.
     Cipher,
-    /// The third word is not 64 hexadecimal digits.
+    /// The third word does not have 64 hexadecimal digits.
     Secret {
-        /// How many characters it has.
+        /// Number of characters.
         found: usize,
     },
-    /// The fourth word does not fit the others: a digit is wrong, or missing.
+    /// The fourth word does not match the others: a digit is wrong or missing.
     Check,
 }
 
@@ -286,7 +291,7 @@ impl std::error::Error for KeyError {}
 impl FromStr for Key {
     type Err = KeyError;
 
-    /// Reads the line of [`Key::to_line`], with or without its end.
+    /// Reads the line of [`Key::to_line`], with or without an end of line.
     fn from_str(line: &str) -> Result<Self, KeyError> {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -315,7 +320,7 @@ fn push_hex(text: &mut String, bytes: &[u8]) {
     text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
 }
 
-/// `N` bytes, if `text` is their lower-case hexadecimal digits and nothing else.
+/// Returns `N` bytes if `text` consists of their lower-case hexadecimal digits.
 fn read_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {

@@ -1,33 +1,34 @@
-//! Protection by a key that both ends have: what a packet says is read by those who have the key
-//! only, and comes from one of them; and tokens by which a receiver of packets knows, without keeping
-//! anything, that a sender's address is its own. Nothing here does I/O, except for [`load`] and
-//! [`save`] of the key's file.
+//! Encryption and authentication with a pre-shared key: only hosts with the key can read a packet
+//! or send a valid one. Address tokens: a receiver can verify that a sender's address is not
+//! forged, without any state. This module does no I/O, except for the key's file in [`load`] and
+//! [`save`].
 //!
-//! - [`Key`]: the pre-shared key, 32 bytes and a [`Cipher`], and its line of text.
-//! - [`Origin`]: who sends: a share of a session, in a direction, with a salt that it has drawn for
-//!   the session. Each origin has keys of its own: HKDF (RFC 5869, SHA-256) of the pre-shared key and
-//!   all that an origin is.
-//! - [`Sealer`] and [`Opener`]: packets of one origin. The nonce (RFC 5116, 96 bits) is the share, the
-//!   direction, and the packet number with 64 bits. Packets whose number an opener has taken before,
-//!   or cannot know any more, are refused ([`ReplayWindow`]).
-//! - [`Key::proof`]: an origin shows that it has the key now, by answering a challenge.
+//! - [`Key`]: the pre-shared key, 32 bytes and a [`Cipher`], and its text format.
+//! - [`Origin`]: a source of packets, given by a share of a session, a direction, and a salt that the
+//!   source has drawn for the session. Each origin has different keys: HKDF (RFC 5869, SHA-256) of the
+//!   pre-shared key and all fields of the origin.
+//! - [`Sealer`] and [`Opener`]: encryption and decryption of packets of one origin. The nonce (RFC 5116,
+//!   96 bits) consists of the share, the direction, and the packet number with 64 bits. An opener refuses
+//!   packets whose number it has accepted before, or which are too old to know ([`ReplayWindow`]).
+//! - [`Key::proof`]: proof that an origin has the key at this time, as an answer to a challenge.
 //! - [`Tokens`]: address validation.
 //!
-//! # What it is good for
-//! The salt is the origin's own, so that a nonce never comes twice under a key, whatever the peer does
-//! and however often a session's identifier is chosen: nobody else can bring that about. One origin
-//! can send to a group, which all have the pre-shared key.
+//! # Security properties
+//! Each origin draws its salt. So no nonce is used twice with one key, whatever a peer sends and
+//! however often a session identifier is used. No other host can cause a repetition. One origin can
+//! send to a multicast group, because all members have the pre-shared key.
 //!
-//! Somebody who has recorded a whole session can send its packets again later, to an opener that does
-//! not remember them. So what a session leads to (a file in its place) has to wait for a proof of the
-//! sender: it answers a challenge that the receiver has drawn for this session.
+//! An attacker who has recorded a whole session can replay its packets to an opener that has no
+//! state of this session. So the result of a session (for example a file with its final name) must
+//! wait for a proof of the sender: the sender answers a challenge that the receiver has drawn for
+//! this session.
 //!
-//! All who have the key can pretend to be each other. Somebody who learns the key later can read what
-//! was recorded before: there is no key agreement (forward secrecy).
+//! Each host with the key can impersonate every other host with the key. An attacker who learns the
+//! key later can decrypt recorded packets, because there is no key agreement (no forward secrecy).
 //!
-//! A symbol that a switch has trimmed has lost its tag. What is left is not authentic: it is a hint
-//! that the packet of this number was trimmed, and nothing more must follow from it than from its
-//! loss.
+//! A symbol that a switch has trimmed has lost its tag, so its header is not authenticated. It is
+//! only a hint that the packet with this number was trimmed. A receiver must not do more because of
+//! it than because of the packet's loss.
 
 #[cfg(unix)]
 mod file;

@@ -1,55 +1,55 @@
-//! Packets of one origin, sealed and opened.
+//! Encryption and decryption of packets of one origin.
 
 use super::key::{Key, Origin};
 use super::replay::ReplayWindow;
 use core::fmt;
 use ring::aead::{Aad, LessSafeKey, Nonce, Tag};
 
-/// Bytes that a sealed packet is longer.
+/// Bytes that encryption adds to a packet.
 pub const TAG: usize = 16;
 
-/// Packet numbers under one key; then the next one is derived. With packets of up to 9,000 bytes
-/// somebody's chance to tell AES-128-GCM from noise stays below 2^-57 for each key (RFC 9001, appendix
-/// B.1.1: 2^35 blocks of 16 bytes in all).
+/// Packet numbers per key. After them, the next key is derived. With packets of up to 9,000 bytes,
+/// the chance of an attacker to distinguish AES-128-GCM from noise stays below 2^-57 for each key
+/// (RFC 9001, appendix B.1.1: 2^35 blocks of 16 bytes in all).
 pub const GENERATION: u64 = 1 << 25;
 
-/// Packets that are not authentic after which an opener takes no more: RFC 9001, section 6.6, for
-/// ChaCha20-Poly1305; AES-128-GCM would allow 2^52.
+/// Forged packets after which an opener accepts no more packets: RFC 9001, section 6.6, for
+/// ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
 const MAX_FORGED: u64 = 1 << 36;
 
-/// Why a packet is not opened.
+/// Reason why a packet is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// Its number has come before, or is too old to know.
+    /// The packet's number was accepted before, or is too old to know.
     Replayed,
-    /// It is more than a [`GENERATION`] ahead of the largest that was opened, or so old that the key has
-    /// gone.
+    /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or so old
+    /// that its key is deleted.
     Ahead,
-    /// It is not of this origin, or was changed on its way.
+    /// The packet does not come from this origin, or was changed on its way.
     Forged,
-    /// So many were forged that the key is not safe any more: the session has to end.
+    /// The number of forged packets has reached the limit for one key. The session must end.
     Worn,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Replayed => "a packet of this number has come before",
+            Self::Replayed => "a packet with this number was received before",
             Self::Ahead => "the packet's number is too far ahead",
-            Self::Forged => "the packet was made without the key, or changed on its way",
-            Self::Worn => "so many packets were forged that the session's key is not safe any more",
+            Self::Forged => "the packet was made without the key, or was changed on its way",
+            Self::Worn => "too many forged packets: the session's key is not safe any more",
         })
     }
 }
 
 impl std::error::Error for Refusal {}
 
-/// Protects what one origin sends.
+/// Encryption of the packets of one origin.
 pub struct Sealer {
     key: Key,
     own: Origin,
     current: Generation,
-    /// The least number that may be sealed: each is used once.
+    /// Smallest number that may be used. Each number is used once.
     next: u64,
 }
 
@@ -63,12 +63,12 @@ impl Sealer {
         }
     }
 
-    /// Encrypts `payload` in place and gives its tag, which also covers `header`. Numbers ascend from
-    /// call to call.
+    /// Encrypts `payload` in place. Returns its tag, which also covers `header`. Numbers must
+    /// ascend from call to call.
     ///
     /// # Errors
-    /// Gives the least number that is allowed if `number` is below it: two packets with the same number
-    /// would give away what they hold.
+    /// `number` was used or skipped before. Returns the smallest allowed number. Two packets with
+    /// one number would reveal their contents.
     pub fn seal(
         &mut self,
         number: u64,
@@ -87,7 +87,7 @@ impl Sealer {
             Aad::from(header),
             payload,
         );
-        // It fails beyond 2^36 bytes only.
+        // Encryption fails only beyond 2^36 bytes.
         let sealed = sealed.map_err(|_| self.next)?;
         let mut tag = [0; TAG];
         tag.copy_from_slice(sealed.as_ref());
@@ -95,8 +95,8 @@ impl Sealer {
     }
 }
 
-/// Whether a packet is one of `peer`, of whom nothing else is known. It keeps nothing, and allocates
-/// nothing. What lies in `payload` is of no use any more.
+/// Returns whether a packet is valid for `peer`, an origin without state. It keeps no state and
+/// allocates no memory. The content of `payload` is undefined afterwards.
 pub(crate) fn is_of(
     key: &Key,
     peer: &Origin,
@@ -116,14 +116,15 @@ pub(crate) fn is_of(
     opened.is_ok()
 }
 
-/// Opens what one origin has sent.
+/// Decryption of the packets of one origin.
 pub struct Opener {
     key: Key,
     peer: Origin,
     current: Generation,
-    /// The one before: packets of it may still come.
+    /// Key of the previous generation, for late packets.
     previous: Option<Generation>,
-    /// The one after, once a packet that says so has come: it may be forged.
+    /// Key of the next generation, after the first packet that claims to belong to it. The packet
+    /// may be forged.
     next: Option<Generation>,
     seen: ReplayWindow,
     forged: u64,
@@ -142,11 +143,11 @@ impl Opener {
         }
     }
 
-    /// Decrypts `payload` in place if `tag` is its and `header`'s. What is refused changes nothing but
-    /// the count of forged packets, and what lies in `payload`, which is of no use then.
+    /// Decrypts `payload` in place if `tag` is valid for it and `header`. A refused packet changes
+    /// only the count of forged packets and the content of `payload`, which is undefined then.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// Reason of the refusal.
     pub fn open(
         &mut self,
         number: u64,
@@ -193,19 +194,19 @@ impl Opener {
         Ok(())
     }
 
-    /// The packet number of which these are the lower 32 bits, by the largest that has been opened.
+    /// Returns the packet number with these lower 32 bits, based on the largest accepted number.
     pub fn expand(&self, truncated: u32) -> u64 {
         expand(self.seen.largest(), truncated)
     }
 
-    /// How many packets were forged.
+    /// Returns the number of forged packets.
     pub fn forged(&self) -> u64 {
         self.forged
     }
 }
 
-/// The packet number with these lower 32 bits that is closest to the one after `largest` (RFC 9000,
-/// appendix A.3).
+/// Returns the packet number with these lower 32 bits that is closest to `largest` plus one (RFC
+/// 9000, appendix A.3).
 pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     const WINDOW: u64 = 1 << 32;
     let expected = largest.map_or(0, |largest| largest.saturating_add(1));
@@ -219,7 +220,8 @@ pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     }
 }
 
-/// A key and the numbers that it is for: [`GENERATION`] from `number` times that on.
+/// Key of one generation: packet numbers from `number` times [`GENERATION`], [`GENERATION`] of
+/// them.
 struct Generation {
     number: u64,
     key: LessSafeKey,
@@ -234,7 +236,7 @@ impl Generation {
     }
 }
 
-/// Share, direction, a byte of 0, and the packet number.
+/// Returns the nonce: share, direction, a zero byte, and the packet number.
 fn nonce(origin: &Origin, number: u64) -> Nonce {
     let mut nonce = [0; 12];
     nonce[..3].copy_from_slice(&origin.place());

@@ -2,19 +2,19 @@
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// The operating system gave no random bytes.
+/// Error: the operating system returned no random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoRandomness;
 
 impl core::fmt::Display for NoRandomness {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the operating system gives no random bytes")
+        f.write_str("the operating system returned no random bytes")
     }
 }
 
 impl std::error::Error for NoRandomness {}
 
-/// Random bytes of the operating system.
+/// Returns random bytes of the operating system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);

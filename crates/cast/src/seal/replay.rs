@@ -1,14 +1,14 @@
-//! Which packet numbers have come.
+//! Window of packet numbers that were received.
 
-/// Packet numbers back from the largest that are told apart, at least: beyond the largest window of
-/// credits.
+/// Size of the window, counted back from the largest number. It is larger than the largest window
+/// of credits.
 const SPAN: u64 = 8_192;
 
-/// A bit for each number, and a word more, so that moving on clears whole words (RFC 6479).
+/// One bit for each number, and one more word, so that the window moves by whole words (RFC 6479).
 const WORDS: usize = SPAN as usize / 64 + 1;
 
-/// Remembers which packet numbers have come, as far back as 8,192 from the largest. What is older
-/// counts as having come. It takes about a kilobyte, whatever comes.
+/// Window of received packet numbers: the last 8,192, counted from the largest. Older numbers count
+/// as received. It needs about 1 KB of memory.
 #[derive(Clone, Debug)]
 pub struct ReplayWindow {
     largest: Option<u64>,
@@ -25,12 +25,12 @@ impl Default for ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// The largest number that has come.
+    /// Returns the largest number received.
     pub fn largest(&self) -> Option<u64> {
         self.largest
     }
 
-    /// Whether a packet of this number may still be taken.
+    /// Returns whether a packet with this number is new.
     pub fn is_new(&self, number: u64) -> bool {
         match self.largest {
             None => true,
@@ -40,7 +40,7 @@ impl ReplayWindow {
         }
     }
 
-    /// A packet of this number has come, and is authentic. Says whether it was new.
+    /// Records the number of an authentic packet. Returns whether it was new.
     pub fn take(&mut self, number: u64) -> bool {
         if !self.is_new(number) {
             return false;
@@ -80,7 +80,8 @@ mod tests {
     }
 
     proptest! {
-        /// As a set of all numbers, and everything that is too old.
+        /// The window must behave like a set of all numbers, in which numbers that are too old
+        /// count as received.
         #[test]
         fn a_number_is_taken_once(
             start in prop_oneof![0_u64..3, 0..1_u64 << 33],

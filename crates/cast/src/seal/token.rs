@@ -1,4 +1,4 @@
-//! Address validation: who sends from an address can read what is sent to it.
+//! Address validation: it shows that a sender can read packets that are sent to its address.
 
 use super::random::{NoRandomness, random};
 use core::net::SocketAddr;
@@ -8,30 +8,30 @@ use tailcut_units::{Duration, Time};
 /// Bytes of a token.
 pub const TOKEN: usize = 32;
 
-/// A token is good in the epoch in which it was made and in the next one.
+/// Epoch of tokens. A token is valid in the epoch of its creation and in the next one.
 const EPOCH: Duration = Duration::from_ms(15_000);
 
-/// Makes and checks tokens, without keeping any: HMAC-SHA-256 over the epoch, the address, the port
-/// and the session, under a key that is drawn when the program starts. A token is good for 15 to 30
-/// seconds.
+/// Creation and verification of tokens without any state: HMAC-SHA-256 over the epoch, the address,
+/// the port and the session, with a key that is drawn when the program starts. A token is valid for
+/// 15 to 30 seconds.
 #[derive(Debug)]
 pub struct Tokens(hmac::Key);
 
 impl Tokens {
-    /// With a key that is drawn now.
+    /// Creates tokens with a new random key.
     ///
     /// # Errors
-    /// The operating system gave no random bytes.
+    /// The operating system returned no random bytes.
     pub fn generate() -> Result<Self, NoRandomness> {
         Ok(Self::new(random()?))
     }
 
-    /// With a key of these bytes.
+    /// Creates tokens with a given key.
     pub fn new(key: [u8; 32]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, &key))
     }
 
-    /// The token of a session that is opened from an address.
+    /// Returns the token of a session from an address.
     pub fn issue(&self, now: Time, from: SocketAddr, session: u64) -> [u8; TOKEN] {
         let tag = hmac::sign(&self.0, &claim(epoch(now), from, session));
         let mut token = [0; TOKEN];
@@ -39,8 +39,8 @@ impl Tokens {
         token
     }
 
-    /// Whether this is the token that a session from this address was given, and not too long ago. Takes
-    /// the same time for any that is wrong.
+    /// Returns whether this is a valid token of a session from this address. The time is the same
+    /// for all wrong tokens.
     pub fn check(&self, now: Time, from: SocketAddr, session: u64, token: &[u8]) -> bool {
         let epoch = epoch(now);
         let is_of = |epoch| hmac::verify(&self.0, &claim(epoch, from, session), token).is_ok();
@@ -52,7 +52,7 @@ fn epoch(now: Time) -> u64 {
     (now - Time::ZERO).as_ps() / EPOCH.as_ps()
 }
 
-/// An address of IPv4 is the same whether or not the socket maps it into IPv6.
+/// An IPv4 address has the same encoding whether or not the socket maps it into IPv6.
 fn claim(epoch: u64, from: SocketAddr, session: u64) -> [u8; 34] {
     let address = match from.ip() {
         core::net::IpAddr::V4(address) => address.to_ipv6_mapped(),
@@ -113,7 +113,7 @@ mod tests {
             session in any::<u64>(),
             bit in 0_usize..416,
         ) {
-            // Bits of the token, of the address, the port and the session.
+            // The changed bit belongs to the token, the address, the port or the session.
             let tokens = Tokens::new([1; 32]);
             let mut token = tokens.issue(at(1), SocketAddr::from((address, port)), session);
             let (mut address, mut port, mut session) = (address, port, session);

@@ -1,6 +1,6 @@
 //! Arithmetic in GF(256) with the polynomial of RFC 6330 (section 5.7): x^8 + x^4 + x^3 + x^2 + 1.
 
-/// The product of two elements.
+/// Returns the product of two elements.
 pub(super) const fn multiply(a: u8, b: u8) -> u8 {
     let (mut a, mut b, mut product) = (a, b, 0);
     while b != 0 {
@@ -17,7 +17,7 @@ pub(super) const fn multiply(a: u8, b: u8) -> u8 {
     product
 }
 
-/// The inverse of each element; 0 for 0, which has none.
+/// Inverse of each element. The entry of 0, which has no inverse, is 0.
 const INVERSE: [u8; 256] = {
     let mut table = [0; 256];
     let mut power = 1;
@@ -37,13 +37,14 @@ const INVERSE: [u8; 256] = {
     table
 };
 
-/// The inverse of an element that is not 0.
+/// Returns the inverse of an element, which must not be 0.
 pub(crate) const fn inverse(a: u8) -> u8 {
     INVERSE[a as usize]
 }
 
-/// For each factor its products with 0 to 15, then with 0, 16, 32, to 240: the product with a byte is
-/// one of the first 16, by its low half, plus one of the others, by its high half.
+/// Products of each factor with 0 to 15, and then with 0, 16, 32, up to 240. The product with a
+/// byte is one of the first 16 entries, selected by the low half of the byte, plus one of the other
+/// entries, selected by the high half.
 pub(super) static HALVES: [[u8; 32]; 256] = {
     let mut table = [[0; 32]; 256];
     let mut factor = 0;
@@ -59,8 +60,9 @@ pub(super) static HALVES: [[u8; 32]; 256] = {
     table
 };
 
-/// For each factor the matrix over GF(2) that multiplies by it, as the instruction GF2P8AFFINEQB reads
-/// it: bit i of a product is the parity of (byte 7 - i of the matrix) AND (the other factor).
+/// Matrix over GF(2) that multiplies by each factor, in the format of the instruction
+/// GF2P8AFFINEQB: bit i of a product is the parity of (byte 7 - i of the matrix) AND (the other
+/// factor).
 #[cfg(target_arch = "x86_64")]
 pub(super) static MATRICES: [u64; 256] = {
     let mut table = [0; 256];
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_field_is_that_of_rfc_6330() {
-        // Section 5.7.3: the powers of 2 begin so, and 2^255 is 1.
+        // The first powers of 2 are as in section 5.7.3, and 2^255 is 1.
         let mut power = 1;
         let mut powers = Vec::new();
         for _ in 0..255 {
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn tables_hold_the_products() {
-        // An interpreter takes its time.
+        // Miri interprets the code slowly, so it tests fewer factors.
         for factor in (0..=255_u8).step_by(if cfg!(miri) { 85 } else { 1 }) {
             let halves = &HALVES[usize::from(factor)];
             for other in 0..=255_u8 {

@@ -1,4 +1,4 @@
-//! Sums of products over GF(256), as fast as the processor can.
+//! Sums of products over GF(256), with the fastest instructions of the processor.
 
 mod field;
 #[cfg(target_arch = "aarch64")]
@@ -14,13 +14,14 @@ mod x86;
 use core::fmt;
 pub(super) use field::inverse;
 
-/// An implementation of the arithmetic that this processor can run.
+/// Implementation of the arithmetic that this processor can run.
 ///
-/// A value is proof that it can: only [`Kernel::available`] makes one, and it asks the processor.
+/// A value of this type proves that the processor has the instructions: only [`Kernel::available`]
+/// creates values, after it has queried the processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Instructions);
 
-/// Which instructions a kernel uses.
+/// Instructions that a kernel uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instructions {
     #[cfg(target_arch = "x86_64")]
@@ -35,7 +36,8 @@ enum Instructions {
 }
 
 impl Kernel {
-    /// All that this processor can run, the fastest first. The last one runs everywhere.
+    /// Returns all kernels that this processor can run, fastest first. The last one runs on every
+    /// processor.
     pub fn available() -> Vec<Kernel> {
         let mut kernels = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -56,12 +58,12 @@ impl Kernel {
         kernels
     }
 
-    /// The fastest one.
+    /// Returns the fastest kernel.
     pub fn best() -> Kernel {
         Self::available()[0]
     }
 
-    /// `gfni-avx512`, `gfni-avx2`, `avx2`, `neon` or `scalar`.
+    /// Returns the name: `gfni-avx512`, `gfni-avx2`, `avx2`, `neon` or `scalar`.
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -76,9 +78,9 @@ impl Kernel {
         }
     }
 
-    /// Picoseconds for a byte of an input of a sum, and for a byte of a term that is added, as measured on
-    /// one machine (`examples/codec.rs`, Zen 5). NEON was not measured: its figures are AVX2's, which
-    /// does the same.
+    /// Returns the picoseconds per byte of an input of a sum, and per byte of a term that is added,
+    /// as measured on one machine (`examples/codec.rs`, Zen 5). NEON was not measured. It has the
+    /// figures of AVX2, which uses the same method.
     pub(super) fn speed(self) -> (u64, u64) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -93,9 +95,9 @@ impl Kernel {
         }
     }
 
-    /// Each output becomes the sum of all inputs, each multiplied by its factor in the output's row.
-    /// `rows` has a row after the other. Inputs and outputs all have the same length, and `rows` a
-    /// factor for each pair of them.
+    /// Sets each output to the sum of all inputs, each multiplied by its factor in the output's
+    /// row. `rows` contains one row after the other, with a factor for each pair of input and
+    /// output. All inputs and outputs have the same length.
     pub(super) fn product(self, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
         let Some(length) = outputs.first().map(|output| output.len()) else {
             return;
@@ -107,42 +109,42 @@ impl Kernel {
         debug_assert!(inputs.iter().all(|input| input.len() == length));
         debug_assert!(outputs.iter().all(|output| output.len() == length));
         match self.0 {
-            // SAFETY: `available` has made this value on a processor that has AVX-512F and GFNI.
+            // SAFETY: `available` created this value on a processor that has AVX-512F and GFNI.
             #[cfg(target_arch = "x86_64")]
             Instructions::GfniAvx512 => unsafe {
                 x86::gfni_avx512::product(rows, inputs, outputs, length);
             },
-            // SAFETY: `available` has made this value on a processor that has AVX2 and GFNI.
+            // SAFETY: `available` created this value on a processor that has AVX2 and GFNI.
             #[cfg(target_arch = "x86_64")]
             Instructions::GfniAvx2 => unsafe {
                 x86::gfni_avx2::product(rows, inputs, outputs, length);
             },
-            // SAFETY: `available` has made this value on a processor that has AVX2.
+            // SAFETY: `available` created this value on a processor that has AVX2.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { x86::avx2::product(rows, inputs, outputs, length) },
-            // SAFETY: `available` has made this value on a processor that has NEON.
+            // SAFETY: `available` created this value on a processor that has NEON.
             #[cfg(target_arch = "aarch64")]
             Instructions::Neon => unsafe { neon::product(rows, inputs, outputs, length) },
             Instructions::Scalar => scalar::product(rows, inputs, outputs),
         }
     }
 
-    /// Adds `term` times `factor` to `sum`, which is as long.
+    /// Adds `term` times `factor` to `sum`, which has the same length.
     pub(super) fn add_scaled(self, sum: &mut [u8], term: &[u8], factor: u8) {
         debug_assert_eq!(sum.len(), term.len());
         match self.0 {
-            // SAFETY: `available` has made this value on a processor that has AVX-512F and GFNI.
+            // SAFETY: `available` created this value on a processor that has AVX-512F and GFNI.
             #[cfg(target_arch = "x86_64")]
             Instructions::GfniAvx512 => unsafe {
                 x86::gfni_avx512::add_scaled(sum, term, factor);
             },
-            // SAFETY: `available` has made this value on a processor that has AVX2 and GFNI.
+            // SAFETY: `available` created this value on a processor that has AVX2 and GFNI.
             #[cfg(target_arch = "x86_64")]
             Instructions::GfniAvx2 => unsafe { x86::gfni_avx2::add_scaled(sum, term, factor) },
-            // SAFETY: `available` has made this value on a processor that has AVX2.
+            // SAFETY: `available` created this value on a processor that has AVX2.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { x86::avx2::add_scaled(sum, term, factor) },
-            // SAFETY: `available` has made this value on a processor that has NEON.
+            // SAFETY: `available` created this value on a processor that has NEON.
             #[cfg(target_arch = "aarch64")]
             Instructions::Neon => unsafe { neon::add_scaled(sum, term, factor) },
             Instructions::Scalar => scalar::add_scaled(sum, term, factor),

@@ -1,4 +1,4 @@
-//! The kernel for AArch64: two look-ups in tables of 16 bytes (TBL), on 16 bytes at once.
+//! Kernel for AArch64: two lookups in tables of 16 bytes (TBL), for 16 bytes at once.
 
 use super::field::HALVES;
 use core::arch::aarch64::{

@@ -1,4 +1,4 @@
-//! The kernel for any processor: what the others have to equal.
+//! Kernel for any processor. The results of the other kernels must equal its results.
 
 use super::field::HALVES;
 

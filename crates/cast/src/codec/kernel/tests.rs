@@ -1,18 +1,18 @@
-//! Every kernel equals the scalar one, which equals the definition.
+//! Tests that every kernel equals the scalar one, and that the scalar one equals the definition.
 
 use super::*;
 use tailcut_units::mix64;
 
-/// Bytes that no kernel may touch, before and after each buffer.
+/// Bytes before and after each buffer that no kernel may change.
 const GUARD: usize = 70;
 
-/// Bytes that look random, the same for a seed.
+/// Returns bytes that look random and depend only on the seed.
 fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let words = (0..length as u64).map(|i| mix64(mix64(seed) ^ i));
     words.map(|word| word as u8).collect()
 }
 
-/// `rows` sums over `inputs` buffers of `length` bytes, each buffer at another alignment.
+/// Checks sums over `inputs` buffers of `length` bytes, each buffer with another alignment.
 fn product_equals_the_definition(kernel: Kernel, outputs: usize, inputs: usize, length: usize) {
     let seed = (outputs << 32 | inputs << 20 | length) as u64;
     let rows = bytes(seed, outputs * inputs);
@@ -107,7 +107,8 @@ fn a_sum_of_nothing_is_zero() {
 
 #[test]
 fn a_wrong_length_is_no_access_outside_of_a_slice() {
-    // Release builds without the debug assertions too: the loops index as any safe code does.
+    // This includes release builds without debug assertions: the loops check their indexes like all
+    // safe code.
     for kernel in Kernel::available() {
         let result = std::panic::catch_unwind(|| {
             let (short, mut output) = ([1; 100], [0; 640]);

@@ -1,16 +1,16 @@
-//! The loops of the kernels that use vector instructions, written once for all of them.
+//! Loops of the kernels that use vector instructions, as a macro for all of them.
 
-/// Makes `product` and `add_scaled` from the few operations that differ: a vector of `$width` bytes
+/// Creates `product` and `add_scaled` from a few operations that differ: a vector of `$width` bytes
 /// ([`load`], [`store`], [`zero`], [`xor`]), and `times`, the products of its bytes with a factor.
-/// `$single` is how many vectors wide a tile of one output is, `$several` that of four outputs: as
-/// much as fits into the registers.
+/// `$single` is the width in vectors of a tile of one output, `$several` the width of a tile of
+/// four outputs. Both are as large as the registers allow.
 ///
-/// What is unsafe lies in `load` and `store` of the module that calls this. The loops index slices
-/// as any safe code does; a wrong length is a panic.
+/// Unsafe code is only in `load` and `store` of the module that uses this macro. The loops index
+/// slices with bounds checks, so a wrong length causes a panic.
 macro_rules! loops {
     ($features:literal, $vector:ty, $width:literal, $single:literal, $several:literal) => {
-        /// Sums for `R` outputs from `first` on, of `V` vectors from byte `at` on. Each input is read
-        /// once for all of them.
+        /// Computes sums for the first `R` outputs, of `V` vectors starting at byte `at`. Each
+        /// input is read once for all `R` outputs.
         #[target_feature(enable = $features)]
         fn tile<const R: usize, const V: usize>(
             rows: &[u8],
@@ -39,7 +39,8 @@ macro_rules! loops {
             }
         }
 
-        /// All outputs, `V` vectors from byte `at` on: four at a time, then one at a time.
+        /// Computes `V` vectors of all outputs, starting at byte `at`: four outputs at a time, then
+        /// the rest.
         #[target_feature(enable = $features)]
         fn columns<const V: usize>(
             rows: &[u8],
@@ -60,8 +61,8 @@ macro_rules! loops {
             }
         }
 
-        /// All outputs over their whole length, which is at least `V` vectors. The last vectors overlap
-        /// with those before, and come out the same.
+        /// Computes all outputs over their whole length, which is at least `V` vectors. The last
+        /// vectors overlap with the previous ones and have the same result there.
         #[target_feature(enable = $features)]
         fn sweep<const V: usize>(
             rows: &[u8],

@@ -1,6 +1,6 @@
 //! Kernels for x86-64.
 
-/// GF2P8AFFINEQB on 64 bytes at once.
+/// GF2P8AFFINEQB for 64 bytes at once.
 pub(super) mod gfni_avx512 {
     use crate::codec::kernel::field::MATRICES;
     use core::arch::x86_64::{
@@ -15,13 +15,13 @@ pub(super) mod gfni_avx512 {
 
     #[target_feature(enable = "avx512f")]
     fn load(bytes: &[u8; 64]) -> __m512i {
-        // SAFETY: the reference is to 64 bytes that may be read; the instruction needs no alignment.
+        // SAFETY: the reference is to 64 readable bytes, and the instruction needs no alignment.
         unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
     }
 
     #[target_feature(enable = "avx512f")]
     fn store(bytes: &mut [u8; 64], vector: __m512i) {
-        // SAFETY: the reference is to 64 bytes that may be written; the instruction needs no alignment.
+        // SAFETY: the reference is to 64 writable bytes, and the instruction needs no alignment.
         unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
     }
 
@@ -43,7 +43,7 @@ pub(super) mod gfni_avx512 {
     crate::codec::kernel::vector::loops!("avx512f,gfni", __m512i, 64, 8, 4);
 }
 
-/// GF2P8AFFINEQB on 32 bytes at once.
+/// GF2P8AFFINEQB for 32 bytes at once.
 pub(super) mod gfni_avx2 {
     use super::avx::{load, store, xor, zero};
     use crate::codec::kernel::field::MATRICES;
@@ -62,7 +62,7 @@ pub(super) mod gfni_avx2 {
     crate::codec::kernel::vector::loops!("avx2,gfni", __m256i, 32, 8, 2);
 }
 
-/// Two look-ups in tables of 16 bytes, by the halves of a byte (PSHUFB), on 32 bytes at once.
+/// Two lookups in tables of 16 bytes, by the halves of a byte (PSHUFB), for 32 bytes at once.
 pub(super) mod avx2 {
     use super::avx::{load, store, xor, zero};
     use crate::codec::kernel::field::HALVES;
@@ -107,13 +107,13 @@ mod avx {
 
     #[target_feature(enable = "avx2")]
     pub(super) fn load(bytes: &[u8; 32]) -> __m256i {
-        // SAFETY: the reference is to 32 bytes that may be read; the instruction needs no alignment.
+        // SAFETY: the reference is to 32 readable bytes, and the instruction needs no alignment.
         unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
     }
 
     #[target_feature(enable = "avx2")]
     pub(super) fn store(bytes: &mut [u8; 32], vector: __m256i) {
-        // SAFETY: the reference is to 32 bytes that may be written; the instruction needs no alignment.
+        // SAFETY: the reference is to 32 writable bytes, and the instruction needs no alignment.
         unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), vector) }
     }
 
