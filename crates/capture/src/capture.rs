@@ -1,4 +1,4 @@
-//! A capture: packets at hosts or at a port, as frames in a pcapng file.
+//! Capture of packets at hosts or at a port, as frames in a pcapng file.
 
 use crate::in_order::InOrder;
 use crate::places::Places;
@@ -11,18 +11,18 @@ use tailcut_transport::{Condition, Segment};
 use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
-/// Bytes that are kept of a frame: more than all of its headers. Payloads are zeros.
+/// Bytes of a frame that are kept. All headers fit. Payloads are zeros.
 const SNAP: u32 = 128;
 
-/// The domain of initial sequence numbers among random streams, one a flow.
+/// Domain of the initial sequence numbers among random streams, with one stream per flow.
 const SEQUENCE_DOMAIN: u64 = 0x7365_7175_656e_6365;
 
-/// What TCP segments have on the wire and not in the simulator.
+/// Properties of TCP segments that exist on the wire and not in the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dress {
-    /// Of the initial sequence numbers: one for each direction of a connection.
+    /// Seed of the initial sequence numbers. Each direction of a connection has its own number.
     pub seed: u64,
-    /// The MSS that SYNs tell.
+    /// MSS in SYNs.
     pub mss: u16,
     /// Whether SYNs permit SACK.
     pub sack: bool,
@@ -30,7 +30,7 @@ pub struct Dress {
 
 impl Dress {
     fn frame(&self, segment: &Segment) -> Result<Frame, FrameError> {
-        // The flow takes part, as a host uses its ports again.
+        // The flow is part of the seed, because a host uses its ports again.
         let flow = u64::from(segment.flow.0);
         let seed = stream_seed(self.seed, SEQUENCE_DOMAIN, flow);
         let connection = Connection::drawn(&segment.tuple, seed, self.mss, self.sack);
@@ -38,16 +38,16 @@ impl Dress {
     }
 }
 
-/// A real frame, as it is at a place: with what switches have done to it.
+/// Real frame at a place, including the changes by switches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RealFrame {
-    /// A number for the connection that it belongs to, the same in both directions.
+    /// Number of the connection that the frame belongs to, the same in both directions.
     pub flow: FlowId,
-    /// Whether a switch has cut its payload off.
+    /// Whether a switch has removed the payload.
     pub is_trimmed: bool,
-    /// Its first bytes, from the Ethernet header on, without FCS.
+    /// First bytes of the frame, starting with the Ethernet header, without FCS.
     pub bytes: Vec<u8>,
-    /// How many it has, the payload that was cut off not counted.
+    /// Bytes of the frame, without a payload that was removed.
     pub length: u32,
 }
 
@@ -56,17 +56,17 @@ impl RealFrame {
     pub const KEPT: usize = SNAP as usize;
 }
 
-/// What a packet carries, as a capture takes it.
+/// Content of a packet for a capture.
 pub enum Carried {
-    /// A segment, whose frame is made up.
+    /// A segment. Its frame is generated.
     Segment(Segment),
     /// A frame.
     Real(RealFrame),
 }
 
-/// The body of a packet that can be captured.
+/// Body of a packet that can be captured.
 pub trait Body {
-    /// What is captured of it in `packet`. Asked at the places of a capture only.
+    /// Returns the content of the body in `packet`. Called only at the places of a capture.
     fn carried(&self, packet: &Packet) -> Carried;
 }
 
@@ -93,7 +93,7 @@ impl Carried {
     }
 }
 
-/// What happened to a packet.
+/// Event of a packet.
 #[derive(Clone, Copy)]
 enum Event {
     Left,
@@ -101,30 +101,31 @@ enum Event {
     Dropped(DropReason),
 }
 
-/// A packet that was seen.
+/// Packet that was seen.
 struct Sighting {
     place: u32,
     event: Event,
     carried: Carried,
 }
 
-/// One of the places that are captured.
+/// Captured place.
 struct Lane {
     interface: Interface,
-    /// Where its dropped packets are, once there is one.
+    /// Interface of its dropped packets, after the first drop.
     dropped: Option<Interface>,
-    /// Drops since a packet left.
+    /// Drops since the last packet left.
     drops: u64,
 }
 
-/// Captures what passes its [`Places`]: of a host what leaves its uplinks and what reaches it, of
-/// a port what it sends, and what either drops. A packet that leaves is stamped with the time
-/// when its service begins, one that reaches its host with that of its last bit.
+/// Capture at its [`Places`]. At a host it records the packets that leave its uplinks and the
+/// packets that reach it. At a port it records the packets that the port sends. At both it records
+/// drops. A packet that leaves has the time at which its service begins. A packet that reaches its
+/// host has the time of its last bit.
 ///
-/// Dropped packets are on an interface of their own, `NAME dropped`, each with the reason as its
-/// comment; the next packet that leaves tells how many there were.
+/// Dropped packets are on a separate interface, `NAME dropped`, with the reason as a comment. The
+/// next packet that leaves has the number of drops.
 ///
-/// Packets carry segments, for which frames are made up, or real frames.
+/// Packets carry segments, for which frames are generated, or real frames.
 pub struct Capture<W> {
     places: Arc<Places>,
     lanes: Vec<Lane>,
@@ -135,8 +136,8 @@ pub struct Capture<W> {
 }
 
 impl<W: Write> Capture<W> {
-    /// A capture into `out`, which gets small pieces. `look` is what a packet's segment is on the
-    /// wire, after what switches have done to the packet.
+    /// Creates a capture into `out`, which gets small writes. `look` returns a packet's segment as
+    /// it is on the wire, after the changes by switches.
     pub fn new(
         out: W,
         places: Arc<Places>,
@@ -164,7 +165,7 @@ impl<W: Write> Capture<W> {
         }
     }
 
-    /// Writes what has come by `now`.
+    /// Writes all packets up to the time `now`.
     fn write_until(&mut self, now: Time) {
         while let Some((at, sighting)) = self.seen.next_until(now) {
             self.write(at, sighting);
@@ -211,11 +212,11 @@ impl<W: Write> Capture<W> {
         self.sink.put(at, interface, &frame, &note);
     }
 
-    /// Ends the capture of a run that ended at `end`: what was told of times after it did not
-    /// happen. Gives back where it was written to.
+    /// Ends the capture of a run that ended at `end`. Events after `end` were reported early and
+    /// are discarded. Returns the output.
     ///
     /// # Errors
-    /// The first reason why something could not be written.
+    /// The first error of the output.
     pub fn finish(mut self, end: Time) -> io::Result<(W, Captured)> {
         self.write_until(end);
         self.sink.finish()
@@ -244,7 +245,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// What has to be said of a packet.
+/// Returns the comment of a packet.
 fn comment(sighting: &Sighting) -> String {
     let condition = match sighting.carried.condition() {
         Condition::Whole => None,

@@ -1,11 +1,11 @@
-//! Puts what happens into the order of time. A port whose departures are settled on arrival tells
-//! of them before they happen.
+//! Queue that sorts events by time. A port that settles departures at a packet's arrival reports
+//! them before they happen.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use tailcut_units::Time;
 
-/// Something at its time; of two at one time the one that was told first comes first.
+/// Event with its time. Events at the same time keep the order of their reports.
 struct Timed<T> {
     at: Time,
     told: u64,
@@ -38,7 +38,7 @@ impl<T> Ord for Timed<T> {
     }
 }
 
-/// What has been told and has not come yet.
+/// Events that were reported and are not due yet.
 pub(crate) struct InOrder<T> {
     waiting: BinaryHeap<Reverse<Timed<T>>>,
     told: u64,
@@ -58,7 +58,7 @@ impl<T> InOrder<T> {
         self.waiting.push(Reverse(Timed { at, told, what }));
     }
 
-    /// The next thing that has come by `now`.
+    /// Returns the next event up to the time `now`.
     pub fn next_until(&mut self, now: Time) -> Option<(Time, T)> {
         let Reverse(first) = self.waiting.peek()?;
         if first.at > now {

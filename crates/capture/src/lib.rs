@@ -1,7 +1,7 @@
-//! What looks on at a network, packet by packet, and changes nothing of it: captures.
+//! Captures of a network's packets. A capture observes the network and does not change it.
 //!
-//! It hangs on any fabric ([`tailcut_fabric::Observer`]), whatever the bodies of its packets are
-//! and whoever drives it. It opens no file: a [`Capture`] writes into what it is given.
+//! A [`Capture`] works with any fabric ([`tailcut_fabric::Observer`]), with any driver and any type
+//! of packet body. It opens no file, but writes into a given output.
 //!
 //! ```
 //! use tailcut_fabric::topology::Topology;

@@ -1,36 +1,36 @@
-//! Where packets are captured, by the names that tables have.
+//! Places where packets are captured, by the names of hosts and ports in tables.
 
 use std::fmt;
 use tailcut_fabric::PortId;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{HostId, Rate};
 
-/// How many names an error tells.
+/// Names in an error message, at most.
 const TOLD: usize = 3;
 
-/// An interface of a capture.
+/// Interface of a capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
-    /// The host's or the port's name.
+    /// Name of the host or port.
     pub name: String,
-    /// The rate of its links.
+    /// Rate of its links.
     pub rate: Rate,
 }
 
-/// Where packets are captured: at hosts, or at ports of one name.
+/// Places where packets are captured: hosts, or ports with the same name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
     pub(crate) all: Vec<Place>,
-    /// By port, whose packets these are: a number in `all`.
+    /// For each port, the index in `all` of the place that captures its packets.
     of_ports: Vec<Option<u32>>,
-    /// By host, the same of what reaches it.
+    /// For each host, the index in `all` of the place that captures packets which reach it.
     of_hosts: Vec<Option<u32>>,
 }
 
-/// A name that the network does not have.
+/// Error: the network has no host or port of this name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownPlace {
-    /// What there is.
+    /// Allowed names.
     pub allowed: String,
 }
 
@@ -51,7 +51,7 @@ impl Places {
         }
     }
 
-    /// One more host: what its uplinks send and what reaches it.
+    /// Adds a host: the packets of its uplinks, and the packets that reach it.
     fn with_host(mut self, topology: &Topology, host: HostId) -> Self {
         let number = self.all.len() as u32;
         self.all.push(Place {
@@ -65,7 +65,7 @@ impl Places {
         self
     }
 
-    /// The port `FROM>TO`.
+    /// Adds the port `FROM>TO`.
     fn with_port(mut self, topology: &Topology, port: PortId) -> Self {
         let number = self.all.len() as u32;
         self.all.push(Place {
@@ -76,11 +76,11 @@ impl Places {
         self
     }
 
-    /// The place of a name: a host such as `h3`, a port such as `h3>leaf[0]` or by numbers `h3>s0`, or
-    /// `all` for every host.
+    /// Returns the places of a name: a host such as `h3`, a port such as `h3>leaf[0]` or by numbers
+    /// `h3>s0`, or `all` for every host.
     ///
     /// # Errors
-    /// A name that the network does not have.
+    /// The network has no host or port of this name.
     pub fn named(topology: &Topology, name: &str) -> Result<Self, UnknownPlace> {
         let none = Self::none(topology);
         let hosts = (0..topology.hosts()).map(HostId);
@@ -91,7 +91,7 @@ impl Places {
         if let Some(host) = hosts.clone().find(is_named) {
             return Ok(none.with_host(topology, host));
         }
-        // Parallel links have one name, and an interface each.
+        // Parallel links have the same name, and each gets its interface.
         let ports = 0..topology.links.len() as u32;
         let names = |port| [topology.link_name(port), topology.port_name(port)];
         let ports = ports.filter(|&port| names(port).iter().flatten().any(|its| its == name));
@@ -104,19 +104,19 @@ impl Places {
         }
     }
 
-    /// The names of a network's hosts, then those of its ports.
+    /// Returns the names of a network's hosts, followed by the names of its ports.
     pub fn names(topology: &Topology) -> impl Iterator<Item = String> {
         let hosts = (0..topology.hosts()).map(|host| topology.name_of(Node::Host(HostId(host))));
         let ports = 0..topology.links.len() as u32;
         hosts.chain(ports.filter_map(|port| topology.link_name(port)))
     }
 
-    /// Whose packets those are that a port sends and drops.
+    /// Returns the index of the place that captures packets of a port.
     pub(crate) fn of_port(&self, port: PortId) -> Option<u32> {
         self.of_ports.get(port.0 as usize).copied().flatten()
     }
 
-    /// Whose packets those are that reach a host.
+    /// Returns the index of the place that captures packets which reach a host.
     pub(crate) fn of_host(&self, host: HostId) -> Option<u32> {
         self.of_hosts.get(host.0 as usize).copied().flatten()
     }

@@ -1,39 +1,39 @@
-//! A capture file up to its limits.
+//! Capture file with limits.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
 use tailcut_units::{FlowId, Time};
 use tailcut_wire::capture::{Frame, FrameError, Interface, Note, PcapNg};
 
-/// How much is captured.
+/// Limits of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The most bytes of a file.
+    /// Bytes of the file, at most.
     pub bytes: u64,
-    /// How many flows: those that come by first. `None`: all.
+    /// Number of flows: the first ones that are seen. `None`: all flows.
     pub flows: Option<u64>,
 }
 
-/// What a capture holds, and what it leaves out.
+/// Content of a capture, and the packets that it lacks.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Captured {
     /// Packets in the file.
     pub packets: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Packets that came by when the file was full, and when the first of them did.
+    /// Packets that came when the file was full.
     pub too_late: u64,
-    /// See `too_late`; `None` where the file never was full.
+    /// Time of the first packet that came when the file was full. `None`: the file never was full.
     pub full_at: Option<Time>,
     /// Packets of flows beyond the limit.
     pub of_other_flows: u64,
-    /// Packets that no frame can hold, and why the first of them has none.
+    /// Packets that do not fit into a frame.
     pub without_frame: u64,
-    /// See `without_frame`.
+    /// Reason why the first packet of `without_frame` does not fit into a frame.
     pub why: Option<FrameError>,
 }
 
-/// The file: takes frames in the order of time.
+/// Writer of the file. It takes frames in order of time.
 pub(crate) struct Sink<W> {
     out: W,
     file: PcapNg,
@@ -55,18 +55,18 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Writes the interfaces that there are, whatever the limit.
+    /// Writes the interfaces so far, even beyond the limit of bytes.
     pub fn begin(&mut self) {
         let new = self.file.take();
         self.write(&new);
     }
 
-    /// One more interface, which is written with the next frame.
+    /// Adds an interface, which is written with the next frame.
     pub fn interface(&mut self, name: &str, snap: u32, rate_bps: u64) -> Interface {
         self.file.interface(name, snap, Some(rate_bps))
     }
 
-    /// Whether a packet of `flow` that comes by at `at` is captured; counts it where it is not.
+    /// Returns whether a packet of `flow` at time `at` is captured. Counts the packet if not.
     pub fn takes(&mut self, at: Time, flow: FlowId) -> bool {
         if self.captured.full_at.is_some() {
             self.too_late(at);
@@ -106,7 +106,8 @@ impl<W: Write> Sink<W> {
         self.captured.full_at.get_or_insert(at);
     }
 
-    /// After a failure nothing more is tried: the first reason is the one to tell.
+    /// Writes to the output. After a failure nothing more is written, so that the first error is
+    /// reported.
     fn write(&mut self, new: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.out.write_all(new).err();
@@ -114,10 +115,10 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Ends the file; gives back where it was written to.
+    /// Ends the file. Returns the output.
     ///
     /// # Errors
-    /// The first reason why something could not be written.
+    /// The first error of the output.
     pub fn finish(self) -> io::Result<(W, Captured)> {
         match self.failed {
             Some(error) => Err(error),

@@ -1,8 +1,10 @@
-//! The prediction of a probe beside RepSYN run for real, interleaved: while volleys are sent, plain connections and
-//! RepSYN connections to the same RepNet server take turns, so that all of them meet the same network.
+//! Comparison of a probe's prediction with real RepSYN connections, interleaved: while volleys are
+//! sent, plain connections and RepSYN connections to the same RepNet server take turns. So all of
+//! them meet the same network.
 //!
-//! On one host `repsyn serve 0.0.0.0:7000`, on another one `repsyn compare 10.0.0.8:7000 300`; on pairs of others
-//! `repsyn load 10.0.0.7:9 80` for a network that has something to do (docs/probe.md has the whole run).
+//! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another
+//! one. On further pairs of hosts, run `repsyn load 10.0.0.7:9 80` to load the network
+//! (docs/probe.md has the whole procedure).
 
 use anyhow::{Context, Result, bail};
 use std::net::{SocketAddr, UdpSocket};
@@ -15,9 +17,9 @@ use tokio::task::JoinSet;
 
 /// Ports in a volley.
 const PORTS: usize = 24;
-/// Between a plain connection and a RepSYN connection, while volleys are sent.
+/// Time between a plain connection and a RepSYN connection, while volleys are sent.
 const EVERY: Duration = Duration::from_millis(10);
-/// A handshake that takes as long has lost a SYN: the kernel sends it again after 1 s.
+/// Time above which a handshake has lost a SYN: the kernel repeats a SYN after 1 s.
 const LATE_US: f64 = 900_000.0;
 
 #[tokio::main]
@@ -32,7 +34,8 @@ async fn main() -> Result<()> {
     }
 }
 
-/// RepSYN whose connections are open when the faster handshake is done: no hello is waited for.
+/// Returns settings of RepSYN in which a connection is open when the faster handshake is complete,
+/// without waiting for a hello.
 fn settings() -> Settings {
     Settings {
         flow: FlowSettings {
@@ -48,7 +51,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Takes connections, plain and replicated, and drops them when their peers have gone.
+/// Accepts plain and replicated connections, and closes them when their peers have closed.
 async fn serve(at: SocketAddr) -> Result<()> {
     let listener = TcpListener::bind_with(at, settings(), Counters::new()).await?;
     println!("ready");
@@ -101,7 +104,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
         "means in us, {volleys} volleys of {PORTS} ports, {} connections of each kind",
         raced.len()
     );
-    println!("added by this process           {own:8.0}, taken off below");
+    println!("added by this process           {own:8.0}, subtracted below");
     say(
         "one handshake, by volleys",
         single.value,
@@ -110,7 +113,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     );
     let (value, half) = with_interval(&plain);
     say(
-        "one connection, for real",
+        "one connection, real",
         value - own,
         value - own - half,
         value - own + half,
@@ -126,19 +129,19 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     );
     let (value, half) = with_interval(&raced);
     say(
-        "RepSYN, for real",
+        "RepSYN, real",
         value - own,
         value - own - half,
         value - own + half,
     );
     println!(
-        "predicted, against real         {:8.1} %",
+        "predicted, relative to real     {:8.1} %",
         (pair.value / (value - own) - 1.0) * 100.0
     );
     Ok(())
 }
 
-/// The mean of the faster of two handshakes whose SYNs followed each other.
+/// Returns the mean of the faster of two handshakes with consecutive SYNs.
 fn neighbours(volley: &Volley) -> Option<f64> {
     let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
@@ -149,7 +152,7 @@ fn neighbours(volley: &Volley) -> Option<f64> {
     (!faster.is_empty()).then(|| mean(&faster))
 }
 
-/// Microseconds that a connection takes; no longer than a volley waits.
+/// Returns the microseconds that a connection needs, limited to the time limit of a volley.
 async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64, Option<T>) {
     let began = Instant::now();
     let connected = tokio::time::timeout(PATIENCE, connecting).await;
@@ -160,7 +163,8 @@ async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64
     )
 }
 
-/// With what this process adds to what the kernel has measured of the same handshake.
+/// Connects once. The second value is the time that this process adds to the kernel's measurement
+/// of the same handshake.
 async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
     let (took, stream) = within(tokio::net::TcpStream::connect(to)).await;
     let Some(stream) = stream else {
@@ -170,7 +174,7 @@ async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
         Some(Handshake { us, resent: 0, .. }) => Some(took - us),
         _ => None,
     };
-    // What fails here is a connection that is gone already.
+    // An error means that the connection is closed already.
     let _ = stream.set_zero_linger();
     (took, added)
 }
@@ -188,7 +192,7 @@ fn mean(times: &[f64]) -> f64 {
     times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
-/// The mean, and half of its 95 % interval by the means of 20 batches.
+/// Returns the mean, and half of its 95 % interval, from the means of 20 batches.
 fn with_interval(times: &[f64]) -> (f64, f64) {
     let batches: Vec<f64> = times
         .chunks(times.len().div_ceil(20).max(1))
@@ -203,12 +207,12 @@ fn with_interval(times: &[f64]) -> (f64, f64) {
     (mean(times), 2.09 * (variance / n).sqrt())
 }
 
-/// Sends bursts of datagrams, each from a port of its own and so on a path of its own, with pauses as long on
-/// average: so many Mb/s while a burst lasts.
+/// Sends bursts of datagrams at `mbps` Mb/s, with pauses of the same average length. Each burst has
+/// a new source port and so another path.
 fn load(to: SocketAddr, mbps: f64) -> Result<()> {
     const DATAGRAM: [u8; 1_400] = [0; 1_400];
     let mut state = u64::from(std::process::id()) | 1;
-    // An exponential draw with a mean of 20 ms (xorshift, Marsaglia 2003).
+    // Returns an exponential random time with a mean of 20 ms (xorshift, Marsaglia 2003).
     let mut draw = move || {
         state ^= state << 13;
         state ^= state >> 7;
@@ -222,7 +226,8 @@ fn load(to: SocketAddr, mbps: f64) -> Result<()> {
         let until = Instant::now() + draw();
         let mut next = Instant::now();
         while Instant::now() < until {
-            // Nobody listens there, and says so.
+            // No program listens at the port, so the call may return an ICMP error, which is
+            // ignored.
             let _ = socket.send_to(&DATAGRAM, to);
             next += gap;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));

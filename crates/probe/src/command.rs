@@ -15,56 +15,56 @@ use std::time::{Duration, Instant};
 use tailcut_units as units;
 use tailcut_units::quantity::{self, QuantityError};
 
-/// The confidence with which all next hops are found.
+/// Confidence with which all next hops are found.
 const CONFIDENCE: f64 = 0.999;
-/// How long a wait between two rounds sleeps at most, to see an interruption.
+/// Longest sleep between two rounds, so that an interruption is noticed.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a probe is begun with.
+/// Flags of a probe.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Probe {
-    /// The target: a name or an address, and a port where a server listens
+    /// Target: a name or an address, and a port where a server listens
     #[arg(value_name = "HOST:PORT")]
     target: String,
-    /// Volleys, each a handshake from every source port at the same time; in each round of --every
+    /// Volleys per round of --every, each a handshake from every source port at the same time
     #[arg(long, value_name = "N", default_value = "300", value_parser = |text: &str| quantity::within(text, 1..=100_000_u32))]
     volleys: u32,
-    /// Source ports
+    /// Source ports per volley
     #[arg(long, value_name = "N", default_value = "48", value_parser = |text: &str| quantity::within(text, 2..=512_u16))]
     ports: u16,
-    /// SYNs a second on average, 640 at most
+    /// SYNs per second on average, 640 at most
     #[arg(long, value_name = "N", default_value = "640", value_parser = rate)]
     rate: f64,
-    /// Allow a --rate above 640: the target is yours, or its owner knows
+    /// Allow a --rate above 640; only for targets that you own or whose owner agrees
     #[arg(long)]
     allow_high_rate: bool,
-    /// Measure again each time that this has gone by, such as 5m
+    /// Time between two rounds of measurements, such as 5m
     #[arg(long, value_name = "TIME", value_parser = time, requires = "span")]
     every: Option<Duration>,
-    /// How long to go on measuring, such as 6h
+    /// Duration of all rounds, such as 6h
     #[arg(id = "span", long = "for", value_name = "TIME", value_parser = time, requires = "every")]
     span: Option<Duration>,
 }
 
-/// How far a probe has come.
+/// Progress of a probe.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
-    /// The routers at this distance are asked, and so many probes were sent.
+    /// The next hops behind this TTL are being found. The second number counts the probes sent.
     Paths(u8, u64),
-    /// So many volleys of so many.
+    /// Number of volleys sent, and number of volleys in the round.
     Volleys(usize, usize),
-    /// Nothing is sent until the next round, the one of this number, in so long.
+    /// Pause until the round with this number. The second field is the time left.
     Resting(u32, Duration),
 }
 
-/// What became of a probe.
+/// Result of a probe.
 #[derive(Debug)]
 pub struct Probed {
-    /// What it found.
+    /// Findings.
     pub findings: Findings,
-    /// The report, where a directory was given.
+    /// Path of the report, if a directory was given.
     pub report: Option<PathBuf>,
-    /// Whether the user ended it.
+    /// Whether the user has interrupted the probe.
     pub is_interrupted: bool,
 }
 
@@ -76,13 +76,13 @@ fn rate(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "allowed: 1 to 640 a second, and more with --allow-high-rate".to_owned())
 }
 
-/// Returns the time of a flag, 1 s to 31 days.
+/// Parses the time of a flag, 1 s to 31 days.
 fn time(text: &str) -> Result<Duration, QuantityError> {
     let range = units::Duration::from_ms(1_000)..=units::Duration::from_ms(31 * 86_400_000);
     quantity::within(text, range).map(Duration::from)
 }
 
-/// The first address of a target; one of IPv4 where it has several.
+/// Returns the first address of a target, an IPv4 address if it has one.
 fn resolve(target: &str) -> Result<SocketAddr> {
     let is_whole = target
         .rsplit_once(':')
@@ -104,11 +104,11 @@ fn resolve(target: &str) -> Result<SocketAddr> {
         .with_context(|| format!("HOST:PORT: '{target}' has no address"))
 }
 
-/// Measures, until it is done or `stop` turns true, and says in between how far it is. Results are written
-/// into `out`, if that is given.
+/// Measures until everything is done or `stop` is true. `told` gets the progress. The results are
+/// written into `out`, if it is given.
 ///
 /// # Errors
-/// Wrong input, or nothing could be measured.
+/// The input is wrong, or nothing could be measured.
 pub fn run(
     arguments: &Probe,
     out: Option<&Path>,
@@ -117,8 +117,8 @@ pub fn run(
 ) -> Result<Probed> {
     if arguments.rate > MOST && !arguments.allow_high_rate {
         bail!(
-            "--rate: found {}; allowed: {MOST} SYNs a second at most, and more with --allow-high-rate where \
-             the target is yours",
+            "--rate: found {}; allowed: {MOST} SYNs a second at most, and more with --allow-high-rate if \
+             you own the target",
             arguments.rate
         );
     }
@@ -169,7 +169,7 @@ pub fn run(
     })
 }
 
-/// Finds out whether the target takes connections at all.
+/// Tests whether the target accepts connections.
 fn reach(to: SocketAddr, ports: &mut Ports, stop: &AtomicBool) -> Result<()> {
     let mut first = Shooter::new(to, ports, 1, MOST, 0)?;
     match first.shoot(stop)? {
@@ -191,7 +191,7 @@ fn paths(
     Ok(trace(to, ports, walk, arguments.rate, stop, said)?)
 }
 
-/// One round of volleys, as far as it is not interrupted.
+/// Sends one round of volleys, unless it is interrupted.
 fn shoot(
     arguments: &Probe,
     shooter: &mut Shooter,
@@ -210,7 +210,7 @@ fn shoot(
     Ok(())
 }
 
-/// Waits for the next round; false where the user has ended it.
+/// Waits for the next round. Returns `false` if the user has interrupted the wait.
 fn rest(until: Instant, round: u32, stop: &AtomicBool, told: &mut dyn FnMut(Progress)) -> bool {
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         if stop.load(Ordering::Relaxed) {
@@ -222,14 +222,15 @@ fn rest(until: Instant, round: u32, stop: &AtomicBool, told: &mut dyn FnMut(Prog
     !stop.load(Ordering::Relaxed)
 }
 
-/// What a probe writes.
+/// Output files of a probe.
 struct Files {
     dir: PathBuf,
     table: File,
 }
 
 impl Files {
-    /// The table is begun at once: what was measured is on disk after each round.
+    /// Creates the directory and the table. The table is written after each round, so that no data
+    /// is lost.
     fn create(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("--out: cannot make {}", dir.display()))?;
         let path = dir.join("handshakes.csv");
@@ -252,12 +253,12 @@ impl Files {
         written.with_context(|| format!("cannot write into {}", self.dir.display()))
     }
 
-    /// Adds the volleys from the one at place `from` on.
+    /// Appends the volleys, starting with the one at index `from`.
     fn add(&mut self, measurement: &Measurement, from: usize) -> Result<()> {
         self.write(&measurement.csv(from))
     }
 
-    /// Writes the findings and the report, and gives the report's path.
+    /// Writes the findings and the report. Returns the path of the report.
     fn finish(self, measurement: &Measurement, findings: &Findings) -> Result<PathBuf> {
         tailcut_record::write_json(&self.dir.join("probe.json"), findings)?;
         let report = self.dir.join("report.html");

@@ -1,11 +1,11 @@
-//! What RepNet would gain on a network, before it is deployed, measured by an ordinary user: next hops by TCP
-//! traceroute, and volleys of handshakes whose round trips the kernel tells.
+//! Prediction of RepNet's gain on a network, before RepNet is deployed. An ordinary user can run
+//! it: it finds next hops by TCP traceroute, and measures volleys of handshakes, whose round-trip
+//! times the kernel reports.
 //!
 //! [`mda`], [`stats`], [`pace`] and [`verdict`] are sans-I/O. On Linux `net` sends over real sockets, and
 //! `command` is `tailcut probe`.
 //!
-//! What this crate does *not* do: it opens no raw socket, needs no privilege, and sends to no target but the one
-//! that it is given.
+//! This crate opens no raw socket, needs no privilege, and sends only to the given target.
 
 pub mod mda;
 pub mod measurement;

@@ -1,4 +1,4 @@
-//! What was measured, and what it comes to.
+//! Measurement and its findings.
 
 use crate::mda::Map;
 use crate::stats::{Groups, Prediction, Volley, groups, predict};
@@ -6,77 +6,77 @@ use crate::verdict::Verdict;
 use serde::Serialize;
 use std::net::SocketAddr;
 
-/// Everything that was measured.
+/// All results of a measurement.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The target as it was named.
+    /// Target as given by the user.
     pub target: String,
-    /// Its address.
+    /// Address of the target.
     pub address: SocketAddr,
-    /// The source ports, by number.
+    /// Source ports, by number.
     pub ports: Vec<u16>,
-    /// The paths.
+    /// Paths.
     pub map: Map,
-    /// Volleys in the order of time.
+    /// Volleys in order of time.
     pub volleys: Vec<Volley>,
-    /// Microseconds between the first and the last SYN of half of the volleys.
+    /// Median, over the volleys, of the microseconds between the first and the last SYN.
     pub span_us: f64,
 }
 
-/// Handshakes of the ports that take one path.
+/// Handshakes of the ports on one path.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PathDelays {
-    /// The routers, first to last, `?` where one did not answer.
+    /// Routers, first to last. `?` stands for a router that did not answer.
     pub routers: String,
-    /// The source ports.
+    /// Source ports.
     pub ports: Vec<u16>,
-    /// Handshakes.
+    /// Number of handshakes.
     pub handshakes: usize,
-    /// Their mean in microseconds.
+    /// Mean of the handshakes in microseconds.
     pub mean_us: f64,
-    /// Their median.
+    /// Median in microseconds.
     pub p50_us: f64,
-    /// Their 99th percentile.
+    /// 99th percentile in microseconds.
     pub p99_us: f64,
 }
 
-/// What a measurement comes to: what `--json` prints.
+/// Findings of a measurement, as `--json` prints them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Findings {
-    /// What to do.
+    /// Recommendation.
     pub verdict: Verdict,
-    /// The target as it was named.
+    /// Target as given by the user.
     pub target: String,
-    /// Its address.
+    /// Address of the target.
     pub address: SocketAddr,
-    /// The paths.
+    /// Paths.
     pub paths: Map,
-    /// Volleys.
+    /// Number of volleys.
     pub volleys: usize,
-    /// Ports in each.
+    /// Number of ports in each volley.
     pub ports: usize,
     /// Seconds from the first volley to the last.
     pub seconds: f64,
-    /// Handshakes that were answered, those whose SYN was sent again included.
+    /// Answered handshakes, including those with a repeated SYN.
     pub answered: usize,
-    /// Handshakes among them whose SYN was sent again: a SYN or its answer was lost.
+    /// Answered handshakes with a repeated SYN, because a SYN or its answer was lost.
     pub resent: usize,
-    /// Handshakes that were not answered in 3.5 s. They count as that long.
+    /// Handshakes without an answer within 3.5 s. They count with this time.
     pub unanswered: usize,
-    /// Handshakes that did not come about for another reason, such as a port in use or a reset.
+    /// Handshakes that failed for another reason, such as a port in use or a reset.
     pub failed: usize,
-    /// Microseconds between the first and the last SYN of half of the volleys.
+    /// Median, over the volleys, of the microseconds between the first and the last SYN.
     pub span_us: f64,
-    /// The faster of two handshakes against one; `null` of too few volleys.
+    /// Comparison of the faster of two handshakes with one handshake. `null`: too few volleys.
     pub prediction: Option<Prediction>,
-    /// Which ports move together; `null` of too few volleys.
+    /// Groups of ports with correlated delays. `null`: too few volleys.
     pub groups: Option<Groups>,
     /// Delays by path.
     pub by_path: Vec<PathDelays>,
 }
 
 impl Measurement {
-    /// What it comes to.
+    /// Evaluates the measurement.
     pub fn findings(&self) -> Findings {
         let prediction = predict(&self.volleys);
         let groups = groups(&self.volleys);
@@ -108,7 +108,7 @@ impl Measurement {
         }
     }
 
-    /// The ports by the routers that their SYNs pass, the most ports first.
+    /// Returns the ports grouped by the routers that their SYNs pass, sorted by router.
     pub fn ways(&self) -> Vec<(String, Vec<usize>)> {
         let mut ways: Vec<(String, Vec<usize>)> = Vec::new();
         for number in 0..self.ports.len() {

@@ -1,22 +1,23 @@
-//! When the next SYN may be sent. Sans-I/O: times count from any start.
+//! Rate control of SYNs. Sans-I/O: times count from any fixed start.
 
 use tailcut_units::{Time, TokenBucket};
 
-/// The most SYNs a second unless the user says that more are meant.
+/// SYNs per second, at most, unless the user allows more.
 pub const MOST: f64 = 640.0;
-/// The fewest a second, however few answers there are.
+/// SYNs per second, at least, even if few answers arrive.
 const FEWEST: f64 = 4.0;
-/// What is sent at once after a pause: few, so that routers are not met with bursts.
+/// SYNs that may be sent at once after a pause. The number is low, so that routers do not get
+/// bursts.
 const BURST: f64 = 4.0;
-/// The share of answers that never came which halves the rate.
+/// Share of missing answers above which the rate is halved.
 const TOO_MANY: f64 = 0.1;
-/// Answers between two changes of the rate.
+/// Answers and missing answers between two changes of the rate.
 const WINDOW: u32 = 20;
 
-/// What is short of a token by less than this is not short: times are not exact.
+/// Rounding error that a token may lack, because times are not exact.
 const ROUNDING: f64 = 1e-6;
 
-/// A token bucket whose rate halves where answers stay out, and comes back slowly.
+/// Token bucket whose rate is halved if answers are missing, and recovers slowly.
 #[derive(Clone, Debug)]
 pub struct Pace {
     most: f64,
@@ -27,7 +28,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// `most` a second, above 0.
+    /// Creates a bucket with a rate of `most` SYNs per second, above 0.
     pub fn new(most: f64) -> Self {
         Self {
             most,
@@ -38,7 +39,8 @@ impl Pace {
         }
     }
 
-    /// Takes leave to send one SYN now; else says when it may be sent.
+    /// Takes a token to send one SYN now. If there is none, returns the time at which the SYN may
+    /// be sent.
     pub fn take(&mut self, now: Time) -> Result<(), Time> {
         self.tokens.fill(now, self.rate, BURST);
         if self.tokens.tokens() < 1.0 - ROUNDING {
@@ -48,7 +50,7 @@ impl Pace {
         Ok(())
     }
 
-    /// A router answered, or one that has answered others did not in time.
+    /// Records an answer, or a missing answer of a router that has answered other probes.
     pub fn hear(&mut self, is_answer: bool) {
         match is_answer {
             true => self.answered += 1,
@@ -66,7 +68,7 @@ impl Pace {
         (self.answered, self.missed) = (0, 0);
     }
 
-    /// SYNs a second now.
+    /// Returns the current rate in SYNs per second.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -77,7 +79,8 @@ mod tests {
     use super::*;
     use tailcut_units::Duration;
 
-    /// How many are sent in a second from `start` on, by one who asks whenever it may send.
+    /// Returns the number of SYNs that are sent within a second after `start`, if each is sent as
+    /// soon as it is allowed.
     fn sent(pace: &mut Pace, start: u64) -> u32 {
         let start = Time::ZERO + Duration::from_ms(1_000 * start);
         let (mut now, mut sent) = (start, 0);

@@ -1,4 +1,4 @@
-//! One page of output: as text, and as the report's HTML with delays over time.
+//! Output of a probe: a page of text, and an HTML report with delays over time.
 
 use crate::mda::{Answer, Map, Node};
 use crate::measurement::{Findings, Measurement, PathDelays};
@@ -7,13 +7,13 @@ use tailcut_report::{
     Axis, Cell, Mark, Page, PageSection, Plot, Point, Quantity, Scale, Series, Table,
 };
 
-/// Points that a line has at most.
+/// Points of a line, at most.
 const POINTS: usize = 200;
-/// Lines that a plot has at most.
+/// Lines of a plot, at most.
 const LINES: usize = 8;
 
 impl Findings {
-    /// One page of text, in lines of `width` letters where that is given.
+    /// Returns one page of text, with lines of `width` characters at most if it is given.
     pub fn text(&self, width: Option<u16>) -> String {
         let mut text = format!("{}\n\n", self.verdict.sentence);
         for table in self.tables() {
@@ -26,11 +26,11 @@ impl Findings {
         text
     }
 
-    /// What is to be known beside the tables.
+    /// Returns the notes that complement the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "{} volleys of {} ports in {:.0} s: {} handshakes, {} with a SYN sent again, {} unanswered, {} \
-             failed. The SYNs of a volley left within {}.",
+             failed. The SYNs of a volley were sent within {}.",
             self.volleys,
             self.ports,
             self.seconds,
@@ -211,7 +211,7 @@ fn shortened(routers: &[String]) -> String {
 }
 
 impl Measurement {
-    /// The report as one self-contained HTML file. `when` says when it was measured.
+    /// Returns the report as one self-contained HTML file. `when` is the time of the measurement.
     pub fn html(&self, findings: &Findings, when: &str) -> String {
         let [paths, rest @ ..] = &findings.tables()[..] else {
             return String::new();
@@ -241,7 +241,7 @@ impl Measurement {
         page.html()
     }
 
-    /// The median delay of each path over time.
+    /// Returns the plot of each path's median delay over time.
     fn over_time(&self) -> Plot {
         let ways = self.ways();
         let each = self.volleys.len().div_ceil(POINTS).max(1);
@@ -279,7 +279,8 @@ impl Measurement {
         }
     }
 
-    /// Volleys from the one at place `from` on as lines of CSV, without the header.
+    /// Returns the volleys, starting with the one at index `from`, as lines of CSV without a
+    /// header.
     pub fn csv(&self, from: usize) -> String {
         let mut text = String::new();
         for (number, volley) in self.volleys.iter().enumerate().skip(from) {
@@ -297,5 +298,5 @@ impl Measurement {
     }
 }
 
-/// The header of [`Measurement::csv`].
+/// Header line of [`Measurement::csv`].
 pub const CSV_HEADER: &str = "volley,at_seconds,port,routers,handshake_us,resent,answered\n";

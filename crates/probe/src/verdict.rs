@@ -1,38 +1,41 @@
-//! What to do, in a sentence.
+//! Recommendation as a sentence.
 
 use crate::mda::Map;
 use crate::stats::{FEWEST_VOLLEYS, Groups, LEVEL, Prediction};
 use serde::Serialize;
 
-/// RepSYN is worth its second SYN where the p99 of handshakes falls by this share at least.
+/// Smallest reduction of the handshakes' p99, as a share, that is worth the second SYN of RepSYN.
 pub const WORTH: f64 = 0.10;
-/// More volleys than anybody would wait for.
+/// Volleys above which a measurement is not practical.
 const TOO_MANY: f64 = 100_000.0;
 
-/// What to do.
+/// Recommendation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// The p99 of handshakes would fall by a tenth at least, beyond doubt.
+    /// Deploy: RepSYN reduces the p99 of handshakes by at least a tenth, with statistical
+    /// confidence.
     Deploy,
-    /// It would not, beyond doubt.
+    /// Do not deploy: RepSYN does not reduce it by a tenth, with statistical confidence.
     DoNotDeploy,
-    /// There is one path.
+    /// Do not deploy, because there is one path only.
     OnePath,
-    /// It would fall, but ports do not differ: as much as on one path.
+    /// Do not deploy for now: the faster of two handshakes is faster, but ports do not differ. One
+    /// path would have the same effect.
     NoDifference,
-    /// More volleys would tell.
+    /// More volleys are needed for a decision.
     Undecided,
 }
 
-/// A verdict.
+/// Recommendation with its reasons.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Verdict {
-    /// What to do.
+    /// Recommendation.
     pub decision: Decision,
-    /// The same as a sentence, with the figure that it rests on.
+    /// Recommendation as a sentence, with the figure that it is based on.
     pub sentence: String,
-    /// Volleys that would decide, about; `None` where it is decided, or where no number would do.
+    /// Estimated number of further volleys for a decision. `None`: it is decided, or no practical
+    /// number is enough.
     pub more_volleys: Option<u64>,
 }
 
@@ -50,7 +53,7 @@ impl Verdict {
         let more = is_feasible.then(|| (more.max(1.0) / 10.0).ceil() as u64 * 10);
         let then = more.map_or(
             "it is too close to 10 % for any number of volleys".to_owned(),
-            |more| format!("some {more} more volleys would do"),
+            |more| format!("about {more} more volleys are needed"),
         );
         Self {
             decision: Decision::Undecided,
@@ -59,7 +62,7 @@ impl Verdict {
         }
     }
 
-    /// Decides. `ports` is the number of handshakes in a volley.
+    /// Creates the recommendation. `ports` is the number of handshakes in a volley.
     pub fn new(
         map: &Map,
         volleys: usize,
@@ -102,7 +105,7 @@ impl Verdict {
                 Decision::NoDifference,
                 format!(
                     "do not deploy for now: ports do not differ (p = {p:.2}, {LEVEL} at most to differ), so \
-                     that no path is faster than another; measure when the network is busy"
+                     no path is faster than another; measure again when the network is busy"
                 ),
             );
         }
@@ -110,7 +113,7 @@ impl Verdict {
     }
 }
 
-/// A share as a whole number of per cent.
+/// Returns a share as a whole number of percent.
 fn percent(share: f64) -> i64 {
     (share * 100.0).round() as i64
 }
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn one_address_where_ports_differ_is_more_than_one_path() {
-        // A bundle of links below IP.
+        // A bundle of links below IP has one address and several paths.
         let (decision, _) = decide(&map(1, &[]), 0.005, (-0.3, -0.35, -0.25));
         assert_eq!(decision, Decision::Deploy);
         let unsure = map(1, &[Doubt::SilentHop { ttl: 2 }]);
@@ -197,9 +200,10 @@ mod tests {
         let four = map(4, &[]);
         let (decision, sentence) = decide(&four, 0.005, (-0.2, -0.4, -0.0));
         assert_eq!(decision, Decision::Undecided);
-        // Half the width of the interval is twice as much as the distance to 10 %: four times as many.
+        // Half the width of the interval is twice the distance to 10 %, so four times as many
+        // volleys are needed.
         let expected =
-            "undecided: p99 of handshakes -20 % (-40 to 0); some 900 more volleys would do";
+            "undecided: p99 of handshakes -20 % (-40 to 0); about 900 more volleys are needed";
         assert_eq!(sentence, expected);
         let (_, sentence) = decide(&four, 0.005, (-0.1, -0.4, 0.2));
         assert!(

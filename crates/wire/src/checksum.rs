@@ -1,6 +1,6 @@
-//! The Internet checksum (RFC 1071), and its update when one word changes (RFC 1624, equation 3).
+//! Internet checksum (RFC 1071), and its update after a change of one word (RFC 1624, equation 3).
 
-/// Sums the 16-bit words of bytes onto `sum`; an odd byte at the end is a word with a zero.
+/// Adds the 16-bit words of bytes to `sum`. An odd byte at the end counts as a word with a zero.
 pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(2);
     let mut total = sum;
@@ -15,12 +15,12 @@ pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
     }
 }
 
-/// The checksum of what was summed.
+/// Returns the checksum of a sum.
 pub(crate) const fn finish(sum: u64) -> u16 {
     !fold(sum)
 }
 
-/// The checksum after `old` has become `new` in a word that it covers.
+/// Returns the checksum after a word that it covers has changed from `old` to `new`.
 pub(crate) const fn update(checksum: u16, old: u16, new: u16) -> u16 {
     !fold(!checksum as u64 + !old as u64 + new as u64)
 }

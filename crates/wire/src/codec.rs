@@ -1,55 +1,55 @@
-//! Reading and writing fields in network byte order, and what can be wrong with them.
+//! Decoding and encoding of fields in network byte order, and their errors.
 
 use core::fmt;
 
-/// Why bytes are not a header.
+/// Reason why bytes are not a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DecodeError {
     /// The bytes end before the header does.
     Short {
-        /// Bytes that the header has, as far as that is known.
+        /// Bytes of the header, as far as known.
         needed: usize,
-        /// Bytes that there are.
+        /// Bytes found.
         found: usize,
     },
-    /// The first byte is that of another protocol.
+    /// The first byte belongs to another protocol.
     Magic {
-        /// The protocol's byte.
+        /// First byte of the protocol.
         expected: u8,
-        /// The first byte.
+        /// First byte found.
         found: u8,
     },
-    /// The first byte is that of none of our protocols.
+    /// The first byte belongs to no known protocol.
     Unknown {
-        /// The first byte.
+        /// First byte found.
         found: u8,
     },
-    /// A version that is not spoken here.
+    /// The version is not supported.
     Version {
-        /// The only version there is.
+        /// Supported version.
         expected: u8,
-        /// The header's version.
+        /// Version of the header.
         found: u8,
     },
-    /// The header's length is not that of a header of its kind.
+    /// The length of the header is wrong for its kind.
     Length {
-        /// The length of a header of this kind.
+        /// Length of a header of this kind.
         expected: usize,
-        /// The length that the header states.
+        /// Length in the header.
         found: usize,
     },
-    /// A field has a value that it cannot have.
+    /// A field has a value that is not allowed.
     Field {
-        /// The field.
+        /// Name of the field.
         name: &'static str,
-        /// Its value.
+        /// Value of the field.
         found: u64,
     },
-    /// The payload is neither whole nor cut off entirely.
+    /// The payload is neither complete nor completely removed.
     Payload {
-        /// Bytes of payload that the header states.
+        /// Bytes of payload according to the header.
         expected: usize,
-        /// Bytes behind the header.
+        /// Bytes after the header.
         found: usize,
     },
 }
@@ -90,7 +90,7 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// Why a header cannot be written.
+/// Reason why a header cannot be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EncodeError {
     /// The buffer is too small.
@@ -100,19 +100,20 @@ pub enum EncodeError {
         /// Bytes of the buffer.
         found: usize,
     },
-    /// A field has a value that the wire has no room for.
+    /// The value of a field is too large for the wire format.
     Field {
-        /// The field.
+        /// Name of the field.
         name: &'static str,
-        /// Its value.
+        /// Value of the field.
         found: u64,
     },
-    /// A field is set that a header of this kind does not carry.
+    /// A field is set that a header of this kind does not contain.
     NotCarried {
-        /// The kind.
+        /// Kind of the header.
         kind: &'static str,
     },
-    /// TCP has a header of its own ([`capture::frame`](crate::capture::frame) writes it).
+    /// The segment is a TCP segment, which has a TCP header
+    /// ([`capture::frame`](crate::capture::frame) encodes it).
     Tcp,
 }
 
@@ -138,7 +139,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-/// Takes fields from the front of bytes.
+/// Decoder of fields from the start of bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -182,7 +183,7 @@ impl<'a> Reader<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// What is left has to be zeros.
+    /// Checks that the remaining bytes are zeros.
     pub(crate) fn zeros(&mut self, name: &'static str) -> Result<(), DecodeError> {
         match self.rest.iter().find(|byte| **byte != 0) {
             None => Ok(()),
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A field that has to be zero.
+    /// Decodes a field that must be zero.
     pub(crate) fn reserved<const N: usize>(&mut self) -> Result<(), DecodeError> {
         let bytes = self.take::<N>()?;
         match bytes.iter().find(|byte| **byte != 0) {
@@ -206,7 +207,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Puts fields at the front of a buffer.
+/// Encoder of fields to the start of a buffer.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],
@@ -214,7 +215,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes a header of `length` bytes.
+    /// Creates an encoder of a header of `length` bytes.
     pub(crate) fn new(buffer: &'a mut [u8], length: usize) -> Result<Self, EncodeError> {
         let found = buffer.len();
         let rest = buffer.get_mut(..length).ok_or(EncodeError::Short {
@@ -237,7 +238,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written.
     pub(crate) const fn written(&self) -> usize {
         self.written
     }

@@ -1,17 +1,17 @@
-//! Headers of tailcut's protocols as bytes and back, a plain view of the frames of others, and
-//! capture files.
+//! Encoding and decoding of the headers of tailcut's protocols, decoding of frames of other
+//! programs, and capture files.
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in
 //!   `docs/wire/`, golden vectors in `tests/vectors/`.
-//! - [`scdp::paper`] is SCDP over switches that trim, [`scdp::credit`] SCDP over UDP sockets, where receivers give credits.
+//! - [`cast`]: SCDP over UDP sockets, where receivers grant credits.
 //! - [`repnet`]: the hello of RepNet over real sockets.
-//! - [`rans::Unread`]: headers of RANS out of the bytes of a stream, in whatever pieces they come.
-//! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and what trimming changes.
-//! - [`foreign`]: what a driver has to know of a frame, and what switches rewrite in it.
+//! - [`rans::Unread`]: RANS headers from the bytes of a stream, which may arrive in any pieces.
+//! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and the changes by trimming.
+//! - [`foreign`]: the data of a frame that a driver needs, and the fields that switches rewrite.
 //! - [`capture`]: a simulated segment as a frame, and pcapng files.
 //!
-//! What this crate does *not* do: it reads no clock and no socket, keeps no state of a protocol,
-//! and never panics on input. Bytes that it does not know are an error that says what was found.
+//! This crate reads no clock and no socket, keeps no state of a protocol, and never panics on
+//! input. Unknown bytes are an error that contains the bytes found.
 //!
 //! ```
 //! use tailcut_transport::ndp::{NdpHeader, NdpKind};
@@ -32,13 +32,13 @@
 //! let mut datagram = [0; 1_600];
 //! let header = ndp::encode(&sent, &mut datagram)?;
 //!
-//! // A switch without room cuts the payload off; what is left still says what it was.
+//! // A switch with a full queue removes the payload. The header still contains the original length.
 //! let kept = set_condition(&mut datagram[..header + 1_460], Condition::Trimmed)?;
 //! let (arrived, length) = ndp::decode(&datagram[..kept])?;
 //! assert_eq!((arrived.header, length), (sent.header, header));
 //! assert_eq!((arrived.prefix.payload, arrived.prefix.condition), (1_460, Condition::Trimmed));
 //!
-//! // Another version is refused, with what was found.
+//! // Another version is an error that contains the version found.
 //! datagram[1] = 2;
 //! let refused = ndp::decode(&datagram[..kept]);
 //! assert_eq!(refused, Err(DecodeError::Version { expected: 1, found: 2 }));

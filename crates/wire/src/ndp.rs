@@ -11,7 +11,7 @@ use tailcut_units::Time;
 /// Bytes of an NDP header.
 pub const HEADER_BYTES: usize = PREFIX_BYTES + 32;
 
-/// Writes a header to the front of `buffer` and gives its length.
+/// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
 /// The buffer is too small.
@@ -40,10 +40,10 @@ pub fn encode(packet: &Packet<NdpHeader>, buffer: &mut [u8]) -> Result<usize, En
     Ok(writer.written())
 }
 
-/// Reads the header at the front of `bytes` and gives its length.
+/// Decodes the header at the start of `bytes`. Returns its length, too.
 ///
 /// # Errors
-/// The bytes are no NDP header of this version.
+/// The bytes are not an NDP header of this version.
 pub fn decode(bytes: &[u8]) -> Result<(Packet<NdpHeader>, usize), DecodeError> {
     let (mut reader, prefix, own) = prefix::read(bytes, Magic::Ndp)?;
     expect_length(&own, HEADER_BYTES)?;

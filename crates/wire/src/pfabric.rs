@@ -9,7 +9,7 @@ use tailcut_transport::pfabric::{PFabricHeader, PFabricKind};
 /// Bytes of a pFabric header.
 pub const HEADER_BYTES: usize = PREFIX_BYTES + 24;
 
-/// Writes a header to the front of `buffer` and gives its length.
+/// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
 /// The buffer is too small.
@@ -33,10 +33,10 @@ pub fn encode(packet: &Packet<PFabricHeader>, buffer: &mut [u8]) -> Result<usize
     Ok(writer.written())
 }
 
-/// Reads the header at the front of `bytes` and gives its length.
+/// Decodes the header at the start of `bytes`. Returns its length, too.
 ///
 /// # Errors
-/// The bytes are no pFabric header of this version.
+/// The bytes are not a pFabric header of this version.
 pub fn decode(bytes: &[u8]) -> Result<(Packet<PFabricHeader>, usize), DecodeError> {
     let (mut reader, prefix, own) = prefix::read(bytes, Magic::PFabric)?;
     expect_length(&own, HEADER_BYTES)?;

@@ -1,23 +1,23 @@
-//! What every header of a packet starts with: 24 bytes, the same for NDP, SCDP and pFabric.
+//! Common start of all packet headers: 24 bytes, the same for NDP, SCDP and pFabric.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use tailcut_transport::{Condition, PathPin, Segment};
 use tailcut_units::FlowId;
 
-/// The version of every layout here.
+/// Version of all layouts in this crate, except version 2 of SCDP.
 pub const VERSION: u8 = 1;
 
 /// Bytes of a [`Prefix`].
 pub const PREFIX_BYTES: usize = 24;
 
-/// Where [`Prefix::condition`] and [`Prefix::trimmable`] stand.
+/// Position of the byte with [`Prefix::condition`] and [`Prefix::trimmable`].
 pub(crate) const NETWORK_OFFSET: usize = 5;
-/// The bits of that byte that hold the condition.
+/// Bits of this byte that contain the condition.
 pub(crate) const CONDITION_BITS: u8 = 0x03;
-/// The bit of that byte that says that switches may trim.
+/// Bit of this byte that allows switches to trim.
 const TRIMMABLE_BIT: u8 = 0x80;
 
-/// The first byte of a header.
+/// First byte of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Magic {
@@ -32,10 +32,10 @@ pub enum Magic {
 }
 
 impl Magic {
-    /// The protocol that a header is of, by its first byte.
+    /// Returns the protocol of a header, by its first byte.
     ///
     /// # Errors
-    /// There is no first byte, or it is none of ours.
+    /// The bytes are empty, or the first byte is unknown.
     pub fn of(bytes: &[u8]) -> Result<Self, DecodeError> {
         let found = Reader::new(bytes).u8()?;
         [Self::Scdp, Self::Ndp, Self::PFabric, Self::Rans]
@@ -45,27 +45,28 @@ impl Magic {
     }
 }
 
-/// What every packet of NDP, SCDP and pFabric carries beside its protocol's own fields.
+/// Common fields of all packets of NDP, SCDP and pFabric.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Prefix {
-    /// The session, by its sender's number, in answers too.
+    /// Session, by its sender's number, in answers too.
     pub flow: FlowId,
-    /// Bytes of payload as they were sent, also where a switch has cut them off.
+    /// Bytes of payload as they were sent, even if a switch has removed them.
     pub payload: u32,
-    /// Priority class, 0 is the highest.
+    /// Priority class. 0 is the highest.
     pub priority: u8,
-    /// The path that the packet is pinned to, if it is.
+    /// Path that the packet is pinned to, if it is.
     pub path: PathPin,
-    /// What switches order by where they do (pFabric: bytes that remain); lower goes first.
+    /// Rank for switches that order packets by it (pFabric: bytes that remain). Lower ranks go
+    /// first.
     pub rank: u32,
-    /// Whether a switch may cut the payload off.
+    /// Whether a switch may remove the payload.
     pub trimmable: bool,
-    /// What switches did to the packet.
+    /// Change of the packet by switches.
     pub condition: Condition,
 }
 
 impl Prefix {
-    /// The prefix of a segment.
+    /// Returns the prefix of a segment.
     pub const fn of(segment: &Segment) -> Self {
         Self {
             flow: segment.flow,
@@ -78,11 +79,12 @@ impl Prefix {
         }
     }
 
-    /// What became of the payload, from the bytes that follow the header. A switch that trims
-    /// without knowing this header leaves [`Condition::Whole`] in it and no payload.
+    /// Returns the condition of the payload, from the number of bytes that follow the header. A
+    /// switch that does not know this header leaves [`Condition::Whole`] in it when it removes the
+    /// payload.
     ///
     /// # Errors
-    /// The payload is neither whole nor gone.
+    /// The payload is neither complete nor completely removed.
     pub const fn arrived(&self, rest: usize) -> Result<Condition, DecodeError> {
         let expected = self.payload as usize;
         match (self.condition, rest) {
@@ -97,23 +99,23 @@ impl Prefix {
     }
 }
 
-/// A prefix with what its protocol adds.
+/// Prefix with the header of a protocol.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Packet<H> {
-    /// What all protocols have.
+    /// Common fields of all protocols.
     pub prefix: Prefix,
-    /// The protocol's own header.
+    /// Fields of the protocol.
     pub header: H,
 }
 
-/// The bytes of a prefix that are the protocol's own.
+/// Bytes of a prefix that depend on the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Own {
     /// Bytes of the whole header.
     pub(crate) length: usize,
     pub(crate) kind: u8,
     pub(crate) flags: u8,
-    /// The last two bytes of the prefix.
+    /// Last two bytes of the prefix.
     pub(crate) last: u16,
 }
 
@@ -141,7 +143,7 @@ pub(crate) fn write<'a>(
     Ok(writer)
 }
 
-/// Magic and version, and that the bytes are as many as the header says. Gives that number.
+/// Decodes magic and version, and checks that the header is complete. Returns its length, too.
 pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let expected = magic as u8;
@@ -169,7 +171,7 @@ pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usi
     }
 }
 
-/// Reads the prefix of a header.
+/// Decodes the prefix of a header.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     magic: Magic,
@@ -221,7 +223,7 @@ const fn condition_of(network: u8) -> Result<Condition, DecodeError> {
     }
 }
 
-/// `0xffff` stands for no path.
+/// Returns the encoding of a path. `0xffff` means no path.
 pub(crate) fn path_bits(path: PathPin) -> u16 {
     path.index().unwrap_or(u16::MAX)
 }
@@ -230,13 +232,13 @@ pub(crate) const fn path_of(bits: u16) -> PathPin {
     PathPin::to(bits)
 }
 
-/// A bit for each flag that is set, the first is the lowest.
+/// Encodes flags as bits. The first flag is the lowest bit.
 pub(crate) fn flag_bits<const N: usize>(flags: [bool; N]) -> u8 {
     let set = flags.iter().zip(0u8..);
     set.fold(0, |bits, (flag, place)| bits | (u8::from(*flag) << place))
 }
 
-/// The flags of a byte, of which the others have to be zero.
+/// Decodes the flags of a byte. All other bits must be zero.
 pub(crate) fn flags_of<const N: usize>(bits: u8) -> Result<[bool; N], DecodeError> {
     let mut flags = [false; N];
     let mut rest = bits;
@@ -253,7 +255,7 @@ pub(crate) fn flags_of<const N: usize>(bits: u8) -> Result<[bool; N], DecodeErro
     }
 }
 
-/// That the header is as long as those of its kind.
+/// Checks that the header has the length of its kind.
 pub(crate) const fn expect_length(own: &Own, expected: usize) -> Result<(), DecodeError> {
     match own.length == expected {
         true => Ok(()),
@@ -271,7 +273,7 @@ pub(crate) const fn unknown_kind(kind: u8) -> DecodeError {
     }
 }
 
-/// That the last two bytes of the prefix, which this protocol does not use, are zero.
+/// Checks that the last two bytes of the prefix are zero, because this protocol does not use them.
 pub(crate) const fn expect_unused(own: &Own) -> Result<(), DecodeError> {
     match own.last {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! RANS messages, which travel in streams or as messages of another transport: `docs/wire/rans.md`.
+//! RANS messages, in streams or as messages of another transport: `docs/wire/rans.md`.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
@@ -24,17 +24,17 @@ const CANCEL: u8 = 2;
 const REPRIORITISE: u8 = 3;
 const ANSWER: u8 = 4;
 
-/// The header of a message.
+/// Header of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RansHeader {
-    /// From a client; an ask's request follows it.
+    /// Header from a client. The request of an ask follows it.
     Request(RequestHeader),
-    /// From a server; bytes of the object follow it.
+    /// Header from a server. Bytes of the object follow it.
     Answer(AnswerHeader),
 }
 
 impl RansHeader {
-    /// The byte that says which it is.
+    /// Returns the byte of the header's kind.
     const fn kind(&self) -> u8 {
         match self {
             Self::Request(header) => kind_of(header.purpose),
@@ -86,12 +86,12 @@ impl TryFrom<RansHeader> for AnswerHeader {
     }
 }
 
-/// The bytes of one direction of a stream, as they arrive: where a
-/// [`Reader`](tailcut_requests::Reader) that is told of as many takes its headers from.
+/// Received bytes of one direction of a stream. A [`Reader`](tailcut_requests::Reader) takes its
+/// headers from here, after it has been given the number of bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unread<H> {
     bytes: VecDeque<u8>,
-    /// What followed headers and has been read.
+    /// Bytes of bodies that have been read.
     body: Vec<u8>,
     of: PhantomData<H>,
 }
@@ -107,12 +107,12 @@ impl<H> Default for Unread<H> {
 }
 
 impl<H> Unread<H> {
-    /// The next bytes of the stream have arrived.
+    /// Adds the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// The bytes of bodies that have been read since the last call.
+    /// Returns the bytes of bodies that were read since the last call.
     pub fn take_body(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.body)
     }
@@ -149,11 +149,11 @@ where
     }
 }
 
-/// Writes a header to the front of `buffer` and gives its length.
+/// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
-/// The buffer is too small, a range does not lie within its object or answer, or a request is to follow
-/// another message than an ask.
+/// The buffer is too small, a range is not within its object or answer, or a message other than an
+/// ask has a body.
 pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     match header {
         RansHeader::Request(header) => encode_request(header, buffer),
@@ -161,11 +161,11 @@ pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeErr
     }
 }
 
-/// Reads the header at the front of `bytes` and gives its length. In a stream,
-/// [`DecodeError::Short`] says how many bytes to wait for.
+/// Decodes the header at the start of `bytes`. Returns its length, too. In a stream,
+/// [`DecodeError::Short`] contains the number of bytes to wait for.
 ///
 /// # Errors
-/// The bytes are no RANS header of this version.
+/// The bytes are not a RANS header of this version.
 pub fn decode(bytes: &[u8]) -> Result<(RansHeader, usize), DecodeError> {
     let (mut reader, length) = prefix::open(bytes, Magic::Rans)?;
     let [kind, flags, priority, copy] = reader.take()?;
@@ -208,7 +208,7 @@ fn start<'a>(
     Ok(writer)
 }
 
-/// Whether `bytes` from `offset` on end within `of`.
+/// Returns whether `bytes` bytes after `offset` end within `of`.
 fn fits(offset: u64, bytes: u64, of: u64) -> bool {
     offset.checked_add(bytes).is_some_and(|end| end <= of)
 }

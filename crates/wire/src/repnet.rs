@@ -1,9 +1,9 @@
-//! The RepNet hello, version 1: `docs/repnet-wire.md`; vectors in
-//! `packages/repnet/spec/wire-vectors.json`, which the npm package is held to as well.
+//! RepNet hello, version 1: `docs/repnet-wire.md`. The test vectors in
+//! `packages/repnet/spec/wire-vectors.json` apply to the npm package too.
 //!
-//! A hello comes out of a stream, in whatever pieces: a decoder looks at what is there and rejects
-//! as soon as a byte cannot belong to a hello. It reads [`HELLO_BYTES`] at most, or
-//! [`MAX_PREAMBLE_BYTES`] where a leg rejoins; what follows is the application's.
+//! A hello arrives in a stream, in any pieces. A decoder checks the bytes so far and rejects them
+//! at the first byte that cannot belong to a hello. It reads at most [`HELLO_BYTES`], or
+//! [`MAX_PREAMBLE_BYTES`] if a leg rejoins. The following bytes belong to the application.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use core::fmt;
@@ -13,9 +13,9 @@ use tailcut_transport::repnet::{
 
 /// Bytes of a preamble that does not rejoin, and of every banner.
 pub const HELLO_BYTES: usize = 32;
-/// Bytes of a preamble that rejoins, the longest hello.
+/// Bytes of a preamble that rejoins, which is the longest hello.
 pub const MAX_PREAMBLE_BYTES: usize = 56;
-/// The version that is spoken here.
+/// Supported version.
 pub const VERSION: u8 = 1;
 
 const PREAMBLE_MAGIC: [u8; 8] = *b"\xd7REPNE\r\n";
@@ -30,36 +30,36 @@ const STATUSES: [Status; 5] = [
     Status::Unsupported,
     Status::Busy,
 ];
-/// The numbers of a rejoin are those that a double holds exactly.
+/// Largest number of a rejoin. A double can represent all smaller integers exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// Why bytes are no hello, or not one yet: the first field that is wrong.
+/// Reason why bytes are not a hello, or not a complete one: the first wrong field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rejection {
-    /// All bytes so far fit; there are to be more.
+    /// All bytes so far are valid, and more bytes are needed.
     Incomplete,
-    /// Another protocol.
+    /// The bytes belong to another protocol.
     Magic,
-    /// A version that is not spoken here.
+    /// The version is not supported.
     Version,
-    /// Flags that have no meaning, or exclude each other.
+    /// The flags are unknown or exclude each other.
     Flags,
-    /// A status that has no meaning.
+    /// The status is unknown.
     Status,
-    /// Neither 0 nor 1, or 1 in a probe.
+    /// The leg is neither 0 nor 1, or is 1 in a probe.
     Leg,
     /// A reserved byte is not 0.
     Reserved,
-    /// All zeros.
+    /// The flow ID is zero.
     FlowId,
     /// A number of a rejoin is above 2^53 - 1, or its message is 0.
     Offsets,
-    /// All zeros.
+    /// The instance ID is zero.
     InstanceId,
 }
 
 impl Rejection {
-    /// The field as the wire's page names it.
+    /// Returns the name of the field in the documentation of the format.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",
@@ -94,7 +94,7 @@ impl From<DecodeError> for Rejection {
     }
 }
 
-/// The bytes of a preamble, of which the first [`preamble_length`] are to be sent.
+/// Encodes a preamble. Only the first [`preamble_length`] bytes must be sent.
 pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
     let (flags, numbers) = match preamble.purpose {
         Purpose::Probe => (PROBE, [0; 3]),
@@ -115,7 +115,7 @@ pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
     bytes
 }
 
-/// Bytes of a preamble on the wire.
+/// Returns the bytes of a preamble on the wire.
 pub const fn preamble_length(preamble: &Preamble) -> usize {
     match preamble.purpose {
         Purpose::Rejoin(_) => MAX_PREAMBLE_BYTES,
@@ -123,7 +123,7 @@ pub const fn preamble_length(preamble: &Preamble) -> usize {
     }
 }
 
-/// The bytes of a banner.
+/// Encodes a banner.
 pub fn encode_banner(banner: &Banner) -> [u8; HELLO_BYTES] {
     let status = STATUSES.iter().position(|one| *one == banner.status);
     let mut bytes = [0; HELLO_BYTES];
@@ -136,8 +136,8 @@ pub fn encode_banner(banner: &Banner) -> [u8; HELLO_BYTES] {
     bytes
 }
 
-/// The banner for a preamble of another version, of which there are `HELLO_BYTES`: its leg and
-/// flow are copied unseen.
+/// Returns the banner for a preamble of another version, whose first `HELLO_BYTES` bytes are given.
+/// The leg and the flow are copied without a check.
 pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; HELLO_BYTES] {
     let mut reader = Reader::new(preamble);
     let fields = reader.take::<10>().and_then(|_| {
@@ -156,15 +156,15 @@ pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; H
 
 fn write(bytes: &mut [u8], fields: impl FnOnce(&mut Writer<'_>) -> Result<(), crate::EncodeError>) {
     let length = bytes.len();
-    // The buffer has the length of what is written into it.
+    // The buffer has exactly the length of the fields.
     let written = Writer::new(bytes, length).and_then(|mut writer| fields(&mut writer));
     debug_assert!(written.is_ok());
 }
 
-/// Decodes the first bytes of a client. Gives the preamble and its length.
+/// Decodes the first bytes of a client. Returns the preamble and its length.
 ///
 /// # Errors
-/// The first field that is wrong; [`Rejection::Incomplete`] as long as all bytes fit.
+/// The first wrong field. [`Rejection::Incomplete`] as long as all bytes are valid.
 pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
     let mut reader = magic(bytes, &PREAMBLE_MAGIC)?;
     if reader.u8()? != VERSION {
@@ -210,10 +210,10 @@ pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
     Ok((preamble, length))
 }
 
-/// Decodes the first [`HELLO_BYTES`] of a server.
+/// Decodes the first [`HELLO_BYTES`] bytes of a server.
 ///
 /// # Errors
-/// The first field that is wrong; [`Rejection::Incomplete`] as long as all bytes fit.
+/// The first wrong field. [`Rejection::Incomplete`] as long as all bytes are valid.
 pub fn decode_banner(bytes: &[u8]) -> Result<Banner, Rejection> {
     let mut reader = magic(bytes, &BANNER_MAGIC)?;
     if reader.u8()? != VERSION {
@@ -242,7 +242,7 @@ pub fn decode_banner(bytes: &[u8]) -> Result<Banner, Rejection> {
     })
 }
 
-/// What follows the magic, if all that is there of it fits.
+/// Checks the magic as far as it has arrived. Returns a reader of the following bytes.
 fn magic<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, Rejection> {
     if bytes
         .iter()

@@ -1,4 +1,5 @@
-//! Whole segments: what their addresses and the IP header do not say is in our header.
+//! Whole segments. The tailcut header contains all fields that the addresses and the IP header do
+//! not.
 
 use crate::codec::{DecodeError, EncodeError};
 use crate::prefix::{CONDITION_BITS, Magic, NETWORK_OFFSET, Packet, Prefix, condition_bits};
@@ -16,11 +17,11 @@ const _: () = assert!(
     scdp::paper::SYN_BYTES <= MAX_HEADER_BYTES && scdp::paper::PULL_BYTES <= MAX_HEADER_BYTES
 );
 
-/// Writes the header of a segment to the front of `buffer` and gives its length. Addresses, ports
-/// and ECN belong to the headers below.
+/// Encodes the header of a segment at the start of `buffer`. Returns its length. Addresses, ports
+/// and ECN belong to the headers of the lower layers.
 ///
 /// # Errors
-/// The buffer is too small, a field does not fit, or the segment is one of TCP.
+/// The buffer is too small, a field is too large, or the segment is a TCP segment.
 pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let prefix = Prefix::of(segment);
     match segment.header {
@@ -41,8 +42,8 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
     }
 }
 
-/// SCDP in credit mode, as a simulated host would send it: the session is the flow's number, and what only
-/// sockets need is 0.
+/// Encodes a header of SCDP with credits, as a simulated host would send it. The session is the
+/// flow's number, and fields that only sockets need are 0.
 fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let share = match segment.header {
         Header::Scdp(header) => header.share,
@@ -63,8 +64,8 @@ fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> 
     Ok(length)
 }
 
-/// The words of a user's own transport, each with its most significant byte first. Only a capture has
-/// a use for them: nothing in them says what they mean.
+/// Encodes the words of a user's transport, each with its most significant byte first. Only
+/// captures use them, because their meaning is unknown.
 fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let found = buffer.len();
     let needed = size_of_val(&words);
@@ -76,11 +77,11 @@ fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     Ok(needed)
 }
 
-/// Reads the header at the front of a datagram, and gives the segment and the header's length.
-/// What follows it is payload, whole or cut off: [`Prefix::arrived`] decides which.
+/// Decodes the header at the start of a datagram. Returns the segment and the header's length. The
+/// following bytes are payload, complete or removed: [`Prefix::arrived`] finds out which.
 ///
 /// # Errors
-/// The bytes are no header of NDP, SCDP or pFabric, or the payload is cut off in part.
+/// The bytes are not a header of NDP, SCDP or pFabric, or a part of the payload is missing.
 pub fn decode(
     tuple: FiveTuple,
     ecn: Ecn,
@@ -119,11 +120,11 @@ pub fn decode(
     Ok((segment, length))
 }
 
-/// Notes in a datagram's header what a switch did to it, and gives the header's length: where the
-/// payload is to be cut off.
+/// Records in a datagram's header what a switch did to it. Returns the header's length, at which
+/// the payload must be cut.
 ///
 /// # Errors
-/// The bytes are no header of NDP, SCDP or pFabric. Nothing is changed then.
+/// The bytes are not a header of NDP, SCDP or pFabric. The datagram is not changed.
 pub fn set_condition(datagram: &mut [u8], condition: Condition) -> Result<usize, DecodeError> {
     let length = match Magic::of(datagram)? {
         Magic::Ndp => ndp::decode(datagram)?.1,

@@ -1,57 +1,58 @@
-//! What a walk has found.
+//! Result of a walk.
 
 use super::walk::Answer;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A node, and where packets go from it.
+/// Node with its next hops.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Node {
-    /// Who answered; `None`: the host that probes.
+    /// Address that answered. `None`: the host that probes.
     pub at: Option<Answer>,
-    /// Its next hops, in order.
+    /// Next hops, sorted.
     pub next: Vec<Answer>,
-    /// Flows that were followed through it.
+    /// Flows that passed the node and whose next hop was probed.
     pub flows: u32,
     /// Whether the stopping rule was met.
     pub is_complete: bool,
 }
 
-/// All nodes that are as many links away.
+/// All nodes at one distance.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Hop {
-    /// The TTL that ends at these nodes; 0: the host that probes.
+    /// TTL that expires at these nodes. 0: the host that probes.
     pub ttl: u8,
-    /// The nodes.
+    /// Nodes.
     pub nodes: Vec<Node>,
 }
 
-/// Why a count of paths is a lower bound, or no count.
+/// Reason why the number of paths is only a lower bound.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Doubt {
-    /// Nothing answers at this distance, however often it was asked.
+    /// No router answers at this distance, after all repetitions.
     SilentHop {
-        /// The TTL.
+        /// TTL of the silent hop.
         ttl: u8,
     },
-    /// Some probes were not answered at a distance where others were: the router limits its answers.
+    /// Some probes were not answered at a distance where others were. The router limits its rate of
+    /// answers.
     SomeUnanswered {
-        /// The TTL.
+        /// TTL of the router.
         ttl: u8,
     },
-    /// It would have taken more flows than are allowed.
+    /// More flows than allowed are needed.
     TooManyFlows {
-        /// The TTL of the node.
+        /// TTL of the node.
         ttl: u8,
     },
-    /// A flow was answered by another router when it was asked again: packets of one connection take
+    /// Two probes of one flow were answered by different routers. Packets of one connection take
     /// several paths, or routes have changed.
     PathsChange {
-        /// The TTL.
+        /// TTL of the routers.
         ttl: u8,
     },
-    /// No flow came to the target.
+    /// No flow reached the target.
     TargetNotReached,
 }
 
@@ -61,47 +62,45 @@ impl std::fmt::Display for Doubt {
             Self::SilentHop { ttl } => write!(f, "hop {ttl} does not answer"),
             Self::SomeUnanswered { ttl } => write!(
                 f,
-                "hop {ttl} left some probes unanswered, as routers do that limit their answers"
+                "hop {ttl} left some probes unanswered; some routers limit their answers"
             ),
             Self::TooManyFlows { ttl } => {
-                write!(
-                    f,
-                    "behind hop {ttl} it would take more ports than are allowed"
-                )
+                write!(f, "behind hop {ttl} more ports than allowed are needed")
             }
             Self::PathsChange { ttl } => write!(
                 f,
                 "at hop {ttl} one connection was answered by two routers: its packets take several paths, \
                  or routes have changed"
             ),
-            Self::TargetNotReached => f.write_str("no probe came to the target"),
+            Self::TargetNotReached => f.write_str("no probe reached the target"),
         }
     }
 }
 
-/// The paths to the target.
+/// Paths to the target.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Map {
-    /// The hops, the host itself first.
+    /// Hops. The first one is the host that probes.
     pub hops: Vec<Hop>,
-    /// How many paths there are.
+    /// Number of paths.
     pub paths: u64,
-    /// Why there may be more; empty where the count is held to be all, with the confidence of the rule.
+    /// Reasons why there may be more paths. Empty: the number is complete, with the confidence of
+    /// the stopping rule.
     pub doubts: Vec<Doubt>,
-    /// Probes that were asked for, repetitions included.
+    /// Probes sent, including repetitions.
     pub probes: u64,
-    /// What each flow's answers were, from the first hop on; `None` where it was not asked.
+    /// Answers to each flow, starting with the first hop. `None`: not probed.
     #[serde(skip)]
     pub ways: Vec<Vec<Option<Answer>>>,
 }
 
 impl Map {
-    /// Whether the count of paths is held to be complete.
+    /// Returns whether the number of paths is complete.
     pub fn is_complete(&self) -> bool {
         self.doubts.is_empty()
     }
 
-    /// The count in words: "4", or "at least 4".
+    /// Returns the number of paths as text: "4", or "at least 4".
     pub fn count(&self) -> String {
         match self.is_complete() {
             true => self.paths.to_string(),
@@ -109,7 +108,8 @@ impl Map {
         }
     }
 
-    /// How many paths lead from the first hop to the target, or as far as anything answers.
+    /// Returns the number of paths from the first hop to the target, or to the last node that
+    /// answers.
     pub(super) fn count_paths(hops: &[Hop]) -> u64 {
         let mut ways: BTreeMap<Option<Answer>, u64> = BTreeMap::from([(None, 1)]);
         let mut arrived = 0;
@@ -126,12 +126,13 @@ impl Map {
             }
             ways = next;
         }
-        // Where nothing came to the target, what came farthest counts.
+        // If no flow reached the target, the paths to the farthest nodes count.
         let farthest: u64 = ways.values().sum();
         (arrived + farthest).max(1)
     }
 
-    /// The routers of a flow in words, with `?` where one did not answer or was not asked.
+    /// Returns the routers of a flow as text. `?` stands for a router that did not answer or was
+    /// not probed.
     pub fn way(&self, flow: usize) -> Option<String> {
         let answers = self.ways.get(flow)?;
         let words = answers.iter().filter_map(|answer| match answer {

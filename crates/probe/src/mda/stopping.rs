@@ -1,28 +1,30 @@
-//! The stopping rule: how many flows that see k next hops show that there are no more than k.
+//! Stopping rule: number of flows through a node with k known next hops that show that there are no
+//! more than k.
 
 use std::cell::RefCell;
 
-/// Branching nodes that the confidence of a whole graph holds for.
+/// Branching nodes for which the confidence of a whole graph holds, at most.
 pub const MOST_BRANCHINGS: u32 = 64;
 
-/// The number of flows to send through a node, by the number of next hops that they have found.
+/// Number of flows to send through a node, by the number of known next hops.
 #[derive(Clone, Debug)]
 pub struct StoppingRule {
-    /// How likely a node's next hops may be incomplete.
+    /// Probability that next hops of a node are missing, at most.
     bound: f64,
-    /// n_1, n_2, ... as far as they were asked for.
+    /// n_1, n_2, and so on, as far as they were computed.
     flows: RefCell<Vec<u32>>,
 }
 
 impl StoppingRule {
-    /// The rule for one node, whose next hops are all found with this confidence, between 0 and 1: 0.95
-    /// gives the published 6, 11, 16, 21, ...
+    /// Returns the rule for one node, whose next hops are all found with this confidence, between 0
+    /// and 1. 0.95 gives the published numbers 6, 11, 16, 21, ...
     pub fn of_node(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence)
     }
 
-    /// The rule for a graph, all of whose next hops are found with this confidence as long as it has no more
-    /// than [`MOST_BRANCHINGS`] nodes with several: each node's is the 64th root of it.
+    /// Returns the rule for a graph, whose next hops are all found with this confidence if the
+    /// graph has at most [`MOST_BRANCHINGS`] nodes with several next hops. The confidence for each
+    /// node is the 64th root of it.
     pub fn of_graph(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence.powf(1.0 / f64::from(MOST_BRANCHINGS)))
     }
@@ -34,8 +36,8 @@ impl StoppingRule {
         }
     }
 
-    /// n_k: the fewest flows that would have found k + 1 equally likely next hops but for a chance of the
-    /// bound. 0 counts as 1.
+    /// Returns n_k: the smallest number of flows that finds k + 1 equally likely next hops, except
+    /// with the probability of the bound. 0 counts as 1.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {
@@ -47,10 +49,11 @@ impl StoppingRule {
     }
 }
 
-/// The fewest flows that miss none of so many equally likely next hops, but for a chance of `bound`.
+/// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops,
+/// except with probability `bound`.
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
-    // The chance that so many next hops have been seen. Only additions of positive numbers: inclusion and
-    // exclusion would lose all digits from some 100 next hops on.
+    // `seen[n]` is the probability that n next hops have been seen. The recursion adds positive
+    // numbers only. Inclusion-exclusion would lose all digits above about 100 next hops.
     let all = next_hops as f64;
     let mut seen = vec![0.0; next_hops + 1];
     seen[1] = 1.0;
@@ -71,7 +74,8 @@ mod tests {
 
     #[test]
     fn the_published_numbers_come_out() {
-        // Augustin et al., table 1, and scamper's tables for 95 % and 99 %.
+        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and
+        // 99 %.
         let at = |confidence| {
             let rule = StoppingRule::of_node(confidence);
             (1..=16).map(|k| rule.flows(k)).collect::<Vec<u32>>()
@@ -84,8 +88,8 @@ mod tests {
         assert_eq!(StoppingRule::of_node(0.95).flows(0), 6);
     }
 
-    /// The chance that the rule stops too early at a node with so many next hops: it may at any number
-    /// found before.
+    /// Returns the probability that the rule stops too early at a node with `next_hops` next hops.
+    /// It may stop at each smaller number.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

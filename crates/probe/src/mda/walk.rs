@@ -1,4 +1,4 @@
-//! The walk: hop by hop, with flows that are known to reach the node whose next hops are asked for.
+//! Walk hop by hop. Next hops of a node are found with flows that are known to reach the node.
 
 use super::map::{Doubt, Hop, Map, Node};
 use super::stopping::StoppingRule;
@@ -6,45 +6,45 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
-/// A five-tuple, by its number: the source port is what tells flows apart.
+/// Flow (five-tuple), by its number. Flows differ in the source port.
 pub type Flow = usize;
 
-/// A packet to be sent.
+/// Packet to send.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Probe {
-    /// Of this flow.
+    /// Flow of the packet.
     pub flow: Flow,
-    /// With this TTL, 1 or more.
+    /// TTL, 1 or more.
     pub ttl: u8,
 }
 
-/// Who answered a probe.
+/// Answer to a probe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// A router, from this address.
+    /// A router answered from this address.
     Router(IpAddr),
-    /// The target.
+    /// The target answered.
     Target,
-    /// Nobody, however often the probe was repeated.
+    /// No answer, after all repetitions of the probe.
     Silent,
 }
 
-/// How far a walk goes.
+/// Limits of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The most flows.
+    /// Flows, at most.
     pub flows: usize,
-    /// The highest TTL.
+    /// Highest TTL.
     pub ttl: u8,
-    /// Hops in a row that nobody answers, after which the walk ends.
+    /// Consecutive hops without an answer after which the walk ends.
     pub silent_hops: u8,
-    /// Flows that are asked a second time at each hop with several nodes.
+    /// Flows that are probed a second time at each hop with several nodes.
     pub repeated: usize,
 }
 
 impl Default for Limits {
-    /// 4,096 flows, 30 hops, 3 silent ones, 10 flows asked twice.
+    /// 4,096 flows, 30 hops, 3 silent hops, 10 flows probed twice.
     fn default() -> Self {
         Self {
             flows: 4_096,
@@ -55,55 +55,56 @@ impl Default for Limits {
     }
 }
 
-/// What the walk is at.
+/// Stage of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// The next hops of the nodes at this TTL.
+    /// Find the next hops of the nodes at this TTL.
     Behind(u8),
-    /// Some flows once more.
+    /// Probe some flows again.
     Again,
     Over,
 }
 
-/// Unanswered flows behind a node after which no more are sent there, where fewer have answered.
+/// Unanswered flows behind a node after which no more are sent there, if fewer flows were answered.
 const MOST_SILENT: u32 = 20;
 
-/// What is known of a node.
+/// Node with the state of its search.
 struct Known {
     node: Node,
-    /// Flows that its rule still wants; 0 where they are not worth it.
+    /// Flows that the stopping rule still requires. 0 if the search is given up.
     missing: u32,
     has_silent: bool,
 }
 
-/// A walk over the paths to one target.
+/// Walk over the paths to one target.
 ///
-/// Use: send what [`next_probe`](Self::next_probe) gives, tell each probe's [`answer`](Self::answer), until
-/// [`is_over`](Self::is_over). Probes may be under way together, and answers come in any order.
+/// Usage: send the probes of [`next_probe`](Self::next_probe), and pass each result to
+/// [`answer`](Self::answer), until [`is_over`](Self::is_over). Several probes may be in flight, and
+/// answers may come in any order.
 #[derive(Debug)]
 pub struct Walk {
     rule: StoppingRule,
     limits: Limits,
     stage: Stage,
-    /// Flows whose whole ways are wanted: the first ones.
+    /// Number of flows that are probed at every TTL: the first ones.
     wanted: usize,
-    /// The answers of each flow, from TTL 1 on.
+    /// Answers to each flow, starting with TTL 1.
     ways: Vec<Vec<Option<Answer>>>,
     queue: VecDeque<Probe>,
     under_way: BTreeSet<Probe>,
-    /// Flows that are asked again, with their first answer.
+    /// Probes that are repeated, with their first answer.
     repeated: BTreeMap<Probe, Answer>,
-    /// The last TTL behind which next hops were asked for.
+    /// Last TTL behind which next hops were searched.
     farthest: u8,
-    /// Hops in a row, up to this one, that nobody has answered.
+    /// Consecutive hops without an answer, up to the current one.
     silent_hops: u8,
     doubts: BTreeSet<Doubt>,
     probes: u64,
 }
 
 impl Walk {
-    /// A walk that has not begun. The first `wanted` flows are followed all the way, whether the rule needs
-    /// them or not.
+    /// Creates a walk. The first `wanted` flows are probed at every TTL, even if the stopping rule
+    /// does not need them.
     pub fn new(rule: StoppingRule, limits: Limits, wanted: usize) -> Self {
         let mut walk = Self {
             rule,
@@ -123,7 +124,7 @@ impl Walk {
         walk
     }
 
-    /// The next probe to send, if one may be sent before answers come.
+    /// Returns the next probe to send, or `None` if answers are needed first.
     pub fn next_probe(&mut self) -> Option<Probe> {
         let probe = self.queue.pop_front()?;
         self.under_way.insert(probe);
@@ -131,7 +132,7 @@ impl Walk {
         Some(probe)
     }
 
-    /// A probe that was sent is answered, or given up. One that was not sent is passed over.
+    /// Records the answer to a probe. Probes that were not sent are ignored.
     pub fn answer(&mut self, probe: Probe, answer: Answer) {
         if !self.under_way.remove(&probe) {
             return;
@@ -149,22 +150,22 @@ impl Walk {
         }
     }
 
-    /// A probe was sent once more: counted, and nothing else.
+    /// Counts a repetition of a probe.
     pub fn repeated(&mut self) {
         self.probes += 1;
     }
 
-    /// Probes sent so far, repetitions included.
+    /// Returns the number of probes sent, including repetitions.
     pub fn sent(&self) -> u64 {
         self.probes
     }
 
-    /// Whether all has been asked.
+    /// Returns whether the walk has ended.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// The TTL behind which next hops are asked for now.
+    /// Returns the TTL behind which next hops are being searched.
     pub fn ttl(&self) -> u8 {
         match self.stage {
             Stage::Behind(ttl) => ttl,
@@ -172,7 +173,7 @@ impl Walk {
         }
     }
 
-    /// What has been found so far.
+    /// Returns the result so far.
     pub fn map(&self) -> Map {
         let hops: Vec<Hop> = (0..=self.ttl()).map(|ttl| self.hop(ttl)).collect();
         let mut doubts = self.doubts.clone();
@@ -204,7 +205,7 @@ impl Walk {
         way[place] = Some(answer);
     }
 
-    /// Who answered a flow at a TTL; the host itself at 0.
+    /// Returns the answer to a flow at a TTL. At TTL 0 it is the host itself.
     fn at(&self, flow: Flow, ttl: u8) -> Option<Option<Answer>> {
         match ttl.checked_sub(1) {
             None => Some(None),
@@ -212,8 +213,9 @@ impl Walk {
         }
     }
 
-    /// The nodes at a TTL, each with the flows that are known to reach it. The target has no next hops. What
-    /// is silent is a node only where nobody answers: beside others it may be one of them.
+    /// Returns the nodes at a TTL, each with the flows that are known to reach it. The target is
+    /// not included, because it has no next hops. Silence is a node only if no router answers at
+    /// this TTL. Otherwise the silent router may be one of the known nodes.
     fn nodes(&self, ttl: u8) -> BTreeMap<Option<Answer>, Vec<Flow>> {
         let mut nodes: BTreeMap<Option<Answer>, Vec<Flow>> = BTreeMap::new();
         if ttl == 0 {
@@ -231,7 +233,7 @@ impl Walk {
         nodes
     }
 
-    /// What is known of the next hops of one node.
+    /// Returns the known next hops of a node and the state of the search.
     fn known(&self, ttl: u8, at: Option<Answer>, flows: &[Flow]) -> Known {
         let behind = flows.iter().filter_map(|flow| self.at(*flow, ttl + 1));
         let behind: Vec<Answer> = behind.flatten().collect();
@@ -272,12 +274,14 @@ impl Walk {
         }
     }
 
-    /// Everything that was asked is answered: asks for what is missing, or goes a hop further.
+    /// Continues after all answers have arrived: creates the probes that are missing, or moves to
+    /// the next hop.
     fn go_on(&mut self) {
         while self.queue.is_empty() {
             match self.stage {
                 Stage::Behind(ttl) => {
-                    // What shows itself late may belong to a node before.
+                    // A late answer may belong to a node of an earlier hop, so all hops are checked
+                    // again.
                     (0..=ttl).for_each(|ttl| self.ask_behind(ttl));
                     if self.queue.is_empty() {
                         self.leave(ttl);
@@ -289,8 +293,8 @@ impl Walk {
         }
     }
 
-    /// Asks for as many flows behind each node as its rule wants, as far as flows are known to reach it,
-    /// and for new flows to this distance where they are not.
+    /// Creates the probes behind each node that its stopping rule requires. It uses flows that are
+    /// known to reach the node, and probes new flows at this TTL if there are not enough.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let mut missing = 0;
@@ -305,7 +309,8 @@ impl Walk {
                     self.queue.push_back(Probe { flow, ttl: ttl + 1 });
                 }
             }
-            // A new flow reaches one of several nodes by chance.
+            // A new flow reaches one of several nodes at random, so more flows than missing are
+            // needed.
             missing = missing.max(more.saturating_mul(nodes.len() as u32));
         }
         let room = self.limits.flows.saturating_sub(self.ways.len());
@@ -319,7 +324,7 @@ impl Walk {
         }
     }
 
-    /// A node at this TTL whose flows were not asked where they came from: one of them is.
+    /// Finds the previous hop of a node whose flows were not probed there, by a probe of one flow.
     fn ask_before(&mut self, ttl: u8, flows: &[Flow]) {
         let before = ttl.saturating_sub(1);
         let comes_from = |flow: &Flow| before == 0 || self.at(*flow, before).is_some();
@@ -328,7 +333,7 @@ impl Walk {
         }
     }
 
-    /// Nothing more is asked for behind this TTL.
+    /// Ends the search behind a TTL.
     fn leave(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let known = nodes.iter().map(|(at, flows)| self.known(ttl, *at, flows));
@@ -362,7 +367,7 @@ impl Walk {
         }
     }
 
-    /// Asks some flows once more where there are several nodes.
+    /// Probes some flows again at hops with several nodes.
     fn ask_again(&mut self) {
         for hop in 1..=self.farthest {
             let nodes = self.nodes(hop);

@@ -12,8 +12,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// A socket with a source port, that begins a handshake and is closed by a reset when it is dropped: the
-/// five-tuple can be used again at once, and no state stays at either end.
+/// Socket with a fixed source port for one handshake. When it is dropped, it is closed by a reset.
+/// So the five-tuple can be used again at once, and no state remains at either end.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -21,29 +21,29 @@ pub struct Socket {
     pub began: Instant,
 }
 
-/// What became of a handshake.
+/// Result of a handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It is done.
+    /// The handshake is complete.
     Established {
-        /// The round trip of the SYN that was answered, by the kernel.
+        /// Round-trip time of the answered SYN, measured by the kernel.
         rtt: Duration,
-        /// SYNs that were sent again.
+        /// Number of repeated SYNs.
         resent: u32,
     },
     /// The target answered with a reset.
     Refused,
-    /// ICMP answered.
+    /// A router or host answered with an ICMP message.
     Icmp(Icmp),
-    /// The system ended it.
+    /// The system reported an error.
     Failed(Errno),
 }
 
 impl Socket {
-    /// A socket that is bound to a source port.
+    /// Creates a socket that is bound to a source port.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     pub fn bound(to: SocketAddr, port: u16) -> Result<Self, Errno> {
         let (family, any): (AddressFamily, SocketAddr) = match to {
             SocketAddr::V4(_) => (AddressFamily::INET, (Ipv4Addr::UNSPECIFIED, port).into()),
@@ -51,7 +51,7 @@ impl Socket {
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = socket_with(family, SocketType::STREAM, flags, None)?;
-        // The last one of this five-tuple may not be quite gone.
+        // An earlier socket with this five-tuple may not be closed completely.
         options::set_socket_reuseaddr(&fd, true)?;
         options::set_socket_linger(&fd, Some(Duration::ZERO))?;
         bind(&fd, &any)?;
@@ -62,10 +62,10 @@ impl Socket {
         })
     }
 
-    /// Sends the SYN, with a TTL if one is given: then routers on the way are heard, too.
+    /// Sends the SYN. With a TTL, routers on the path answer by ICMP.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports an error.
     pub fn connect(&mut self, ttl: Option<u8>) -> Result<(), Errno> {
         let is_v4 = self.to.is_ipv4();
         if let Some(ttl) = ttl {
@@ -82,16 +82,18 @@ impl Socket {
         self.began = Instant::now();
         match connect(&self.fd, &self.to) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
-            // An earlier word on this very connection: it is in the queue.
+            // The error belongs to an earlier ICMP message on this connection, which is in the
+            // error queue.
             Err(Errno::HOSTUNREACH | Errno::CONNREFUSED) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// What has become of it by now; `None` where that is open. To be asked when the socket is ready.
+    /// Returns the result, or `None` if it is not known yet. The caller should wait until the
+    /// socket is ready.
     pub fn outcome(&self) -> Option<Outcome> {
         let info = tcp_info(self.fd.as_fd());
-        // A peer that has closed or reset the connection since has taken part in the handshake.
+        // If the peer has closed or reset the connection since, the handshake was complete before.
         if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
             return Some(Outcome::Established {
                 rtt: Duration::from_micros(info.tcpi_rtt.into()),
@@ -109,7 +111,7 @@ impl Socket {
         match info {
             Some(info) if [SYN_SENT, SYN_RECEIVED].contains(&info.tcpi_state) => None,
             Some(info) if info.tcpi_state != CLOSED => Some(Outcome::Established {
-                // No round trip was measured: the SYN was sent again.
+                // The kernel measures no round-trip time if the SYN was repeated.
                 rtt: self.began.elapsed(),
                 resent: info.tcpi_total_retrans.max(1),
             }),
@@ -118,7 +120,8 @@ impl Socket {
     }
 }
 
-/// The handshake of any connection, as the kernel has measured it; `None` where it did not.
+/// Returns the handshake of any connection as the kernel has measured it, or `None` if the kernel
+/// did not measure it.
 pub fn handshake_of(socket: impl AsFd) -> Option<Handshake> {
     let info = tcp_info(socket.as_fd())?;
     (info.tcpi_rtt > 0).then(|| Handshake {
@@ -135,18 +138,18 @@ impl AsFd for Socket {
     }
 }
 
-/// Connections' states (include/net/tcp_states.h).
+/// Connection states (include/net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 const SYN_RECEIVED: u8 = 3;
 const CLOSED: u8 = 7;
 
-/// What the kernel says of a connection.
+/// Returns the kernel's data about a connection.
 fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
-    // SAFETY: `tcp_info` is numbers only, for which zeros are values.
+    // SAFETY: `tcp_info` consists of numbers, for which all-zero bytes are valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, which the kernel does not exceed; both live through
-    // the call, and the kernel keeps no pointer to them.
+    // SAFETY: `info` is writable for `length` bytes, which the kernel does not exceed. Both live
+    // until the call returns, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -159,10 +162,10 @@ fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
     (answer == 0).then_some(info)
 }
 
-/// Waits until one of the sockets is ready, for so long at most.
+/// Waits until one of the sockets is ready, at most for `most`.
 ///
 /// # Errors
-/// What the system says.
+/// The system reports an error.
 pub fn wait_for<'a>(
     sockets: impl Iterator<Item = &'a Socket>,
     most: Duration,

@@ -1,4 +1,4 @@
-//! Handshakes over real sockets, of an ordinary user: no raw socket, no capability.
+//! Handshakes over real sockets as an ordinary user, without raw sockets and capabilities.
 
 mod handshake;
 mod ports;

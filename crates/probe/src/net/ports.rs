@@ -1,13 +1,13 @@
-//! Source ports: what makes a five-tuple of ours take its path.
+//! Source ports. The source port selects the path of a five-tuple.
 
 use super::handshake::Socket;
 use std::net::SocketAddr;
 
-/// The first port unless the system's range begins later.
+/// Range of the ports.
 const FIRST: u16 = 33_000;
 const LAST: u16 = 60_999;
 
-/// Source ports by number: the same number is the same port for as long as the probe runs.
+/// Source ports by number. A number has the same port during the whole probe.
 #[derive(Debug)]
 pub struct Ports {
     to: SocketAddr,
@@ -16,8 +16,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Ports for connections to a target. `start` moves where they begin, so that two probes on one machine
-    /// seldom meet.
+    /// Creates ports for connections to a target. `start` moves the first port, so that two probes
+    /// on one machine rarely use the same ports.
     pub fn new(to: SocketAddr, start: u32) -> Self {
         Self {
             to,
@@ -26,7 +26,7 @@ impl Ports {
         }
     }
 
-    /// The port of this number; `None` where there is no free one.
+    /// Returns the port with this number, or `None` if no port is free.
     pub fn get(&mut self, number: usize) -> Option<u16> {
         while self.taken.len() <= number {
             let port = self.free()?;
@@ -35,7 +35,7 @@ impl Ports {
         self.taken.get(number).copied()
     }
 
-    /// The next port that can be bound.
+    /// Returns the next port that can be bound.
     fn free(&mut self) -> Option<u16> {
         let all = u32::from(LAST - FIRST);
         for _ in 0..all {

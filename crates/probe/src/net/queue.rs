@@ -1,41 +1,41 @@
-//! The error queue of a socket: who said what of a connection that did not come about.
+//! Error queue of a socket: ICMP messages about a connection that failed.
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use std::io::IoSliceMut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Where an entry comes from (include/uapi/linux/errqueue.h).
+/// Origins of an entry (include/uapi/linux/errqueue.h).
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
-/// Time exceeded in transit, and destination unreachable.
+/// ICMP types: time exceeded in transit, and destination unreachable.
 const TIME_EXCEEDED: u8 = 11;
 const UNREACHABLE: u8 = 3;
 const TIME_EXCEEDED_6: u8 = 3;
 const UNREACHABLE_6: u8 = 1;
-/// Room for two entries' control data.
+/// Bytes for the control data of two entries.
 const CONTROL: usize = 256;
 
-/// What ICMP has said.
+/// ICMP message about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Icmp {
-    /// The TTL ended at this router.
+    /// The TTL expired at this router.
     TimeExceeded(IpAddr),
-    /// The packet cannot go where it should.
+    /// The packet cannot reach its destination.
     Unreachable {
-        /// Who says so, where that is known.
+        /// Sender of the message, if known.
         from: Option<IpAddr>,
-        /// The type.
+        /// ICMP type.
         kind: u8,
-        /// The code.
+        /// ICMP code.
         code: u8,
     },
 }
 
-/// What an entry's origin, type and code, and the address that sent it, come to; `None` of what is no word
-/// on a way.
+/// Converts an entry's origin, type, code and sender to a message. Returns `None` for other
+/// entries.
 pub fn read(origin: u8, kind: u8, code: u8, from: Option<IpAddr>) -> Option<Icmp> {
-    // 0.0.0.0 stands for no address.
+    // 0.0.0.0 stands for an unknown address.
     let from = from.filter(|from| !from.is_unspecified());
     let unreachable = Icmp::Unreachable { from, kind, code };
     match (origin, kind, code) {
@@ -47,13 +47,13 @@ pub fn read(origin: u8, kind: u8, code: u8, from: Option<IpAddr>) -> Option<Icmp
     }
 }
 
-/// The first word on the way in a socket's error queue; `None` where it has none.
+/// Returns the first ICMP message in a socket's error queue, or `None` if it has none.
 pub fn take(socket: impl AsFd) -> Option<Icmp> {
     let mut quoted = [0; 64];
     let mut parts = [IoSliceMut::new(&mut quoted)];
     let mut control = [0; CONTROL];
     let flags = MsgFlags::MSG_ERRQUEUE.union(MsgFlags::MSG_DONTWAIT);
-    // Other entries, such as a note on the path's MTU, come before it at most a few times.
+    // A few other entries, such as the MTU of the path, may come first.
     for _ in 0..8 {
         let socket = socket.as_fd().as_raw_fd();
         let message = recvmsg::<SockaddrStorage>(socket, &mut parts, Some(&mut control), flags);
@@ -125,7 +125,7 @@ mod tests {
             Some(Icmp::TimeExceeded(router))
         );
         assert_eq!(read(3, 3, 0, Some(six)), Some(Icmp::TimeExceeded(six)));
-        // Time for putting fragments together is another matter.
+        // Code 1 means that the time for reassembly of fragments was exceeded.
         assert_eq!(read(2, 11, 1, Some(router)), None);
         assert_eq!(read(1, 11, 0, Some(router)), None, "the local system");
         assert_eq!(read(2, 11, 0, None), None);

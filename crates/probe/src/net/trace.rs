@@ -1,4 +1,4 @@
-//! TCP traceroute: a walk's probes as SYNs whose TTL ends on the way.
+//! TCP traceroute: the probes of a walk are SYNs whose TTL expires on the path.
 
 use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
@@ -13,26 +13,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_units::Time;
 
-/// How often a probe is sent until it counts as unanswered.
+/// Number of times that a probe is sent before it counts as unanswered.
 const TRIES: u32 = 4;
-/// How long each try waits. Less than a second: then the kernel would send the SYN again.
+/// Waiting time of each try. It is below a second, because the kernel would repeat the SYN then.
 const WAITS: [Duration; TRIES as usize] = [
     Duration::from_millis(300),
     Duration::from_millis(600),
     Duration::from_millis(900),
     Duration::from_millis(900),
 ];
-/// Before a probe is sent again; twice as long each time.
+/// Pause before a probe is repeated. It doubles each time.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Sockets that are open at once.
+/// Open sockets, at most.
 const MOST_OPEN: usize = 256;
-/// How long the loop sleeps at most, to see an interruption.
+/// Longest sleep of the loop, so that an interruption is noticed.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often a five-tuple that is in use is tried again, 50 ms apart.
+/// Number of tries for a five-tuple that is in use, and time between two tries.
 const MOST_BUSY: u32 = 60;
 const BUSY: Duration = Duration::from_millis(50);
 
-/// A walk under way over real sockets.
+/// Walk over real sockets.
 pub struct Tracing<'a> {
     to: SocketAddr,
     ports: &'a mut Ports,
@@ -41,11 +41,11 @@ pub struct Tracing<'a> {
     began: Instant,
     open: Vec<Open>,
     later: Vec<Later>,
-    /// Distances at which somebody has answered.
+    /// TTLs at which a router or the target has answered.
     heard: BTreeSet<u8>,
 }
 
-/// A probe that waits for its answer.
+/// Probe that waits for its answer.
 struct Open {
     probe: Probe,
     tries: u32,
@@ -53,7 +53,7 @@ struct Open {
     until: Instant,
 }
 
-/// A probe that is sent again.
+/// Probe that will be repeated.
 struct Later {
     at: Instant,
     probe: Probe,
@@ -61,10 +61,10 @@ struct Later {
     busy: u32,
 }
 
-/// Walks to a target, at a pace, and tells `told` now and then how far it is.
+/// Runs a walk to a target at a limited rate. `told` is called after each step.
 ///
 /// # Errors
-/// [`Trouble`]; an interruption, too.
+/// [`Trouble`], also after an interruption.
 pub fn trace(
     to: SocketAddr,
     ports: &mut Ports,
@@ -96,7 +96,7 @@ pub fn trace(
 }
 
 impl Tracing<'_> {
-    /// Sends what may be sent now, and says how long there is nothing more to do.
+    /// Sends the probes that are allowed now. Returns the time until there is more to do.
     fn send(&mut self) -> Result<Duration, Trouble> {
         loop {
             let now = Instant::now();
@@ -104,7 +104,7 @@ impl Tracing<'_> {
             if self.open.len() >= MOST_OPEN {
                 return Ok(self.rest(now));
             }
-            // A probe that is sent again goes first: the walk gives new ones only while it has some.
+            // Repeated probes go first, because the walk returns new probes only while it has any.
             let elapsed = now.saturating_duration_since(self.began).as_nanos() as u64;
             if let Err(later) = self.pace.take(Time::from_ns(elapsed)) {
                 let free = self.began + Duration::from_nanos(later.as_ns());
@@ -141,7 +141,8 @@ impl Tracing<'_> {
                 socket,
                 until: now + WAITS[tries as usize],
             }),
-            // The five-tuple is under way at another distance, or another program has the port now.
+            // A probe of this five-tuple with another TTL is in flight, or another program uses the
+            // port.
             Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) if busy < MOST_BUSY => {
                 self.later.push(Later {
                     at: now + BUSY,
@@ -156,7 +157,7 @@ impl Tracing<'_> {
         Ok(())
     }
 
-    /// Until a probe is to be given up or sent again.
+    /// Returns the time until a probe must be given up or repeated.
     fn rest(&self, now: Instant) -> Duration {
         let open = self.open.iter().map(|open| open.until);
         let next = open.chain(self.later.iter().map(|later| later.at)).min();
@@ -169,7 +170,7 @@ impl Tracing<'_> {
             .map_err(|error| Trouble::System(self.to, error))
     }
 
-    /// Takes what has been answered, and gives up what has waited too long.
+    /// Processes the answers, and gives up probes that have waited too long.
     fn hear(&mut self) {
         let now = Instant::now();
         let mut place = 0;
@@ -188,7 +189,8 @@ impl Tracing<'_> {
             if answer.is_some() {
                 self.heard.insert(probe.ttl);
             }
-            // A hop that nobody has ever answered is silent, not hurried.
+            // A hop that never answers does not lower the rate: the rate is not the reason for its
+            // silence.
             if self.heard.contains(&probe.ttl) {
                 self.pace.hear(answer.is_some());
             }

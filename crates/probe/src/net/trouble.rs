@@ -1,23 +1,24 @@
-//! Why there is nothing to measure.
+//! Errors of a measurement.
 
 use rustix::io::Errno;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Why there is nothing to measure.
+/// Reason why nothing can be measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// The target has the port closed.
+    /// The target refuses connections to the port.
     Refused(SocketAddr),
-    /// A router or the target says that the way is closed, with type and code of ICMP.
+    /// A router or the target reports that the destination is unreachable, with the type and code
+    /// of ICMP.
     Unreachable(SocketAddr, Option<IpAddr>, u8, u8),
-    /// Nobody answers.
+    /// No answer arrives.
     NoAnswer(SocketAddr),
-    /// This system does not let a connection out.
+    /// This system does not allow the connection.
     System(SocketAddr, Errno),
-    /// The source port of this number could not be bound, and no other one instead.
+    /// No source port could be bound.
     NoPorts,
-    /// The user has interrupted it.
+    /// The user has interrupted the measurement.
     Interrupted,
 }
 
@@ -32,14 +33,14 @@ impl fmt::Display for Trouble {
                 let from = from.map_or("the network".to_owned(), |from| from.to_string());
                 write!(
                     f,
-                    "{to} cannot be reached: {from} says so (ICMP type {kind} code {code}), as a firewall \
-                     or a router without a route does"
+                    "{to} cannot be reached: {from} reports it (ICMP type {kind} code {code}); the cause may be \
+                     a firewall or a missing route"
                 )
             }
             Self::NoAnswer(to) => write!(
                 f,
-                "{to} does not answer: a wrong address, a host that is down, or a firewall that drops in \
-                 silence"
+                "{to} does not answer: the address is wrong, the host is down, or a firewall drops the \
+                 packets"
             ),
             Self::System(to, Errno::NETUNREACH | Errno::HOSTUNREACH) => {
                 write!(f, "this machine has no route to {}", to.ip())

@@ -1,4 +1,4 @@
-//! Volleys: a handshake from each port at nearly the same time.
+//! Volleys: one handshake from each port at nearly the same time.
 
 use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_units::median;
 
-/// How long a handshake may take. The kernel sends a SYN again after 1 s, and then at 2 or 3 s.
+/// Time limit of a handshake. The kernel repeats a SYN after 1 s, and again at 2 or 3 s.
 pub const PATIENCE: Duration = Duration::from_millis(3_500);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Sends volleys to a target.
+/// Sender of volleys to a target.
 #[derive(Debug)]
 pub struct Shooter {
     to: SocketAddr,
@@ -24,21 +24,22 @@ pub struct Shooter {
     random: Xoshiro256PlusPlus,
     /// Seconds between two volleys.
     every: f64,
-    /// Since when seconds are counted.
+    /// Start of the time scale of the volleys.
     began: Instant,
-    /// When the next volley may begin.
+    /// Time at which the next volley may begin.
     next: Instant,
-    /// Microseconds between each volley's first SYN and its last.
+    /// Microseconds between the first and the last SYN of each volley.
     spans: Vec<f64>,
-    /// Whether the target has ever answered.
+    /// Whether the target has answered at least once.
     is_known: bool,
 }
 
 impl Shooter {
-    /// From the first `ports` ports, at `rate` SYNs a second on average, above 0.
+    /// Creates a sender that uses the first `count` ports, at `rate` SYNs per second on average,
+    /// above 0.
     ///
     /// # Errors
-    /// There are no free ports.
+    /// There are not enough free ports.
     pub fn new(
         to: SocketAddr,
         ports: &mut Ports,
@@ -61,20 +62,21 @@ impl Shooter {
         })
     }
 
-    /// The ports.
+    /// Returns the ports.
     pub fn ports(&self) -> &[u16] {
         &self.ports
     }
 
-    /// Half of the volleys had a shorter time between their first SYN and their last one; microseconds.
+    /// Returns the median, over the volleys, of the microseconds between the first and the last
+    /// SYN.
     pub fn median_span(&self) -> f64 {
         median(&mut self.spans.clone()).unwrap_or(0.0)
     }
 
-    /// Waits until a volley may be sent, and sends it. `None` where `stop` was set meanwhile.
+    /// Waits until a volley may be sent, and sends it. Returns `None` if `stop` was set meanwhile.
     ///
     /// # Errors
-    /// No handshake has ever come about, and why.
+    /// The reason why no handshake has succeeded so far.
     pub fn shoot(&mut self, stop: &AtomicBool) -> Result<Option<Volley>, Trouble> {
         while let Some(rest) = self.next.checked_duration_since(Instant::now()) {
             if stop.load(Ordering::Relaxed) {
@@ -83,7 +85,8 @@ impl Shooter {
             std::thread::sleep(rest.min(LOOK));
         }
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
-        // Those that come later wait behind the others on the way out: not always the same ones.
+        // SYNs that are sent later wait in this host's queue. A random order spreads this delay
+        // over all ports.
         for last in (1..order.len()).rev() {
             let other = (u64::from(self.random.next_u32()) * (last as u64 + 1)) >> 32;
             order.swap(last, other as usize);
@@ -130,7 +133,7 @@ impl Shooter {
                 Some(Outcome::Established { rtt, resent }) => {
                     let took = match resent {
                         0 => rtt,
-                        // The kernel's is that of the last SYN alone.
+                        // The kernel's value covers the last SYN only.
                         _ => socket.began.elapsed(),
                     };
                     volley.handshakes[*number] = Some(Handshake {
@@ -157,7 +160,7 @@ impl Shooter {
         }
         let mut handshakes = volley.handshakes.iter().flatten();
         self.is_known |= handshakes.any(|one| one.is_answered);
-        // A target that has answered once and is away for a while is what is to be measured.
+        // If a target that has answered before stops answering, this is a result and not an error.
         match self.is_known {
             true => Ok(Some(volley)),
             false => Err(trouble),

@@ -1,22 +1,23 @@
-//! Blocks of volleys, drawn again and again: how far a figure could have come out otherwise.
+//! Circular block bootstrap of volleys, for confidence intervals of figures.
 //!
-//! Volleys that follow each other meet the same queues, so that blocks of them are drawn, with replacement and
-//! around the end (the circular block bootstrap: D. N. Politis, J. P. Romano, 1992). A block is three times as
-//! long as the time over which the volleys' means depend on each other (the integrated autocorrelation time,
-//! summed as far as it is positive: A. Sokal, 1997), and no shorter than the cube root of their number. Of few
-//! blocks intervals would be too short: their ends are moved out as Student's t is wider than the normal
-//! distribution, and as the deviation over m - 1 blocks is larger than the one over m (T. Hesterberg, What
-//! Teachers Should Know About the Bootstrap, 2015, section 5.3).
+//! Consecutive volleys meet the same queues, so blocks of volleys are drawn, with replacement and
+//! around the end (D. N. Politis, J. P. Romano, 1992). The length of a block is three times the
+//! time over which the volleys' means are correlated (the integrated autocorrelation time, summed
+//! over its positive terms: A. Sokal, 1997), and at least the cube root of the number of volleys.
+//! With few blocks, intervals would be too narrow. So they are widened by two factors: the ratio of
+//! Student's t to the normal distribution, and the ratio of the deviation over m - 1 blocks to the
+//! deviation over m blocks (T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015,
+//! section 5.3).
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Resamples.
+/// Number of resamples.
 const RESAMPLES: usize = 1_000;
-/// Blocks that a resample has at least: with fewer, intervals are too short.
+/// Blocks of a resample, at least. With fewer blocks, intervals are too narrow.
 const FEWEST_BLOCKS: usize = 12;
 
-/// Volleys in a block, for these means of all volleys in order.
+/// Returns the number of volleys in a block, from the means of all volleys in order.
 pub fn block_length(means: &[f64]) -> usize {
     let n = means.len();
     let shortest = (n as f64).cbrt().ceil() as usize;
@@ -24,7 +25,7 @@ pub fn block_length(means: &[f64]) -> usize {
     shortest.max(dependent).min(n / FEWEST_BLOCKS).max(1)
 }
 
-/// 1 and twice the autocorrelations as far as they are positive.
+/// Returns 1 plus twice the sum of the autocorrelations, up to the first that is not positive.
 fn autocorrelation_time(means: &[f64]) -> f64 {
     let n = means.len();
     let mean = means.iter().sum::<f64>() / n.max(1) as f64;
@@ -43,8 +44,8 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// How often each of `volleys` occurs in each resample. The same for the same numbers, so that a report is
-/// reproducible.
+/// Returns how often each of `volleys` volleys occurs in each resample. The seed is fixed, so that
+/// a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);
     (0..RESAMPLES).map(move |_| {
@@ -61,12 +62,12 @@ pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>>
     })
 }
 
-/// How much farther from a figure the ends of its interval are, where so many volleys are in blocks of this
+/// Returns the factor by which an interval is widened, for this number of volleys in blocks of this
 /// length.
 pub fn expansion(volleys: usize, block: usize) -> f64 {
     let blocks = (volleys as f64 / block as f64).max(2.0);
-    // The 97.5 % quantile of Student's t over that of the normal distribution, by the first terms of its
-    // expansion in 1 / freedom (Abramowitz and Stegun, 26.7.5).
+    // This is the 97.5 % quantile of Student's t, divided by the one of the normal distribution, by
+    // the first terms of the expansion in 1 / freedom (Abramowitz and Stegun, 26.7.5).
     let z = 1.959_964_f64;
     let freedom = blocks - 1.0;
     let first = (z.powi(2) + 1.0) / (4.0 * freedom);
@@ -74,7 +75,7 @@ pub fn expansion(volleys: usize, block: usize) -> f64 {
     (1.0 + first + second) * (blocks / (blocks - 1.0)).sqrt()
 }
 
-/// The middle 95 % of resampled figures.
+/// Returns the middle 95 % of resampled figures.
 pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
     figures.sort_unstable_by(f64::total_cmp);
     let cut = figures.len() / 40;
@@ -103,7 +104,7 @@ mod tests {
             level
         };
         let dependent: Vec<f64> = (0..1_000).map(|_| follow()).collect();
-        // An autoregression by 0.9 has an autocorrelation time of 19.
+        // An autoregression with the factor 0.9 has an autocorrelation time of 19.
         let length = block_length(&dependent);
         assert!((38..=83).contains(&length), "{length}");
         assert_eq!(block_length(&[5.0; 100]), 5);
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn intervals_of_few_blocks_are_wider() {
-        // Student's t over 11 degrees of freedom is 2.201, over 99 it is 1.984.
+        // Student's t is 2.201 for 11 degrees of freedom, and 1.984 for 99.
         let of_12 = 2.201 / 1.96 * (12.0_f64 / 11.0).sqrt();
         assert!(
             (expansion(240, 20) - of_12).abs() < 0.002,

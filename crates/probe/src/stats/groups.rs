@@ -1,49 +1,51 @@
-//! Which ports share a path, by how their delays move together.
+//! Groups of ports that share a path, by the correlation of their delays.
 //!
-//! Each delay is taken less its volley's 10th percentile, on a logarithmic scale; ports whose series correlate
-//! are joined (average linkage of 1 - correlation, up to 0.3). Delays that differ by less than a twentieth of
-//! the median handshake count as equal.
+//! For each delay, the 10th percentile of its volley is subtracted, and the logarithm is taken.
+//! Ports with correlated series are joined (average linkage of 1 - correlation, up to 0.3). Delays
+//! that differ by less than a twentieth of the median handshake count as equal.
 //!
-//! Noise makes groups, too. So groups are told only where ports differ at all, by a permutation test: if all
-//! ports had one path, the handshakes of a volley could as well have been those of other ports. Correlations of
-//! the series less the volley's mean are squared and added; that sum has to be larger than in nearly all of 199
-//! networks in which the handshakes of each volley are dealt out to the ports anew.
+//! Noise causes groups too. So groups are reported only if ports differ according to a permutation
+//! test: if all ports had one path, the handshakes of a volley could be exchanged between the
+//! ports. The test statistic is the sum of the squared correlations of the series, after
+//! subtraction of each volley's mean. It must be larger than in nearly all of 199 networks in which
+//! the handshakes of each volley are randomly assigned to the ports.
 
 use super::volley::{Volley, quantile};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-/// How seldom the test may tell groups where there are none.
+/// Significance level of the test: probability that it reports groups if there are none.
 pub const LEVEL: f64 = 0.02;
 const PERMUTATIONS: usize = 199;
-/// Up to this mean distance ports are joined.
+/// Largest mean distance at which groups are joined.
 const LINKAGE: f64 = 0.3;
-/// The share of a median handshake below which delays count as equal.
+/// Differences of delays below this share of the median handshake count as equal.
 const FLOOR: f64 = 0.05;
-/// Microseconds below which they do in any case.
+/// Differences of delays below this number of microseconds count as equal in any case.
 const LEAST_FLOOR: f64 = 2.0;
 
-/// What the delays tell of paths.
+/// Result of the search for groups.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Groups {
-    /// How likely one path alone would have made ports differ as much.
+    /// Probability that ports on one single path would differ as much (p-value).
     pub p: f64,
-    /// Ports that move together, by number, the largest group first; empty where ports do not differ, or
-    /// where none move together.
+    /// Groups of ports with correlated delays, by port number, the largest group first. Empty if
+    /// ports do not differ or no delays are correlated.
     pub groups: Vec<Vec<usize>>,
-    /// Volleys that all ports were in.
+    /// Volleys in which all ports had a handshake.
     pub volleys: usize,
 }
 
 impl Groups {
-    /// Whether ports differ, as the test says.
+    /// Returns whether ports differ, according to the test.
     pub fn differ(&self) -> bool {
         self.p <= LEVEL
     }
 }
 
-/// Sorts ports by volleys in which all of them had their handshake; `None` of fewer than 20 volleys or 3 ports.
+/// Groups ports by the volleys in which all of them had a handshake. Returns `None` for fewer than
+/// 20 volleys or 3 ports.
 pub fn groups(volleys: &[Volley]) -> Option<Groups> {
     let whole = volleys.iter().filter_map(|volley| {
         let times = volley.handshakes.iter().map(|one| one.map(|one| one.us));
@@ -75,7 +77,7 @@ pub fn groups(volleys: &[Volley]) -> Option<Groups> {
     })
 }
 
-/// Each volley's delays less its 10th percentile, as logarithms.
+/// Returns the logarithms of each volley's delays after subtraction of its 10th percentile.
 fn logarithms(volleys: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut all: Vec<f64> = volleys.iter().flatten().copied().collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -101,7 +103,8 @@ fn shuffle(row: &mut [f64], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// The correlation of each two ports over volleys; 0 for a port whose delay never changes.
+/// Returns the correlation of each pair of ports over the volleys. It is 0 for a port with a
+/// constant delay.
 fn correlations(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let ports = rows.first().map_or(0, Vec::len);
     let n = rows.len() as f64;
@@ -130,7 +133,7 @@ fn sum_of_squares(correlations: &[Vec<f64>]) -> f64 {
     squares.sum()
 }
 
-/// Joins the two closest clusters as long as they are close; what stays alone is in no group.
+/// Joins the two closest clusters as long as they are close enough. Single ports are not returned.
 fn join(correlations: &[Vec<f64>]) -> Vec<Vec<usize>> {
     let mut clusters: Vec<Vec<usize>> = (0..correlations.len()).map(|port| vec![port]).collect();
     let distance = |a: &[usize], b: &[usize]| {

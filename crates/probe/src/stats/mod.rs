@@ -1,8 +1,9 @@
-//! What volleys of handshakes tell: what the faster of two takes, and which ports share a path. Sans-I/O.
+//! Statistics of volleys of handshakes: time of the faster of two handshakes, and groups of ports
+//! that share a path. Sans-I/O.
 //!
-//! A volley is one handshake from each of several source ports to one target, all at nearly the same time.
-//! Two ports of one volley are what RepSYN would have raced, in the network as it was just then: nothing is
-//! assumed of how their delays depend on each other.
+//! A volley is one handshake from each of several source ports to one target, all at nearly the
+//! same time. Any two ports of a volley are a pair that RepSYN would have raced, on the network at
+//! this moment. So no assumption about the dependence of their delays is needed.
 
 mod bootstrap;
 mod groups;

@@ -1,55 +1,56 @@
-//! What the faster of two handshakes takes, against one: from pairs of ports in the same volley.
+//! Time of the faster of two handshakes, compared with one handshake. It is computed from pairs of
+//! ports in the same volley.
 
 use super::bootstrap::{block_length, expansion, interval, resamples};
 use super::volley::Volley;
 use serde::Serialize;
 
-/// Volleys below which nothing is said.
+/// Smallest number of volleys for a prediction.
 pub const FEWEST_VOLLEYS: usize = 60;
-/// Handshakes beyond a percentile that it takes at least.
+/// Smallest number of handshakes beyond a percentile.
 const BEYOND: f64 = 10.0;
 
-/// A figure with its 95 % interval.
+/// Figure with its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figure {
-    /// The figure.
+    /// Figure.
     pub value: f64,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-/// One handshake, two of which the faster counts, and what that changes.
+/// Times of one handshake and of the faster of two, and the relative change.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Change {
-    /// One handshake, in microseconds.
+    /// Time of one handshake, in microseconds.
     pub single: Figure,
-    /// The faster of two, in microseconds.
+    /// Time of the faster of two handshakes, in microseconds.
     pub pair: Figure,
-    /// The second less the first, as a share of it: -0.5 is half as long.
+    /// Relative change from one handshake to two: -0.5 means half the time.
     pub change: Figure,
 }
 
-/// What RepSYN would have done to handshakes.
+/// Predicted effect of RepSYN on handshakes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Prediction {
-    /// Volleys with two handshakes at least.
+    /// Volleys with at least two handshakes.
     pub volleys: usize,
-    /// Handshakes in them.
+    /// Handshakes in these volleys.
     pub handshakes: usize,
     /// Volleys in a block of the bootstrap.
     pub block: usize,
-    /// The mean.
+    /// Mean.
     pub mean: Change,
-    /// The median.
+    /// Median.
     pub p50: Change,
-    /// The 99th percentile; `None` where fewer than ten handshakes are beyond it.
+    /// 99th percentile. `None`: fewer than ten handshakes are beyond it.
     pub p99: Option<Change>,
 }
 
-/// A handshake as it counts: among single ones, and as the faster of the pairs that it is in. Each volley
-/// weighs the same.
+/// Handshake with its weights: as a single handshake, and as the faster one of its pairs. All
+/// volleys have the same total weight.
 #[derive(Clone, Copy)]
 struct Weighted {
     us: f64,
@@ -58,10 +59,11 @@ struct Weighted {
     pair: f64,
 }
 
-/// What a handshake weighs within its volley.
+/// Selects the weight of a handshake within its volley.
 type Weight = fn(&Weighted) -> f64;
 
-/// Predicts from volleys in the order of time; `None` of fewer than [`FEWEST_VOLLEYS`].
+/// Computes the prediction from volleys in order of time. Returns `None` for fewer than
+/// [`FEWEST_VOLLEYS`].
 pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
     let sorted = volleys.iter().map(Volley::sorted);
     let sorted: Vec<Vec<f64>> = sorted.filter(|times| times.len() > 1).collect();
@@ -79,7 +81,7 @@ pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
             us: *us,
             volley,
             single: 1.0 / n,
-            // It is the faster one of a pair with each that is slower.
+            // A handshake is the faster one in its pairs with all slower handshakes.
             pair: 2.0 * (n - 1.0 - f64::from(rank)) / (n * (n - 1.0)),
         }));
     }
@@ -156,9 +158,9 @@ fn mean(handshakes: &[Weighted], drawn: &[u16], weight: Weight) -> f64 {
 }
 
 fn percentile(handshakes: &[Weighted], drawn: &[u16], weight: Weight, share: f64) -> f64 {
-    // A volley's weights add up to 1.
+    // The weights of a volley add up to 1.
     let total: f64 = drawn.iter().map(|times| f64::from(*times)).sum();
-    // Sums of weights are not exact.
+    // The margin covers rounding errors of the sums.
     let wanted = share * total * (1.0 - 1e-9);
     let mut below = 0.0;
     let mut last = f64::NAN;

@@ -1,46 +1,47 @@
-//! Handshakes and volleys of them.
+//! Handshakes and volleys.
 
 use serde::Serialize;
 
-/// One handshake.
+/// Handshake.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Handshake {
-    /// When its SYN was sent, in microseconds since the first one of its volley.
+    /// Time of its SYN, in microseconds since the first SYN of its volley.
     pub sent_us: f64,
-    /// From its first SYN until the SYN-ACK, in microseconds. Where nobody answered in time, as long as was
-    /// waited: a lower bound.
+    /// Time from its first SYN to the SYN-ACK, in microseconds. Without an answer it is the waiting
+    /// time, which is a lower bound.
     pub us: f64,
-    /// SYNs that were sent again.
+    /// Number of repeated SYNs.
     pub resent: u32,
-    /// Whether there was an answer.
+    /// Whether an answer arrived.
     pub is_answered: bool,
 }
 
-/// One handshake for each port at one time.
+/// One handshake for each port, all at nearly the same time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Volley {
     /// Seconds since the first volley.
     pub at: f64,
-    /// By port; `None` where the port could not be used.
+    /// Handshakes by port. `None`: the port could not be used.
     pub handshakes: Vec<Option<Handshake>>,
 }
 
 impl Volley {
-    /// Times of the handshakes in microseconds, ascending.
+    /// Returns the times of the handshakes in microseconds, ascending.
     pub fn sorted(&self) -> Vec<f64> {
         let mut times: Vec<f64> = self.handshakes.iter().flatten().map(|one| one.us).collect();
         times.sort_unstable_by(f64::total_cmp);
         times
     }
 
-    /// The mean time in microseconds; `None` without a handshake.
+    /// Returns the mean time in microseconds, or `None` without a handshake.
     pub fn mean(&self) -> Option<f64> {
         let times = self.sorted();
         (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
     }
 }
 
-/// The value below which a share of ascending values lies; `None` of none.
+/// Returns the value below which a share of ascending values lies, or `None` if there are no
+/// values.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = (share * sorted.len() as f64).ceil() as usize;

@@ -1,4 +1,4 @@
-//! A simulated segment as the Ethernet frame that it would be.
+//! Conversion of a simulated segment to an Ethernet frame.
 
 use crate::checksum::{add, finish};
 use crate::codec::EncodeError;
@@ -14,24 +14,25 @@ const ETHERNET_BYTES: usize = 14;
 const IPV4_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 const TCP_BYTES: usize = 20;
-/// The largest shift of a window (RFC 7323, section 2.3).
+/// Largest shift of a window (RFC 7323, section 2.3).
 const WINDOW_SHIFT: u8 = 14;
 
-/// What segments of a TCP connection have on the wire and not in the simulator.
+/// Properties of a TCP connection that exist on the wire and not in the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Connection {
-    /// The initial sequence number of the segment's sender.
+    /// Initial sequence number of the segment's sender.
     pub own: u32,
-    /// The initial sequence number of its receiver.
+    /// Initial sequence number of the segment's receiver.
     pub peer: u32,
-    /// The MSS that SYNs tell.
+    /// MSS in SYNs.
     pub mss: u16,
     /// Whether SYNs permit SACK.
     pub sack: bool,
 }
 
 impl Connection {
-    /// Initial sequence numbers that hang on the addresses, the ports and a seed.
+    /// Creates a connection. Its initial sequence numbers depend on the addresses, the ports and
+    /// the seed.
     pub const fn drawn(tuple: &FiveTuple, seed: u64, mss: u16, sack: bool) -> Self {
         Self {
             own: initial(tuple, seed),
@@ -46,30 +47,30 @@ const fn initial(tuple: &FiveTuple, seed: u64) -> u32 {
     (mix64(seed ^ mix64(tuple.hash() as u64)) >> 32) as u32
 }
 
-/// A frame, of which a capture may hold the front only.
+/// Frame. A capture may keep only its first bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// The captured bytes, from the Ethernet header on, without FCS.
+    /// Captured bytes, starting with the Ethernet header, without FCS.
     pub bytes: Vec<u8>,
     /// Bytes of the whole frame, without FCS.
     pub length: u32,
 }
 
-/// Why a segment has no frame.
+/// Reason why a segment cannot be converted to a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameError {
-    /// A host's or a group's number has more than 24 bits.
+    /// The number of a host or a group has more than 24 bits.
     Address {
-        /// The address.
+        /// Address.
         found: HostId,
     },
-    /// The packet is longer than an IPv4 packet can be: what a receiver's stack has merged did not
-    /// travel like that.
+    /// The packet is longer than an IPv4 packet can be. A receiver's stack may have merged several
+    /// packets.
     Length {
-        /// Its length in bytes.
+        /// Length of the packet in bytes.
         found: usize,
     },
-    /// Our header cannot be written.
+    /// The tailcut header cannot be encoded.
     Header(EncodeError),
 }
 
@@ -90,7 +91,8 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-/// The IPv4 address of a host, 10.x.y.z, or of a multicast group, 239.x.y.z; x.y.z is its number.
+/// Returns the IPv4 address of a host, 10.x.y.z, or of a multicast group, 239.x.y.z. x.y.z is the
+/// number of the host or group.
 ///
 /// # Errors
 /// The number has more than 24 bits.
@@ -105,7 +107,8 @@ pub const fn address(host: HostId) -> Result<Ipv4Addr, FrameError> {
     }
 }
 
-/// 02:00 and the host's number, or the group's Ethernet address (RFC 1112, section 6.4).
+/// Returns 02:00 followed by the host's number, or the group's Ethernet address (RFC 1112, section
+/// 6.4).
 fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     let [_, x, y, z] = address.octets();
     match host.is_group() {
@@ -114,15 +117,16 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     }
 }
 
-/// The frame of a segment: Ethernet, IPv4, and TCP or UDP with our header; the payload is zeros.
-/// At most `snap` bytes of it are kept, while checksums and lengths are those of the whole.
+/// Returns the frame of a segment: Ethernet, IPv4, TCP or UDP, and the tailcut header. The payload
+/// consists of zeros. At most `snap` bytes are kept. Checksums and lengths belong to the whole
+/// frame.
 ///
-/// The DSCP is the segment's priority class. Of a trimmed segment the frame is that of the whole one,
-/// captured up to its payload, so that lengths still say how long it was. The connection counts for
-/// TCP only.
+/// The DSCP is the segment's priority class. A trimmed segment has the frame of the whole segment,
+/// captured up to its payload, so that the lengths still contain its original length. `connection`
+/// is used for TCP only.
 ///
 /// # Errors
-/// An address or a length that IPv4 has no room for, or a header that cannot be written.
+/// An address or a length is too large for IPv4, or the header cannot be encoded.
 pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<Frame, FrameError> {
     let tuple = &segment.tuple;
     let (src, dst) = (address(tuple.src)?, address(tuple.dst)?);
@@ -165,20 +169,20 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
     })
 }
 
-/// A header of TCP, or of UDP with ours, without its checksum.
+/// TCP header, or UDP header with the tailcut header, without its checksum.
 struct Transport {
     bytes: Vec<u8>,
     protocol: u8,
     checksum_at: usize,
 }
 
-/// The checksum over the pseudo-header, the headers and a payload of zeros.
+/// Returns the checksum over the pseudo-header, the headers and a payload of zeros.
 fn total_checksum(transport: &Transport, addresses: [Ipv4Addr; 2], carried: usize) -> u16 {
     let [src, dst] = addresses.map(|address| address.octets());
     let pseudo = add(add(0, &src), &dst) + u64::from(transport.protocol) + carried as u64;
     let checksum = finish(add(pseudo, &transport.bytes));
     match (transport.protocol, checksum) {
-        // Zero would stand for no checksum.
+        // In UDP, zero means that there is no checksum.
         (UDP, 0) => 0xffff,
         _ => checksum,
     }
@@ -192,7 +196,7 @@ fn ipv4(segment: &Segment, addresses: [Ipv4Addr; 2], total: u16, protocol: u8) -
     let [d0, d1, d2, d3] = addresses[1].octets();
     let [total_high, total_low] = total.to_be_bytes();
     let traffic_class = (segment.priority.min(63) << 2) | segment.ecn as u8;
-    // Don't fragment, so that the identification may be zero (RFC 6864); a TTL of 64.
+    // The don't-fragment flag is set, so the identification may be zero (RFC 6864). The TTL is 64.
     let with_checksum = |[high, low]: [u8; 2]| {
         [
             0x45,
@@ -239,8 +243,8 @@ fn udp(segment: &Segment) -> Result<Transport, FrameError> {
     })
 }
 
-/// A TCP header: the SYN takes one sequence number, so that the stream starts one above the
-/// initial one. The window is the largest there is.
+/// Returns a TCP header. The SYN occupies one sequence number, so the stream starts one above the
+/// initial number. The window is the largest possible one.
 fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transport {
     let flags = header.flags;
     let in_stream = |initial: u32, offset: u64| initial.wrapping_add(1).wrapping_add(offset as u32);

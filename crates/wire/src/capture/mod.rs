@@ -1,5 +1,5 @@
-//! Capture files: a simulated segment as a frame ([`frame()`]), and frames in a pcapng file with
-//! stamps in nanoseconds ([`PcapNg`]).
+//! Capture files: conversion of a simulated segment to a frame ([`frame()`]), and pcapng files with
+//! time stamps in nanoseconds ([`PcapNg`]).
 //!
 //! ```
 //! use tailcut_transport::tcp::{TcpFlags, TcpHeader};

@@ -7,7 +7,7 @@ use tailcut_units::Time;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// Tells readers the order of bytes, which is little-endian here.
+/// Magic number that shows the byte order of the file, which is little-endian here.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const ETHERNET: u16 = 1;
 
@@ -19,35 +19,35 @@ const INTERFACE_SPEED: u16 = 8;
 const INTERFACE_RESOLUTION: u16 = 9;
 const PACKET_FLAGS: u16 = 2;
 const PACKET_DROPS: u16 = 4;
-/// Stamps count units of 10^-9 s.
+/// Unit of time stamps: 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// An interface of a file: a port of a switch, or a host's link.
+/// Interface of a file: a port of a switch, or a host's link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interface(u32);
 
-/// Which way a frame went through its interface.
+/// Direction of a frame at its interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// It came in.
+    /// Received.
     In = 1,
-    /// It went out.
+    /// Sent.
     Out = 2,
 }
 
-/// What can be said about a frame.
+/// Optional data about a frame.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Note<'a> {
-    /// Text for a reader, such as why the frame was dropped; none where it is empty.
+    /// Comment, such as the reason of a drop. Empty: no comment.
     pub comment: &'a str,
-    /// Which way it went.
+    /// Direction of the frame.
     pub direction: Option<Direction>,
-    /// Frames that the interface lost between the one before and this one.
+    /// Frames that the interface dropped between the previous frame and this one.
     pub drops: u64,
 }
 
-/// Builds a capture file piece by piece; the caller writes what [`take`](Self::take) gives, in
-/// order, and need not keep it.
+/// Builder of a capture file. The caller writes the bytes that [`take`](Self::take) returns, in
+/// order, and need not keep them.
 #[derive(Clone, Debug)]
 pub struct PcapNg {
     out: Vec<u8>,
@@ -55,7 +55,7 @@ pub struct PcapNg {
 }
 
 impl PcapNg {
-    /// A file by the program `application`.
+    /// Creates a file of the program `application`.
     pub fn new(application: &str) -> Self {
         let mut file = Self {
             out: Vec::new(),
@@ -73,7 +73,7 @@ impl PcapNg {
         file
     }
 
-    /// One more interface, whose frames are cut at `snap` bytes, and its rate in bit/s.
+    /// Adds an interface with its rate in bit/s. Its frames are cut at `snap` bytes.
     pub fn interface(&mut self, name: &str, snap: u32, speed: Option<u64>) -> Interface {
         self.block(INTERFACE, |out| {
             out.extend(ETHERNET.to_le_bytes());
@@ -90,7 +90,7 @@ impl PcapNg {
         Interface(self.interfaces - 1)
     }
 
-    /// One more frame, stamped with the nanosecond that `at` lies in.
+    /// Adds a frame. `at` is rounded down to a nanosecond.
     pub fn packet(&mut self, interface: Interface, at: Time, frame: &Frame, note: &Note<'_>) {
         let stamp = at.as_ns();
         self.block(ENHANCED_PACKET, |out| {
@@ -117,22 +117,22 @@ impl PcapNg {
         });
     }
 
-    /// Bytes that [`take`](Self::take) would give.
+    /// Returns the number of bytes that [`take`](Self::take) would return.
     pub const fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Whether it would give none.
+    /// Returns whether [`take`](Self::take) would return no bytes.
     pub const fn is_empty(&self) -> bool {
         self.out.is_empty()
     }
 
-    /// What has been added since the last call.
+    /// Returns the bytes that were added since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.out)
     }
 
-    /// A block: its type, its length, what it holds, its length again.
+    /// Adds a block: type, length, contents, and the length again.
     fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
         let mut held = Vec::new();
         body(&mut held);
@@ -144,7 +144,7 @@ impl PcapNg {
     }
 }
 
-/// An option: its number, its length, its value, padded. Values are cut at 65,535 bytes.
+/// Adds an option: number, length, and value with padding. Values are cut at 65,535 bytes.
 fn option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
     let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
     out.extend(number.to_le_bytes());
@@ -153,7 +153,7 @@ fn option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
     pad(out, length.into());
 }
 
-/// Zeros up to a multiple of four.
+/// Adds zeros up to a multiple of four.
 fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend(core::iter::repeat_n(0u8, length.wrapping_neg() % 4));
 }

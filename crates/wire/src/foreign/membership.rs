@@ -1,4 +1,4 @@
-//! Who listens to which multicast group: IGMP (RFC 2236, RFC 9776) and MLD (RFC 2710, RFC 9777).
+//! Members of multicast groups: IGMP (RFC 2236, RFC 9776) and MLD (RFC 2710, RFC 9777).
 
 use crate::codec::Reader;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,39 +13,39 @@ const MLD_REPORT: u8 = 131;
 const MLD_DONE: u8 = 132;
 const MLD_REPORT_V2: u8 = 143;
 
-/// A message of IGMP or MLD.
+/// IGMP or MLD message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Membership<'a> {
-    /// A router asks who listens.
+    /// A router asks for the members of groups.
     Query {
-        /// To this group; to any where there is none.
+        /// Group. `None`: all groups.
         group: Option<IpAddr>,
     },
-    /// A host says what it listens to from now on.
+    /// A host reports changes of its memberships.
     Report(Records<'a>),
 }
 
-/// What a host says about one group.
+/// Record of a report: the change of one group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// The group.
+    /// Group.
     pub group: IpAddr,
-    /// What is new.
+    /// Change of the membership.
     pub change: Change,
 }
 
-/// What is new about a group.
+/// Change of a membership in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The host listens to it, be it to some sources only.
+    /// The host is a member, possibly for some sources only.
     Join,
-    /// It does not any more.
+    /// The host is not a member any more.
     Leave,
-    /// Nothing that decides between the two.
+    /// The record does not show whether the host is a member.
     Neither,
 }
 
-/// The records of a report; those behind one that ends too early are left out.
+/// Records of a report. The iterator ends at a record that is too short.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Records<'a> {
     first: Option<Record>,
@@ -94,7 +94,8 @@ fn read_record(bytes: &[u8], is_ipv6: bool) -> Option<(Record, &[u8])> {
     let length = 4 + address * (1 + usize::from(sources)) + 4 * usize::from(auxiliary);
     let rest = bytes.get(length..)?;
     let change = match (kind, sources) {
-        // Modes and changes of modes: all sources but some, or some sources.
+        // These kinds report a mode or a change of mode: all sources except some, or some sources
+        // only.
         (2 | 4, _) => Change::Join,
         (1 | 3 | 5, 1..) => Change::Join,
         (1 | 3, 0) => Change::Leave,
@@ -103,7 +104,7 @@ fn read_record(bytes: &[u8], is_ipv6: bool) -> Option<(Record, &[u8])> {
     Some((Record { group, change }, rest))
 }
 
-/// Reads an IGMP message; `None` for one of another type, or one that is too short.
+/// Decodes an IGMP message. Returns `None` for an unknown type or a message that is too short.
 pub(super) fn igmp(message: &[u8]) -> Option<Membership<'_>> {
     let mut reader = Reader::new(message);
     let kind = reader.u8().ok()?;
@@ -127,7 +128,8 @@ pub(super) fn igmp(message: &[u8]) -> Option<Membership<'_>> {
     })
 }
 
-/// Reads an MLD message; `None` for other ICMPv6 messages, and for one that is too short.
+/// Decodes an MLD message. Returns `None` for other ICMPv6 messages and for a message that is too
+/// short.
 pub(super) fn mld(message: &[u8]) -> Option<Membership<'_>> {
     let mut reader = Reader::new(message);
     let kind = reader.u8().ok()?;

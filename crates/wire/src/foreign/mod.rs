@@ -1,8 +1,8 @@
-//! Frames of others: what a driver has to know of an Ethernet frame that real programs sent, and
-//! the few places that a switch rewrites in it, or answers to it as a router.
+//! Frames of other programs: the data of an Ethernet frame that a driver needs, the fields that a
+//! switch rewrites, and the answer of a router.
 //!
-//! [`View::read`] reads Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP, ARP,
-//! neighbour discovery, IGMP and MLD. The headers themselves are read by `etherparse`.
+//! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP, ARP,
+//! neighbour discovery, IGMP and MLD. The crate `etherparse` decodes the headers themselves.
 
 mod membership;
 mod rewrite;

@@ -1,4 +1,4 @@
-//! What switches change in a frame, in place, with the checksums that cover it.
+//! Changes that switches make in a frame, in place, with the update of the checksums.
 
 use crate::checksum::{add, finish, update};
 use crate::codec::DecodeError;
@@ -7,22 +7,22 @@ use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice, ip_number};
 use tailcut_transport::Condition;
 use tailcut_units::Ecn;
 
-/// Why a frame was left as it is.
+/// Reason why a frame was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RewriteError {
-    /// It carries no IP packet, or one that cannot be read.
+    /// The frame contains no IP packet, or a malformed one.
     NoIp,
-    /// It carries no whole UDP datagram: another protocol, a fragment, or lengths that contradict
-    /// each other.
+    /// The frame contains no complete UDP datagram: another protocol, a fragment, or inconsistent
+    /// lengths.
     NoDatagram,
-    /// The datagram has less payload than it is to keep.
+    /// The datagram has less payload than it should keep.
     TooShort {
         /// Bytes to keep.
         kept: usize,
         /// Bytes of payload.
         found: usize,
     },
-    /// The datagram's payload does not start with a header of ours.
+    /// The datagram's payload does not start with a tailcut header.
     Header(DecodeError),
 }
 
@@ -32,7 +32,10 @@ impl fmt::Display for RewriteError {
             Self::NoIp => f.write_str("the frame has no IP header that can be read"),
             Self::NoDatagram => f.write_str("the frame has no whole UDP datagram"),
             Self::TooShort { kept, found } => {
-                write!(f, "payload: found {found} bytes, {kept} are to stay")
+                write!(
+                    f,
+                    "payload: found {found} bytes, {kept} bytes should be kept"
+                )
             }
             Self::Header(error) => error.fmt(f),
         }
@@ -41,14 +44,14 @@ impl fmt::Display for RewriteError {
 
 impl core::error::Error for RewriteError {}
 
-/// Where things are in a frame.
+/// Position of the IP header in a frame.
 #[derive(Clone, Copy)]
 enum IpAt {
     V4(usize),
     V6(usize),
 }
 
-/// Where a part of `frame` starts in it.
+/// Returns the position of `part` in `frame`.
 fn offset_in(frame: &[u8], part: &[u8]) -> usize {
     part.as_ptr() as usize - frame.as_ptr() as usize
 }
@@ -92,7 +95,7 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
             let value = (first & !mask) | (u16::from(bits) & mask);
             set_ipv4_word(frame, header, 0, value)
         }),
-        // The traffic class lies across the first two bytes; no checksum covers it.
+        // The traffic class crosses the boundary of the first two bytes. No checksum covers it.
         IpAt::V6(header) => word(frame, header).and_then(|first| {
             let mask = u16::from(mask) << 4;
             let value = (first & !mask) | ((u16::from(bits) << 4) & mask);
@@ -102,27 +105,27 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
     done.ok_or(RewriteError::NoIp)
 }
 
-/// Sets the ECN field. The checksum of an IPv4 header is updated, not computed anew: one that was
-/// wrong stays wrong.
+/// Sets the ECN field. The checksum of an IPv4 header is updated and not recomputed, so a wrong
+/// checksum remains wrong.
 ///
 /// # Errors
-/// There is no IP header; the frame is as before.
+/// There is no IP header. The frame is not changed.
 pub fn set_ecn(frame: &mut [u8], ecn: Ecn) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0x03, ecn as u8)
 }
 
-/// Sets the DSCP, of which the lower six bits count; the checksum as [`set_ecn`] does.
+/// Sets the DSCP, the lower six bits of `dscp`. Updates the checksum as [`set_ecn`] does.
 ///
 /// # Errors
-/// There is no IP header; the frame is as before.
+/// There is no IP header. The frame is not changed.
 pub fn set_dscp(frame: &mut [u8], dscp: u8) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0xfc, dscp << 2)
 }
 
-/// Sets the TTL of an IPv4 packet; the checksum as [`set_ecn`] does (RFC 1624).
+/// Sets the TTL of an IPv4 packet. Updates the checksum as [`set_ecn`] does (RFC 1624).
 ///
 /// # Errors
-/// There is no IPv4 header; the frame is as before.
+/// There is no IPv4 header. The frame is not changed.
 pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     let at = LaxSlicedPacket::from_ethernet(frame)
         .ok()
@@ -130,7 +133,7 @@ pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     let Some(IpAt::V4(header)) = at else {
         return Err(RewriteError::NoIp);
     };
-    // The TTL shares a word with the protocol's number.
+    // The TTL shares a word with the protocol number.
     let [_, protocol] = word(frame, header + 8)
         .ok_or(RewriteError::NoIp)?
         .to_be_bytes();
@@ -138,14 +141,14 @@ pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     set_ipv4_word(frame, header, 8, value).ok_or(RewriteError::NoIp)
 }
 
-/// A whole datagram in a frame.
+/// Complete datagram in a frame.
 struct Datagram {
     ip: IpAt,
-    /// Where the UDP header starts.
+    /// Position of the UDP header.
     udp: usize,
     /// Bytes of payload.
     payload: usize,
-    /// The sum of the pseudo-header without the length.
+    /// Sum of the pseudo-header without the length.
     pseudo: u64,
 }
 
@@ -166,7 +169,7 @@ impl Datagram {
         let addresses = match net {
             LaxNetSlice::Ipv4(ip) => {
                 let header = ip.header();
-                // A length of zero is that of a packet for the NIC to cut up.
+                // A length of zero means a packet that the NIC will split.
                 if header.total_len() == 0 {
                     return Err(error);
                 }
@@ -174,7 +177,7 @@ impl Datagram {
             }
             LaxNetSlice::Ipv6(ip) => {
                 let header = ip.header();
-                // A length of zero is that of a jumbogram.
+                // A length of zero means a jumbogram.
                 if header.payload_length() == 0 {
                     return Err(error);
                 }
@@ -193,7 +196,8 @@ impl Datagram {
         }
     }
 
-    /// The lengths and checksums of a datagram that keeps `kept` bytes of payload.
+    /// Sets the lengths and checksums of a datagram that keeps `kept` bytes of payload. Returns the
+    /// new length of the frame.
     fn shorten(&self, frame: &mut [u8], kept: usize) -> Option<usize> {
         let length = 8 + kept;
         let end = self.udp + length;
@@ -210,7 +214,7 @@ impl Datagram {
         if !is_unused {
             set_word(frame, self.udp + 6, 0)?;
             let sum = add(self.pseudo + length as u64, frame.get(self.udp..end)?);
-            // Zero stands for no checksum, its complement for the same sum.
+            // Zero means that there is no checksum. Its complement represents the same sum.
             let checksum = match finish(sum) {
                 0 => 0xffff,
                 checksum => checksum,
@@ -221,12 +225,12 @@ impl Datagram {
     }
 }
 
-/// Cuts the payload of a UDP datagram down to its first `kept` bytes: sets the lengths of IP and
-/// UDP and their checksums, and gives the length of the frame, which the caller cuts off there. A
-/// UDP checksum that is not used (zero, IPv4) stays so.
+/// Shortens the payload of a UDP datagram to its first `kept` bytes: sets the lengths of IP and UDP
+/// and their checksums. Returns the new length of the frame, and the caller must cut the frame
+/// there. A UDP checksum that is not used (zero, IPv4) remains zero.
 ///
 /// # Errors
-/// There is no whole datagram, or it has less payload; the frame is as before.
+/// There is no complete datagram, or it has less payload. The frame is not changed.
 pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
     let datagram = Datagram::find(frame)?;
     let found = datagram.payload;
@@ -238,12 +242,12 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
         .ok_or(RewriteError::NoDatagram)
 }
 
-/// Cuts the payload behind our header off, notes that in the header, and gives the length of the
-/// frame, as [`shorten`] does. Symbols of SCDP in credit mode have one condition only that can be
-/// noted: that they are trimmed.
+/// Removes the payload after the tailcut header and records that in the header. Returns the new
+/// length of the frame, as [`shorten`] does. Symbols of SCDP with credits can record only one
+/// condition: that they are trimmed.
 ///
 /// # Errors
-/// There is no whole datagram with a header of ours; the frame is as before.
+/// There is no complete datagram with a tailcut header. The frame is not changed.
 pub fn trim(frame: &mut [u8], condition: Condition) -> Result<usize, RewriteError> {
     let datagram = Datagram::find(frame)?;
     let start = datagram.udp + 8;

@@ -1,36 +1,37 @@
-//! What a router says of a packet whose TTL has ended: ICMP time exceeded (RFC 792; RFC 1812, 4.3 and
-//! 5.3.1; RFC 1122, 3.2.2).
+//! Answer of a router to a packet whose TTL has expired: ICMP time exceeded (RFC 792; RFC 1812, 4.3
+//! and 5.3.1; RFC 1122, 3.2.2).
 
 use super::view::{Content, IcmpKind, View};
 use crate::checksum::{add, finish};
 use core::net::{IpAddr, Ipv4Addr};
 use etherparse::LaxSlicedPacket;
 
-/// Bytes of the longest frame that [`time_exceeded`] writes: a packet of 576 bytes (RFC 1812, 4.3.2.3) behind
-/// an Ethernet header.
+/// Bytes of the longest frame that [`time_exceeded`] writes: a packet of 576 bytes (RFC 1812,
+/// 4.3.2.3) after an Ethernet header.
 pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const ICMP: usize = 8;
-/// Precedence 6, internetwork control, as routers send such messages (RFC 1812, 4.3.2.5).
+/// Precedence 6, internetwork control, which routers use for such messages (RFC 1812, 4.3.2.5).
 const TRAFFIC_CLASS: u8 = 48 << 2;
 const TTL: u8 = 64;
 const TYPE_TIME_EXCEEDED: u8 = 11;
 
-/// A router's own addresses.
+/// Addresses of a router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouterAddress {
-    /// Its Ethernet address.
+    /// Ethernet address.
     pub mac: [u8; 6],
-    /// Its IPv4 address.
+    /// IPv4 address.
     pub ipv4: Ipv4Addr,
 }
 
-/// Writes the frame by which a router tells the sender of `frame` that its TTL has ended on the way (type 11,
-/// code 0), and gives its length. It quotes the packet as the frame has it, 548 bytes of it at most. `None`
-/// where routers are silent: for what is not IPv4, other fragments than the first, packets from or to more
-/// than one host, and ICMP errors; or where `out` has no room.
+/// Writes the frame with which a router informs the sender of `frame` that its TTL has expired
+/// (type 11, code 0). Returns its length. The message quotes at most 548 bytes of the packet.
+/// Returns `None` if a router sends no message: for packets other than IPv4, fragments except the
+/// first, packets from or to more than one host, and ICMP errors. Also returns `None` if `out` is
+/// too small.
 pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Option<usize> {
     let view = View::read(frame).ok()?;
     let ip = view.ip?;
@@ -49,7 +50,7 @@ pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Opt
     if is_error || is_later || !is_of_one(src) || !is_of_one(dst) {
         return None;
     }
-    // Behind VLAN tags, if there are any.
+    // This skips VLAN tags.
     let carried = LaxSlicedPacket::from_ethernet(frame).ok()?;
     let quoted = carried.ether_payload()?.payload;
     let quoted = quoted.get(..quoted.len().min(576 - IPV4 - ICMP))?;

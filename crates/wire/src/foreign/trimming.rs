@@ -1,22 +1,23 @@
-//! Which datagrams a switch that knows our headers may trim, and what it leaves of them.
+//! Datagrams that a switch may trim, and the bytes that remain of them.
 
 use crate::scdp::credit;
 use crate::segment::decode;
 use tailcut_transport::{Condition, Ecn};
 use tailcut_units::FiveTuple;
 
-/// What a switch needs to know of a datagram before it trims it.
+/// Data of a datagram that a switch needs to trim it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmable {
-    /// Bytes of the UDP payload that stay: our header.
+    /// Bytes of the UDP payload that remain: the tailcut header.
     pub kept: usize,
-    /// The priority class that the header says, 0 is the highest.
+    /// Priority class in the header. 0 is the highest.
     pub class: u8,
 }
 
 impl Trimmable {
-    /// Reads the payload of a UDP datagram: a symbol of SCDP in credit mode, or a packet of NDP or SCDP
-    /// whose header allows it. `None`: there is nothing to cut off, or it is no header of ours.
+    /// Decodes the payload of a UDP datagram: a symbol of SCDP with credits, or a packet of NDP or
+    /// SCDP whose header allows trimming. Returns `None` if there is nothing to remove or no
+    /// tailcut header.
     pub fn of(payload: &[u8]) -> Option<Self> {
         if let Some(class) = credit::class_of_symbol(payload) {
             let kept = credit::SYMBOL_BYTES;

@@ -1,4 +1,4 @@
-//! One plain view of a frame.
+//! Decoded view of a frame.
 
 use super::membership::{Membership, igmp, mld};
 use core::fmt;
@@ -11,57 +11,57 @@ use tailcut_transport::Ecn;
 use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::mix64;
 
-/// A frame, as far as it could be read.
+/// Decoded frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View<'a> {
-    /// Bytes of the frame as it was handed over: without preamble and, from a TAP, without FCS.
+    /// Bytes of the frame as it was received: without preamble and, from a TAP, without FCS.
     pub size: usize,
-    /// The sender's Ethernet address.
+    /// Ethernet address of the sender.
     pub source: [u8; 6],
-    /// The receiver's Ethernet address.
+    /// Ethernet address of the receiver.
     pub destination: [u8; 6],
-    /// The outermost VLAN, if there is one.
+    /// Outermost VLAN, if there is one.
     pub vlan: Option<u16>,
-    /// The EtherType behind all VLAN tags.
+    /// EtherType after all VLAN tags.
     pub ether_type: u16,
-    /// The IP header, if there is one.
+    /// IP header, if there is one.
     pub ip: Option<Ip>,
-    /// What is in the frame.
+    /// Content of the frame.
     pub content: Content<'a>,
 }
 
-/// What switches look at in an IP header, and in the ports behind it.
+/// Fields of an IP header and the ports after it that switches use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ip {
-    /// The sender's address.
+    /// Address of the sender.
     pub src: IpAddr,
-    /// The receiver's address.
+    /// Address of the receiver.
     pub dst: IpAddr,
-    /// The protocol's number (IANA), behind all extension headers.
+    /// Protocol number (IANA) after all extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP or UDP. Fragments have none: only the first one carries
-    /// ports, and all of a datagram are to take one path.
+    /// Source and destination port of TCP or UDP. `None` for fragments: only the first one contains
+    /// ports, and all fragments of a datagram should take one path.
     pub ports: Option<[u16; 2]>,
-    /// The differentiated services code point.
+    /// Differentiated services code point.
     pub dscp: u8,
-    /// The ECN field.
+    /// ECN field.
     pub ecn: Ecn,
     /// TTL or hop limit.
     pub ttl: u8,
-    /// Set where the packet is a fragment.
+    /// Fragment, if the packet is one.
     pub fragment: Option<Fragment>,
-    /// Whether the frame ends before the packet does, by the IP header's length.
+    /// Whether the frame ends before the packet does, according to the IP header's length.
     pub is_cut: bool,
 }
 
 impl Ip {
-    /// The hash of the five-tuple, with zeros where there are no ports.
+    /// Returns the hash of the five-tuple. Missing ports count as zeros.
     pub fn hash(&self) -> u32 {
         let [src_port, dst_port] = self.ports.unwrap_or_default();
         hash([self.src, self.dst], [src_port, dst_port], self.protocol)
     }
 
-    /// The hash of packets in the opposite direction.
+    /// Returns the hash of packets in the opposite direction.
     pub fn reversed_hash(&self) -> u32 {
         let [src_port, dst_port] = self.ports.unwrap_or_default();
         hash([self.dst, self.src], [dst_port, src_port], self.protocol)
@@ -82,52 +82,52 @@ fn hash(addresses: [IpAddr; 2], ports: [u16; 2], protocol: u8) -> u32 {
     (mix64(state ^ (src << 24 | dst << 8 | u64::from(protocol))) >> 32) as u32
 }
 
-/// Where a fragment belongs.
+/// Position of a fragment in its datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
-    /// The datagram's identification. `None` where an IPv6 fragment header cannot be read.
+    /// Identification of the datagram. `None`: the IPv6 fragment header is malformed.
     pub id: Option<u32>,
-    /// Its first byte's place in the datagram.
+    /// Position of the first byte in the datagram.
     pub offset: u32,
-    /// Whether others follow.
+    /// Whether further fragments follow.
     pub more: bool,
 }
 
-/// What is in a frame.
+/// Content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content<'a> {
-    /// A TCP segment.
+    /// TCP segment.
     Tcp {
-        /// Its flags.
+        /// Flags.
         flags: TcpFlags,
-        /// Its sequence number: that of the SYN, or of the first byte of payload.
+        /// Sequence number of the SYN or of the first byte of payload.
         sequence: u32,
-        /// The number of the next byte that its sender expects, where its flags have ACK.
+        /// Number of the next byte that the sender expects. Valid if the ACK flag is set.
         acknowledged: u32,
         /// Bytes of payload in the frame.
         payload: usize,
     },
-    /// A UDP datagram.
+    /// UDP datagram.
     Udp {
-        /// What of its payload is in the frame.
+        /// Payload, as far as it is in the frame.
         payload: &'a [u8],
     },
-    /// An ICMP message of either version.
+    /// ICMP message of IPv4 or IPv6.
     Icmp(IcmpKind),
     /// ARP, or neighbour discovery.
     Neighbour(Neighbour),
     /// IGMP, or MLD.
     Membership(Membership<'a>),
-    /// A fragment of an IP packet, of which nothing further is read.
+    /// Fragment of an IP packet, which is not decoded further.
     Fragment,
-    /// Something else, that may well be sound.
+    /// Other content, which may be valid.
     Other,
-    /// The headers contradict themselves or end too early.
+    /// The headers are inconsistent or end too early.
     Malformed,
 }
 
 impl Content<'_> {
-    /// Whether it is the first segment of a TCP handshake.
+    /// Returns whether the content is the first segment of a TCP handshake.
     pub const fn is_syn(&self) -> bool {
         match self {
             Self::Tcp { flags, .. } => flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK),
@@ -135,7 +135,7 @@ impl Content<'_> {
         }
     }
 
-    /// Whether it is the second segment of a TCP handshake.
+    /// Returns whether the content is the second segment of a TCP handshake.
     pub const fn is_syn_ack(&self) -> bool {
         match self {
             Self::Tcp { flags, .. } => flags.has(TcpFlags::SYN.with(TcpFlags::ACK)),
@@ -144,63 +144,63 @@ impl Content<'_> {
     }
 }
 
-/// The kinds of ICMP messages, those of IPv4 and IPv6 under one name.
+/// Kind of an ICMP message, common to IPv4 and IPv6.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// A ping.
+    /// Ping.
     EchoRequest,
-    /// Its answer.
+    /// Answer to a ping.
     EchoReply,
-    /// Destination unreachable, for the reason that the code gives.
+    /// Destination unreachable, with the reason in the code.
     Unreachable {
-        /// The code, which differs between the versions of IP.
+        /// Code, which differs between the versions of IP.
         code: u8,
     },
     /// The packet did not fit a link.
     TooBig {
-        /// What fits.
+        /// Largest packet that fits, in bytes.
         mtu: u32,
     },
-    /// TTL or reassembly time are over.
+    /// The TTL or the reassembly time has expired.
     TimeExceeded,
     /// There is a better router.
     Redirect,
-    /// A header could not be read.
+    /// A header is malformed.
     ParameterProblem,
-    /// Another type.
+    /// Other type.
     Other {
-        /// The type.
+        /// Type.
         kind: u8,
-        /// The code.
+        /// Code.
         code: u8,
     },
 }
 
-/// What neighbours ask each other.
+/// Messages between neighbours on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbour {
-    /// Who has this address? (ARP request, neighbour solicitation)
+    /// Request for the owner of an address (ARP request, neighbour solicitation).
     Request {
-        /// The address that is asked for.
+        /// Requested address.
         target: IpAddr,
     },
-    /// I have it. (ARP reply, neighbour advertisement)
+    /// Answer of the owner of an address (ARP reply, neighbour advertisement).
     Reply {
-        /// The address.
+        /// Address.
         target: IpAddr,
     },
     /// Router solicitation.
     RouterSolicitation,
     /// Router advertisement.
     RouterAdvertisement,
-    /// ARP of another kind, or about other than IPv4 over Ethernet.
+    /// ARP of another kind, or not about IPv4 over Ethernet.
     Other,
 }
 
-/// Bytes that are too few for an Ethernet frame.
+/// Error: the bytes are too few for an Ethernet frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooShort {
-    /// How many there are.
+    /// Number of bytes.
     pub found: usize,
 }
 
@@ -217,7 +217,7 @@ impl fmt::Display for TooShort {
 impl core::error::Error for TooShort {}
 
 impl<'a> View<'a> {
-    /// Reads a frame. Whatever is behind a sound Ethernet header, there is a view of it.
+    /// Decodes a frame. Every frame with a complete Ethernet header has a view.
     ///
     /// # Errors
     /// The frame is shorter than an Ethernet header.
@@ -328,7 +328,7 @@ fn content_of<'a>(packet: &LaxSlicedPacket<'a>, ip: Option<&Ip>) -> Content<'a> 
         (_, Some(TransportSlice::Igmp(message))) => {
             igmp(message.slice()).map_or(Content::Other, Content::Membership)
         }
-        // MLD messages that are too short for a header of ICMPv6 end in `stop_err`.
+        // MLD messages that are too short for an ICMPv6 header have set `stop_err`.
         _ => Content::Other,
     }
 }
