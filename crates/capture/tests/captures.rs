@@ -1,4 +1,4 @@
-//! Captures of a network whose packets carry segments, or real frames.
+//! Tests of captures of a network whose packets carry segments, or real frames.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ const PLENTY: Limits = Limits {
     flows: None,
 };
 
-/// Bytes of a packet on the wire, of which it takes 1 us to send at 10 Gb/s.
+/// Bytes of a packet on the wire. At 10 Gb/s it is sent in 1 us.
 const SIZE: u32 = 1_250;
 
-/// A segment of a flow, by its place in it.
+/// Returns segment number `number` of a flow.
 fn segment(packet: &Packet, flow: u32, number: u64) -> Segment {
     let tuple = FiveTuple {
         src: packet.src,
@@ -41,7 +41,7 @@ fn segment(packet: &Packet, flow: u32, number: u64) -> Segment {
     Segment::new(tuple, FlowId(flow), 1_000, header)
 }
 
-/// Three hosts on a switch whose ports hold two packets that wait.
+/// Returns three hosts on a switch with ports that queue two packets.
 fn star() -> Topology {
     SingleSwitch {
         hosts: 3,
@@ -59,9 +59,9 @@ fn star() -> Topology {
     .expect("a switch")
 }
 
-/// Hosts 0 and 1 send 8 packets each to host 2, back to back, and `out` gets what is captured. Of
-/// two that reach the switch at one time one waits, so that the port to host 2 drops some in the
-/// end.
+/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, back to back, and `out` gets the
+/// capture. When two packets reach the switch at the same time, one of them is queued. So the port
+/// to host 2 drops some packets at the end.
 fn incast<W: Write>(
     out: W,
     name: &str,
@@ -95,7 +95,7 @@ fn incast<W: Write>(
     fabric.into_observer().finish(end)
 }
 
-/// A block that is a packet: interface, nanoseconds, captured and whole length, and all else.
+/// Packet block: interface, nanoseconds, captured length and whole length, and the rest.
 #[derive(PartialEq, Eq, Debug)]
 struct Frame {
     interface: u32,
@@ -104,7 +104,7 @@ struct Frame {
     rest: Vec<u8>,
 }
 
-/// The names of a file's interfaces, and its packets.
+/// Returns the names of a file's interfaces, and its packets.
 fn read(mut file: &[u8]) -> (Vec<String>, Vec<Frame>) {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let (mut names, mut frames) = (Vec::new(), Vec::new());
@@ -113,7 +113,7 @@ fn read(mut file: &[u8]) -> (Vec<String>, Vec<Frame>) {
         let held = &file[8..length - 4];
         match kind {
             1 => {
-                // Its name is its first option.
+                // The first option is the name.
                 let length = usize::from(u16::from_le_bytes([held[10], held[11]]));
                 names.push(String::from_utf8(held[12..12 + length].to_vec()).expect("text"));
             }
@@ -130,7 +130,7 @@ fn read(mut file: &[u8]) -> (Vec<String>, Vec<Frame>) {
     (names, frames)
 }
 
-/// A long time after the last packet has arrived.
+/// Time long after the arrival of the last packet.
 const LATE: Time = Time::from_ns(1_000_000);
 
 fn captured(name: &str, limits: Limits) -> (Vec<u8>, Captured) {
@@ -145,12 +145,12 @@ fn a_host_is_captured_when_packets_leave_it_and_when_they_reach_it() {
     assert_eq!(names, ["h0"]);
     let left: Vec<u64> = frames.iter().map(|frame| frame.ns).collect();
     assert_eq!(left, [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
-    // Ethernet, IPv4, TCP and 1,000 bytes, of which the front is kept.
+    // A frame has Ethernet, IPv4, TCP and 1,000 bytes. Its first bytes are kept.
     assert!(frames.iter().all(|frame| frame.lengths == [128, 1_054]));
     assert_eq!((told.packets, told.bytes), (8, file.len() as u64));
 
     let (_, reached) = read(&captured("h2", PLENTY).0);
-    // 1 us on each of two links and 1 us of service at each port.
+    // The packet needs 1 us on each of two links, and 1 us of service at each port.
     assert_eq!(reached[0].ns, 4_000);
     let gaps: Vec<u64> = reached
         .windows(2)
@@ -178,7 +178,7 @@ fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
     };
     assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
     assert!(of(0).all(|frame| !says(frame, "dropped")));
-    // The option epb_dropcount of what is sent next, 4 with 8 bytes.
+    // This is the option epb_dropcount of the next packet sent: number 4 with 8 bytes.
     let drops: usize = of(0)
         .flat_map(|frame| frame.rest.windows(12))
         .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])
@@ -198,7 +198,7 @@ fn times_never_go_back_and_ports_that_settle_departures_early_show_the_same() {
         let (_, one) = read(&file(PortEvents::OneWherePossible));
         let (_, two) = read(&file(PortEvents::Two));
         assert!(one.windows(2).all(|two| two[0].ns <= two[1].ns), "{name}");
-        // At one time the order of what has nothing to do with each other may differ.
+        // Independent events at the same time may have any order.
         let sorted = |mut frames: Vec<Frame>| {
             frames.sort_by_key(|frame| (frame.ns, frame.interface, frame.rest.clone()));
             frames
@@ -227,7 +227,7 @@ fn a_full_file_ends_whole_and_what_is_left_out_is_counted() {
     for bytes in [0, 500, 700, all.bytes - 1, all.bytes] {
         let (file, told) = captured("h0", limits(bytes));
         assert!(whole.starts_with(&file));
-        // The interfaces are there in any case.
+        // The interfaces are written even if they exceed the limit.
         assert!(file.len() as u64 <= bytes || told.packets == 0);
         assert_eq!(
             (told.bytes, told.packets + told.too_late),
@@ -258,8 +258,7 @@ fn only_the_flows_that_come_by_first_are_captured_when_so_asked() {
 
 #[test]
 fn what_was_to_happen_after_the_end_is_not_captured() {
-    // The last packet at the switch waits for others, and its departure is settled when it
-    // arrives.
+    // The last packet at the switch is queued, and its departure is settled when it arrives.
     let end = Time::from_ns(9_500);
     let until = |events| {
         let told = incast(Vec::new(), "s0>h2", PLENTY, events, end);
@@ -270,7 +269,7 @@ fn what_was_to_happen_after_the_end_is_not_captured() {
     assert!(one.packets < 16);
 }
 
-/// A disk with room for so many bytes.
+/// Disk with a limited number of free bytes.
 struct Small(usize);
 
 impl Write for Small {
@@ -321,7 +320,7 @@ fn hosts_without_an_address_are_counted_with_the_reason() {
     assert!(why.contains("16777216"), "{why}");
 }
 
-/// What packets of real frames carry here.
+/// Body of a packet that carries a real frame.
 #[derive(Clone)]
 struct Real(RealFrame);
 

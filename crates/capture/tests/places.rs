@@ -1,11 +1,11 @@
-//! Hosts and ports by the names that tables have.
+//! Tests of the names of hosts and ports.
 
 use tailcut_capture::Places;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology, Wire};
 use tailcut_units::{Duration, HostId, Rate};
 
-/// A web server with two links, a client, and a switch.
+/// Returns a web server with two links, a client, and a switch.
 fn named() -> Topology {
     let wire = Wire {
         rate: Rate::from_gbps(10),

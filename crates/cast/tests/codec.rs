@@ -1,4 +1,4 @@
-//! The codec against the crate that it gets its rows from, which computes the same otherwise.
+//! Tests of the codec against the crate `raptorq`, which computes the same results in another way.
 
 use proptest::prelude::*;
 use raptorq::{EncodingPacket, PayloadId};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tailcut_cast::codec::{Code, CodecError, Codes, Encoder, Kernel, Present, Recovery};
 use tailcut_units::mix64;
 
-/// Numbers that look random, the same for a seed.
+/// Numbers that look random and depend only on the seed.
 struct Draws(u64);
 
 impl Draws {
@@ -25,7 +25,7 @@ impl Draws {
     }
 }
 
-/// The crate's view of a block, whose last symbol is padded.
+/// A block for the crate, whose last symbol is padded.
 struct Crate {
     transmission: ObjectTransmissionInformation,
     padded: Vec<u8>,
@@ -64,8 +64,9 @@ impl Crate {
     }
 }
 
-/// Loses random source symbols of a block and recovers it from as many repair symbols, or some more,
-/// of random identifiers. The code and the crate agree on whether that is enough, and on every byte.
+/// Removes random source symbols of a block and recovers them from the same number of repair
+/// symbols, or a few more, with random identifiers. The code and the crate must agree on whether
+/// the symbols are enough, and on every byte.
 fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     let k = code.source_symbols();
     let last = 1 + draws.below(symbol);
@@ -74,7 +75,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
 
     let mut present = Present::new(k);
     let mut symbols = Vec::new();
-    // From few to many.
+    // The losses range from few to many.
     let chance = draws.next();
     let mut damaged = block.clone();
     for (esi, bytes) in (0..).zip(damaged.chunks_mut(symbol)) {
@@ -111,7 +112,8 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     recovery
 }
 
-/// How many patterns a test draws: a thousand, or as many as `TAILCUT_CODEC_PATTERNS` says.
+/// Returns the number of patterns that a test draws: 1,000, or the value of
+/// `TAILCUT_CODEC_PATTERNS`.
 fn patterns() -> u64 {
     let asked = std::env::var("TAILCUT_CODEC_PATTERNS").ok();
     asked.and_then(|n| n.parse().ok()).unwrap_or(1_000)
@@ -126,7 +128,7 @@ fn whatever_is_lost_the_code_and_the_crate_agree() {
         1, 2, 3, 5, 10, 11, 12, 26, 32, 55, 64, 100, 101, 102, 140, 255, 256,
     ];
     for (i, k) in sizes.into_iter().cycle().enumerate().take(sizes.len() * 2) {
-        // Some sizes that are drawn, too: half of the rounds have them.
+        // In half of the rounds the sizes are drawn at random.
         let mut draws = Draws(mix64(i as u64));
         let k = if i % 2 == 0 {
             k
@@ -139,7 +141,7 @@ fn whatever_is_lost_the_code_and_the_crate_agree() {
             failed += u64::from(lose_and_recover(&code, symbol, &mut draws) != Recovery::Whole);
         }
     }
-    println!("{patterns} patterns, {failed} of which took another symbol");
+    println!("{patterns} patterns, {failed} of which needed a further symbol");
     assert!(failed < patterns / 20, "{failed} of {patterns}");
 }
 
@@ -182,7 +184,8 @@ fn repair_symbols_are_the_crates_byte_for_byte_few_or_many() {
             let reference = Crate::new(&block, k as usize, symbol);
             let code = Arc::new(Code::with_kernel(k, kernel).expect("K fits"));
             let mut encoder = Encoder::new(code, symbol).expect("fits");
-            // 1, 2, 3 and so on at once, so that the encoder turns from one way to the other.
+            // The batches have 1, 2, 3 and more symbols, so that the encoder switches from one
+            // method to the other.
             let mut esi = k;
             for batch in 1..30 {
                 let esis: Vec<_> = (0..batch).map(|i| esi + i).collect();
@@ -310,7 +313,7 @@ fn the_codes_that_were_used_last_are_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
-    /// Whatever a peer claims, the answer is an error or an outcome, never a panic.
+    /// Any claim of a peer leads to an error or a result, never to a panic.
     #[test]
     fn any_claim_has_an_answer(
         k in 1_u32..40,

@@ -1,4 +1,4 @@
-//! Files, trees and streams from a source to a sink, without a network between.
+//! Tests of files, trees and streams from a source to a sink, without a network.
 #![cfg(target_os = "linux")]
 
 #[path = "files/common.rs"]

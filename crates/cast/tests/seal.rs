@@ -1,4 +1,4 @@
-//! Packets under a pre-shared key, its file, and proofs.
+//! Tests of packets with a pre-shared key, of the key file, and of proofs.
 
 use proptest::prelude::*;
 use std::fs;
@@ -28,7 +28,7 @@ fn a_packet_is_read_with_the_key_once() {
     for cipher in Cipher::ALL {
         let (mut sealer, mut opener) = pair(cipher);
         for number in [0, 1, 5, 3, 4_000, 2] {
-            // They were sent in order and come in another.
+            // The packets were sealed in order and arrive in another order.
             let (mut sealer, plain) = (pair(cipher).0, [number as u8; 1_424]);
             let mut bytes = plain;
             let tag = sealer
@@ -123,7 +123,7 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
             );
             assert_eq!(bytes, [1, 2, 3]);
         }
-        // One key ahead may be tried, and a forged packet does not bring it about.
+        // One key ahead is tried, but a forged packet does not advance the key.
         for (number, refusal) in [
             (2 * GENERATION, Refusal::Forged),
             (3 * GENERATION, Refusal::Ahead),
@@ -139,8 +139,9 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
     }
 }
 
-/// Both ends of a session may be of two versions. The expected bytes are those of other
-/// implementations of the same: Python's `hmac` and `hashlib`, and the package `cryptography`.
+/// Two versions of the program may communicate, so the derivation must not change. The expected
+/// bytes were computed by other implementations: Python's `hmac` and `hashlib`, and the package
+/// `cryptography`.
 #[test]
 fn the_derivation_is_as_it_was() {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
@@ -268,7 +269,7 @@ fn the_file_of_a_key_is_its_owners_and_never_overwritten() {
 }
 
 proptest! {
-    /// Whatever is changed of a packet, it is refused, and what comes after is not.
+    /// A changed packet is refused, and the following packets are not.
     #[test]
     fn a_changed_packet_is_refused(
         header in proptest::collection::vec(any::<u8>(), 1..40),
@@ -300,7 +301,7 @@ proptest! {
         prop_assert_eq!(sealed, plain);
     }
 
-    /// The number that is meant, if it is within 2^31 of the one that is expected.
+    /// The decoded number is right if it is within 2^31 of the expected number.
     #[test]
     fn a_packet_number_is_known_by_its_lower_half(
         largest in any::<u64>(),

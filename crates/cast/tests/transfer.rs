@@ -1,4 +1,4 @@
-//! Transfers from end to end over UDP sockets of this machine.
+//! Tests of transfers from end to end over UDP sockets of this machine.
 
 #[cfg(target_os = "linux")]
 #[path = "files/common.rs"]

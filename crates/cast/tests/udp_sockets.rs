@@ -1,4 +1,4 @@
-//! Sockets of the kernel's on the loopback interface.
+//! Tests of kernel sockets on the loopback interface.
 #![cfg(target_os = "linux")]
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -12,7 +12,7 @@ use tailcut_units::Ecn;
 
 const LOCALHOSTS: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
 
-/// What arrived in one message.
+/// Content of one received message.
 #[derive(Clone, PartialEq, Debug)]
 struct Message {
     from: SocketAddr,
@@ -30,7 +30,8 @@ fn bind_with(local: &str, options: SocketOptions) -> Socket {
     Socket::bind(local, &options).expect("a free port")
 }
 
-/// Messages until `count` datagrams have arrived, and what there is besides.
+/// Receives messages until `count` datagrams have arrived. Returns further messages that are
+/// waiting, too.
 fn received(socket: &Socket, count: usize) -> Vec<Message> {
     received_with(socket, count, &mut Inbox::full())
 }
@@ -109,11 +110,11 @@ fn a_class_is_its_code_point_and_its_ecn_field() {
 #[test]
 fn the_kernel_stamps_what_arrives() {
     const MINUTE: u64 = 60_000_000_000;
-    // The kernel and this process read the clock in different ways, which may differ by a little.
+    // The kernel and this process read the clock in different ways, which may differ slightly.
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.expect("after 1970").as_nanos() as u64;
     for local in LOCALHOSTS {
-        // Two messages in a row, which are not merged.
+        // These are two consecutive messages, which are not merged.
         let plain = SocketOptions {
             merges: false,
             ..SocketOptions::default()
@@ -155,7 +156,7 @@ fn what_the_kernel_had_no_room_for_is_counted() {
         }
         let mut arrived = datagrams(&received(&b, 1)).len();
         assert!(arrived < sent, "{arrived}");
-        // The next one tells.
+        // The count of dropped datagrams arrives with the next datagram.
         let message = Outgoing {
             parts: &parts,
             ..to(&b)
@@ -178,7 +179,7 @@ fn one_message_is_many_datagrams_on_both_sides() {
                 ..SocketOptions::default()
             };
             let (a, b) = (bind(local), bind_with(local, options));
-            // Two pieces each, the last one shorter.
+            // Each datagram has two slices. The last datagram is shorter.
             let headers: Vec<[u8; 32]> = (0..40).map(|number| [number; 32]).collect();
             let payload: Vec<u8> = (0..40u32 * 1_400 - 100)
                 .map(|at| (at % 251) as u8)
@@ -260,7 +261,8 @@ fn a_datagram_that_has_no_room_is_cut_and_told_so() {
 fn what_the_kernel_does_not_cut_is_sent_piece_by_piece() {
     let (a, b) = (bind("127.0.0.1:0"), bind("127.0.0.1:0"));
     assert!(a.segments() > 1);
-    // More datagrams than any kernel takes, which it refuses as an interface does that cannot cut.
+    // These are more datagrams than any kernel accepts. The kernel's error is the same as for an
+    // interface that cannot split.
     let bytes = [9; 3_000];
     let message = Outgoing {
         segment: Some(10),
@@ -332,7 +334,7 @@ fn a_wrong_message_is_refused_with_what_is_allowed() {
     assert!(a.join("ff02::5".parse().expect("an address"), 0).is_err());
 }
 
-/// The number of the loopback interface. It has no route to groups of IPv6.
+/// Index of the loopback interface. It has no route to IPv6 groups.
 const LOOPBACK: u32 = 1;
 
 #[test]
@@ -370,7 +372,7 @@ fn who_has_joined_a_group_receives_what_is_sent_to_it_until_it_leaves() {
     assert_eq!(alone(&a, &b), [b"alone".to_vec()]);
 }
 
-/// What a socket has got when something that is sent to it alone arrives.
+/// Returns the datagrams that a socket has received when a unicast datagram to it arrives.
 fn alone(from: &Socket, socket: &Socket) -> Vec<Vec<u8>> {
     let to = SocketAddr::new(
         "127.0.0.1".parse().expect("an address"),

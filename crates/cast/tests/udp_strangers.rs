@@ -1,4 +1,5 @@
-//! What a packet of a stranger costs: no allocation, and no answer that is longer than it.
+//! Tests of the cost of a packet from an unknown host: no allocation, and no answer that is longer
+//! than the packet.
 #![cfg(target_os = "linux")]
 
 #[path = "strangers/mod.rs"]
@@ -12,14 +13,15 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts.
+/// The system's allocator with a counter.
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator as it is; the count is a thread's own.
+// SAFETY: every call is passed to the system's allocator unchanged. The count belongs to one
+// thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is that of this function.
+        // SAFETY: the caller's obligations are the same as for this function.
         unsafe { System.alloc(layout) }
     }
 
@@ -38,7 +40,7 @@ fn a_packet_of_a_stranger_allocates_nothing() {
         for has_key in [false, true] {
             let mut stranger = Stranger::new(has_key);
             let packets: Vec<Vec<u8>> = (0..500).map(make).collect();
-            // The first ones may fill what is kept.
+            // The first packets may fill buffers that are kept.
             packets.iter().for_each(|bytes| stranger.speak(bytes));
             let before = ALLOCATIONS.get();
             packets.iter().for_each(|bytes| stranger.speak(bytes));

@@ -1,4 +1,4 @@
-//! The walk over model networks whose next hops are known.
+//! Tests of the walk over model networks with known next hops.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use tailcut_probe::mda::{Answer, Doubt, Flow, Limits, Map, Probe, StoppingRule, Walk};
 
-/// Stages of routers; each router of a stage leads to `widths[stage]` routers of its own in the next one, or
-/// all of them to one and the same where that is 0.
+/// Stages of routers. Each router of a stage has `widths[stage]` separate next hops in the next
+/// stage. If the width is 0, all routers of the stage share one next hop.
 struct Model {
     widths: Vec<u32>,
     seed: u64,
-    /// The share of probes that a router leaves unanswered.
+    /// Share of probes that a router does not answer.
     loss: f64,
-    /// A hop that never answers.
+    /// Hop that never answers.
     silent: Option<u8>,
-    /// Whether each packet takes a path of its own.
+    /// Whether each packet takes a random path.
     sprays: bool,
     random: Xoshiro256PlusPlus,
 }
@@ -36,7 +36,7 @@ impl Model {
         }
     }
 
-    /// The router at a TTL on a flow's way: its place among those of its stage.
+    /// Returns the router at a TTL on a flow's path, as its index in its stage.
     fn place(&self, flow: Flow, ttl: u8) -> u32 {
         let widths = self.widths.iter().take(usize::from(ttl)).enumerate();
         widths.fold(0, |at, (stage, width)| {
@@ -66,12 +66,12 @@ impl Model {
     fn walk(&mut self, limits: Limits, wanted: usize) -> Map {
         let mut walk = Walk::new(StoppingRule::of_graph(0.999), limits, wanted);
         while !walk.is_over() {
-            // Some are under way together, and answers come out of order.
+            // Several probes are in flight, and answers arrive out of order.
             let mut sent: Vec<Probe> = std::iter::from_fn(|| walk.next_probe()).take(50).collect();
             sent.reverse();
             assert!(
                 !sent.is_empty(),
-                "a walk that is not over has something to ask"
+                "a walk that has not ended has probes to send"
             );
             for probe in sent {
                 let answer = self.answer(probe);
@@ -105,8 +105,8 @@ fn router(ttl: u8, place: u32) -> Answer {
 
 #[test]
 fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
-    // One branching stage and two, between single routers, as in a network of leaves and spines, and in one
-    // of pods.
+    // The networks have one or two branching stages between single routers, as networks of leaves
+    // and spines or of pods do.
     for paths in [1, 2, 4, 8] {
         for widths in [vec![1, paths, 0], vec![1, paths, paths, 1, 0]] {
             let runs = 300;
@@ -140,7 +140,7 @@ fn the_ways_of_the_flows_that_were_wanted_are_known_to_the_end() {
 fn one_path_takes_few_probes() {
     let mut model = Model::new(&[1, 1, 1], 7);
     let map = model.walk(Limits::default(), 0);
-    // 17 flows, at four distances.
+    // 17 flows are probed at four distances.
     assert_eq!((map.paths, map.probes), (1, 68));
     assert_eq!(map.count(), "1");
 }

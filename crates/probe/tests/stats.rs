@@ -1,16 +1,16 @@
-//! What volleys tell, on networks whose truth is known.
+//! Tests of the statistics of volleys, on networks whose true values are known.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_probe::stats::{Figure, Handshake, Volley, groups, predict};
 
-/// A network whose paths have queues that come and go, and hosts whose kernels add noise.
+/// Network whose paths have queues that grow and shrink, and hosts whose kernels add noise.
 struct Model {
     random: Xoshiro256PlusPlus,
-    /// The mean queue of each path, in microseconds.
+    /// Mean queue of each path, in microseconds.
     loads: Vec<f64>,
     queues: Vec<f64>,
-    /// How much of a queue is left when the next volley comes, 0 to 1.
+    /// Share of a queue that remains at the next volley, 0 to 1.
     memory: f64,
 }
 
@@ -32,8 +32,8 @@ impl Model {
         -mean * self.uniform().ln()
     }
 
-    /// What both hosts' kernels take: as seen on an idle machine, some 50 us, a few more, and seldom the
-    /// time of another program.
+    /// Returns the time in both hosts' kernels, as measured on an idle machine: about 50 us, a few
+    /// more, and rarely the time slice of another program.
     fn kernel(&mut self) -> f64 {
         let seldom = match self.uniform() < 0.01 {
             true => self.exponential(400.0),
@@ -48,7 +48,7 @@ impl Model {
             let left = self.memory * self.queues[path];
             self.queues[path] = left + (1.0 - self.memory) * drawn;
         }
-        // Ports lie on paths in turn.
+        // Ports are assigned to paths in turn.
         let handshakes = (0..ports).map(|port| {
             let queue = self.queues[port % self.loads.len()];
             Some(Handshake {
@@ -101,7 +101,8 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
         })
         .collect();
     let prediction = predict(&volleys).expect("enough");
-    // Of 10, 20, 40 the faster ones of pairs are 10, 10, 20; of 30, 50, 100 they are 30, 30, 50.
+    // The faster ones of pairs from 10, 20, 40 are 10, 10, 20. From 30, 50, 100 they are 30, 30,
+    // 50.
     within(prediction.mean.single, 41.6, 41.7);
     within(prediction.mean.pair, 25.0, 25.0);
     within(prediction.p50.pair, 20.0, 20.0);
@@ -111,19 +112,19 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
 
 #[test]
 fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
-    // All paths wait for the same queue half of the time.
+    // All paths share one queue half of the time.
     let mut model = Model::new(1, &[800.0], 0.0);
     let volleys = model.volleys(400, 48);
     let prediction = predict(&volleys).expect("enough");
     let change = prediction.p99.expect("enough").change;
-    // Two independent draws would have cut it to a half: the squared tail.
+    // Two independent draws would have halved it: the tail would be squared.
     assert!(change.value > -0.15, "{change:?}");
-    // Two paths, each with its own queue: the faster one is.
+    // With two paths, each has its own queue, and the faster one wins.
     let mut model = Model::new(1, &[800.0, 800.0], 0.0);
     let volleys = model.volleys(400, 48);
     let prediction = predict(&volleys).expect("enough");
     let mean = prediction.mean;
-    // Half of the pairs share a path; of the others the mean is half as long.
+    // Half of the pairs share a path. For the other pairs the mean is halved.
     let truth = (850.0 * 0.49 + (850.0 - 400.0) * 0.51) / 850.0 - 1.0;
     assert!(
         (mean.change.value - truth).abs() < 0.05,
@@ -134,7 +135,7 @@ fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
 #[test]
 fn intervals_hold_where_volleys_follow_each_other() {
     let (mut held, runs) = (0, 60);
-    // The mean of many volleys is the truth.
+    // The mean of many volleys approximates the true value.
     let truth = predict(&Model::new(999, &[500.0, 500.0], 0.7).volleys(6_000, 8));
     let truth = truth.expect("enough").mean.change.value;
     for seed in 0..runs {
@@ -142,13 +143,14 @@ fn intervals_hold_where_volleys_follow_each_other() {
         let change = predict(&volleys).expect("enough").mean.change;
         held += u32::from(change.low <= truth && truth <= change.high);
     }
-    // 57 are expected; 50 or fewer are about as likely as one in a thousand.
+    // 57 are expected. The probability of 50 or fewer is about one in a thousand.
     assert!(held >= 51, "{held} of {runs} intervals hold {truth}");
 }
 
 #[test]
 fn one_path_or_an_idle_network_has_groups_in_one_run_of_twenty_at_most() {
-    // One path with a queue that comes and goes, one without, and four idle ones.
+    // The networks have one path with a changing queue, one path without a queue, and four idle
+    // paths.
     for loads in [vec![300.0], vec![0.0], vec![0.0; 4]] {
         let runs = 200;
         let falsely = (0..runs).filter(|seed| {
@@ -189,7 +191,7 @@ fn of_unequal_paths_the_loaded_ones_are_found() {
 #[test]
 fn lost_syns_count_as_long_as_they_took() {
     let mut volleys = Model::new(5, &[0.0], 0.0).volleys(200, 10);
-    // Every tenth handshake loses its SYN, of another port each time.
+    // Every tenth handshake loses its SYN, each time at another port.
     for (number, volley) in volleys.iter_mut().enumerate() {
         volley.handshakes[number % 10] = Some(Handshake {
             us: 1_000_050.0,

@@ -3,7 +3,7 @@
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in
 //!   `docs/wire/`, golden vectors in `tests/vectors/`.
-//! - [`cast`]: SCDP over UDP sockets, where receivers grant credits.
+//! - [`scdp::paper`]: SCDP over switches that trim; [`scdp::credit`]: SCDP over UDP sockets, where receivers grant credits.
 //! - [`repnet`]: the hello of RepNet over real sockets.
 //! - [`rans::Unread`]: RANS headers from the bytes of a stream, which may arrive in any pieces.
 //! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and the changes by trimming.

@@ -1,4 +1,4 @@
-//! Captures of simulated segments, as tshark reads them.
+//! Tests of captures of simulated segments, decoded by tshark.
 
 #[path = "common/frames.rs"]
 #[expect(dead_code, reason = "only the checksum is used here")]
@@ -26,19 +26,20 @@ use tailcut_wire::{EncodeError, decode};
 
 const MSS: u16 = 1_460;
 const SEED: u64 = 20_261_122;
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_ps(5_000_123);
-/// Between the segments of one host.
+/// Time between the segments of one host.
 const GAP: Duration = Duration::from_ps(1_230_400);
 
-/// Wireshark's severities, as numbers.
+/// Wireshark's severity "Note", as a number.
 const NOTE: u32 = 0x0040_0000;
 
-/// A segment and when the first host's link carried it.
+/// Segment with the time when the first host's link carried it.
 type Seen = (Time, Segment);
 
-/// What the link of the first of two TCP hosts carries while it sends `bytes` to the second, in
-/// both directions; of the segments that it sends those that `is_lost` picks are lost behind it.
+/// Returns the segments that the link of the first of two TCP hosts carries in both directions,
+/// while the host sends `bytes` to the second. `is_lost` selects segments of the first host that
+/// are lost behind the link.
 fn exchange(config: &TcpConfig, bytes: u64, is_lost: impl Fn(u32, &Segment) -> bool) -> Vec<Seen> {
     let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
     let mut hosts = [host(3), host(70_000)];
@@ -108,7 +109,7 @@ fn file_of(seen: &[Seen], sack: bool, snap: usize) -> Vec<u8> {
     file.take()
 }
 
-/// The expert items of each frame above "Note", with what they say.
+/// Returns the expert items of each frame with a severity above "Note", with their messages.
 fn above_note(rows: &[Vec<String>], severity: usize, message: usize) -> Vec<String> {
     let is_above = |row: &&Vec<String>| {
         let severities = row[severity].split(',').filter(|cell| !cell.is_empty());
@@ -165,7 +166,7 @@ fn a_clean_tcp_exchange_has_nothing_to_remark() {
             assert_eq!(row[3], length.to_string());
             assert_eq!(row[4], length.min(snap).to_string());
             assert_eq!(row[5], segment.payload.to_string());
-            // Numbers relative to the first: the SYN has 0, the first byte 1.
+            // The numbers are relative: the SYN has 0, the first byte 1.
             let sequence = if is_syn { 0 } else { header.offset + 1 };
             assert_eq!(row[6], sequence.to_string());
             if header.flags.has(TcpFlags::ACK) {
@@ -227,7 +228,7 @@ fn a_lossy_exchange_shows_sack_and_the_retransmissions_that_happened() {
             sent_again += u32::from(is_again);
             next = next.max(header.offset + 1);
         }
-        // What is sent again within a round trip is reordered, as Wireshark sees it; that is a
+        // Wireshark classifies a retransmission within a round trip as reordering, which is a
         // warning.
         let says_again = !row[6].is_empty() || !row[7].is_empty();
         assert_eq!(says_again, is_again, "{row:?}");
@@ -285,7 +286,7 @@ fn a_file_says_what_was_lost_and_which_way_frames_went() {
             ..Note::default()
         },
     ];
-    // In pieces, as a driver writes them; the last stamp needs more than 32 bits.
+    // The file is written in pieces, as a driver does. The last time stamp needs more than 32 bits.
     let mut bytes = file.take();
     assert!(file.is_empty());
     let stamps = [0, 1, 7_000_000_000_123_999].map(Time::from_ps);
@@ -312,7 +313,7 @@ fn a_file_says_what_was_lost_and_which_way_frames_went() {
     assert_eq!(rows[2], ["7000.000000123", "5"]);
 }
 
-/// The blocks of a file: their types and what they hold.
+/// Returns the blocks of a file: type and contents.
 fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let mut found = Vec::new();
@@ -345,7 +346,7 @@ fn every_block_is_as_long_as_it_says() {
         let blocks = blocks(&file.take());
         let kinds: Vec<u32> = blocks.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [0x0a0d_0d0a, 1, 6]);
-        // The resolution of stamps: 10^-9 s.
+        // This is the resolution of time stamps: 10^-9 s.
         let resolution = [9, 0, 1, 0, 9, 0, 0, 0];
         assert!(blocks[1].1.windows(8).any(|option| option == resolution));
         let (head, rest) = blocks[2].1.split_at(20);
@@ -408,7 +409,8 @@ proptest! {
         prop_assert_eq!(ip.dscp, segment.priority.min(63));
         prop_assert_eq!(ip.ports, Some([segment.tuple.src_port, segment.tuple.dst_port]));
         prop_assert_eq!(checksum(&whole.bytes[14..34]), 0);
-        // The pseudo-header's words, in another order, and all behind the IP header.
+        // The checksum covers the words of the pseudo-header, here in another order, and everything
+        // after the IP header.
         let mut summed = vec![0, ip.protocol];
         summed.extend((whole.length as u16 - 34).to_be_bytes());
         summed.extend(&whole.bytes[26..]);

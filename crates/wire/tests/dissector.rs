@@ -1,4 +1,4 @@
-//! The Wireshark dissector, held against the golden vectors.
+//! Tests of the Wireshark dissector against the golden vectors.
 
 mod common;
 #[path = "common/frames.rs"]
@@ -31,14 +31,14 @@ fn file_of(frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     file.take()
 }
 
-/// A header in a datagram, with a payload of `payload` bytes.
+/// Returns a datagram with a header and `payload` bytes of payload.
 fn datagram(header: &[u8], payload: usize) -> Vec<u8> {
     let mut bytes = header.to_vec();
     bytes.resize(header.len() + payload, 0);
     V4::default().udp(PORTS, &bytes)
 }
 
-/// What the dissector gives for each vector of a protocol: `fields` of it, and the columns.
+/// Returns the dissector's result for each vector of a protocol: `fields`, and the columns.
 fn dissected(protocol: &str, frames: Vec<Vec<u8>>, fields: &[&str]) -> Vec<Vec<String>> {
     let mut named = vec!["_ws.col.Protocol".to_owned(), "_ws.col.Info".to_owned()];
     named.push("_ws.expert.message".to_owned());
@@ -80,7 +80,7 @@ fn prefix_values(prefix: &Prefix) -> Vec<String> {
     numbers.map(|number| number.to_string()).to_vec()
 }
 
-/// Holds every vector of a protocol over UDP against what the dissector says.
+/// Compares every vector of a protocol over UDP with the dissector's result.
 fn hold(
     protocol: &str,
     title: &str,
@@ -383,7 +383,8 @@ fn rans_messages_are_dissected_over_tcp() {
         "body",
     ];
     let vectors = vectors("rans");
-    // Each in a segment of a connection of its own, so that no segment seems to be sent again.
+    // Each vector is in a segment of a separate connection, so that no segment looks like a
+    // retransmission.
     let frame = |(number, (_, bytes)): (u16, &(String, Vec<u8>))| {
         V4::default().tcp([40_000 + number, 41_000], 0x18, bytes)
     };

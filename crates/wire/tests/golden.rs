@@ -16,7 +16,7 @@ use tailcut_wire::rans::RansHeader;
 use tailcut_wire::scdp::paper;
 use tailcut_wire::{DecodeError, EncodeError, Packet, Prefix, ndp, pfabric, rans};
 
-/// Holds the vectors of a protocol against the values that they stand for.
+/// Compares the vectors of a protocol with the values that they encode.
 fn hold<T: PartialEq + Debug>(
     protocol: &str,
     values: &[(&str, T)],
@@ -34,7 +34,7 @@ fn hold<T: PartialEq + Debug>(
         let (read, taken) = decode(vector).expect("a header");
         assert_eq!((&read, taken), (value, vector.len()), "{protocol} {name}");
 
-        // What follows is not touched, and no byte can be missing.
+        // Bytes after the header are ignored, and no byte of the header may be missing.
         let mut longer = vector.clone();
         longer.extend([0xff; 3]);
         assert_eq!(decode(&longer), Ok((read, taken)), "{protocol} {name}");

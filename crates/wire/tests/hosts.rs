@@ -1,5 +1,5 @@
-//! Hosts that exchange nothing but addresses, the ECN field and bytes do the same, at the same
-//! times, as hosts that exchange segments: what they need is on the wire.
+//! Tests that hosts that exchange only addresses, the ECN field and bytes behave exactly as hosts
+//! that exchange segments, at the same times. So the bytes contain everything that the hosts need.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,21 +13,21 @@ use tailcut_transport::{
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time, mix64};
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode, set_condition};
 
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_us(5);
-/// Between the packets of one host.
+/// Time between the packets of one host.
 const GAP: Duration = Duration::from_ns(1_230);
-/// The address of the group of all hosts but the first.
+/// Address of the group of all hosts except the first.
 const GROUP: HostId = HostId::group(0);
 const BYTES: u64 = 400_001;
 
-/// What travels: an address, the ECN field, and a datagram or the segment itself.
+/// Packet in flight: an address, the ECN field, and a datagram; or a segment.
 enum Carried {
     Bytes(FiveTuple, Ecn, Vec<u8>),
     Segment(Segment),
 }
 
-/// What a switch does to a copy of a packet, of a hundred so many: each is drawn.
+/// Faults of a switch, as a number of packets in a hundred. Each fault is drawn at random.
 #[derive(Clone, Copy, Debug)]
 struct Faults {
     seed: u64,
@@ -35,7 +35,7 @@ struct Faults {
     trimmed: u64,
     returned: u64,
     doubled: u64,
-    /// Whether switches that trim write into the header that they did.
+    /// Whether switches record in the header that they have trimmed.
     noted: bool,
 }
 
@@ -47,12 +47,12 @@ struct World<T> {
     free: Vec<Time>,
     packets: u64,
     now: Time,
-    /// What hosts sent and what they told, with the times.
+    /// Segments that hosts sent and events that they reported, with the times.
     sent: Vec<(Time, usize, Segment)>,
     events: Vec<(Time, usize, Event)>,
 }
 
-/// The bytes of a segment as it leaves its host.
+/// Returns the bytes of a segment when it leaves its host.
 fn written(segment: &Segment) -> Vec<u8> {
     let mut bytes = vec![0; MAX_HEADER_BYTES];
     let header = encode(segment, &mut bytes).expect("what hosts send can be written");
@@ -61,7 +61,7 @@ fn written(segment: &Segment) -> Vec<u8> {
     bytes
 }
 
-/// The bytes that a switch leaves of a datagram.
+/// Returns the bytes that a switch leaves of a datagram.
 fn cut(mut bytes: Vec<u8>, condition: Condition, noted: bool) -> Vec<u8> {
     let kept = match noted {
         true => set_condition(&mut bytes, condition),
@@ -206,8 +206,8 @@ fn message(flow: u32, dst: HostId, path: PathPin) -> Message {
     }
 }
 
-/// Runs a story with segments and with bytes, and compares all that happened. Every flow of
-/// `complete` is complete at one host at least.
+/// Runs a scenario with segments and with bytes, and compares all events. Every flow of `complete`
+/// must be complete at one host at least.
 fn compare<T: Transport>(
     hosts: impl Fn() -> Vec<T>,
     start: impl Fn(&mut [T]),
@@ -232,7 +232,7 @@ fn compare<T: Transport>(
     assert_eq!(done, complete.iter().copied().collect());
 }
 
-/// Two flows each way between two hosts, one of them on a path of its own.
+/// Starts two flows in each direction between two hosts. One of them is pinned to a path.
 fn both_ways<T: Transport>(hosts: &mut [T]) {
     let now = Time::ZERO;
     hosts[0].submit(now, message(7, HostId(1), PathPin::to(3)));

@@ -1,4 +1,4 @@
-//! Streams of RANS messages, however the bytes come.
+//! Tests of streams of RANS messages that arrive in any pieces.
 
 #[path = "common/headers.rs"]
 #[expect(dead_code, reason = "headers of RANS are enough")]
@@ -10,7 +10,7 @@ use tailcut_requests::{AnswerHeader, Framed, Headers, Read, Reader, RequestHeade
 use tailcut_wire::DecodeError;
 use tailcut_wire::rans::{MAX_BYTES, RansHeader, Unread, encode};
 
-/// The bytes of a header.
+/// Returns the bytes of a header.
 fn written(header: impl Into<RansHeader>) -> Vec<u8> {
     let mut bytes = vec![0; MAX_BYTES];
     let length = encode(&header.into(), &mut bytes).expect("room for a header");
@@ -18,7 +18,7 @@ fn written(header: impl Into<RansHeader>) -> Vec<u8> {
     bytes
 }
 
-/// All that a reader reads now.
+/// Returns everything that a reader can read now.
 fn read_all<S>(reader: &mut Reader<S::Header>, headers: &mut S) -> Vec<Read<S::Header>>
 where
     S: Headers<Error: Debug>,
@@ -27,8 +27,8 @@ where
     std::iter::from_fn(read).collect()
 }
 
-/// What a stream says that comes in pieces of these sizes, one after the other and again: each time what its
-/// reader reads, and the bytes of bodies. Beside it, the same by a side channel.
+/// Delivers a stream in pieces of these sizes, in turn. Returns the reader's results and checks
+/// them against the results over a side channel.
 fn in_pieces<H>(messages: &[H], sizes: &[usize]) -> Vec<Read<H>>
 where
     H: Framed + Into<RansHeader> + TryFrom<RansHeader, Error = DecodeError> + PartialEq + Debug,
@@ -61,7 +61,7 @@ where
     all
 }
 
-/// The same without regard to how bodies were cut.
+/// Joins the pieces of bodies.
 fn joined<H: Copy>(read: &[Read<H>]) -> Vec<(Option<H>, u64)> {
     let mut all: Vec<(Option<H>, u64)> = Vec::new();
     for read in read {
@@ -74,7 +74,7 @@ fn joined<H: Copy>(read: &[Read<H>]) -> Vec<(Option<H>, u64)> {
     all
 }
 
-/// What is to be read of messages.
+/// Returns the expected results for messages.
 fn expected<H: Framed>(messages: &[H]) -> Vec<(Option<H>, u64)> {
     let of = |message: &H| (Some(*message), message.body_bytes());
     messages.iter().map(of).collect()

@@ -1,4 +1,4 @@
-//! The RepNet hello against the vectors that the npm package is held to as well.
+//! Tests of the RepNet hello against the vectors, which apply to the npm package too.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -142,7 +142,7 @@ fn a_preamble_of_another_version_is_answered_with_its_leg_and_flow() {
     assert_eq!(answer.leg, Leg::First);
 }
 
-/// Bytes of which the first ones are often those of a hello.
+/// Generates bytes that often start like a hello.
 fn nearly_a_hello() -> impl Strategy<Value = Vec<u8>> {
     let magic = prop_oneof![
         Just(b"\xd7REPNE\r\n\x01".to_vec()),

@@ -1,4 +1,5 @@
-//! What a router changes in a packet and says of one whose TTL has ended.
+//! Tests of a router's changes in a packet, and of its message about a packet whose TTL has
+//! expired.
 
 #[path = "common/frames.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
@@ -41,7 +42,7 @@ fn the_sender_is_told_and_gets_its_own_headers_back() {
     assert_eq!((ip.ttl, ip.dscp), (64, 48));
     assert_eq!(seen.content, Content::Icmp(IcmpKind::TimeExceeded));
     assert_eq!(told[34..36], [11, 0], "type and code");
-    // The whole packet, ports and sequence number among it.
+    // The message quotes the whole packet, including ports and sequence number.
     assert_eq!(told[42..], syn[14..]);
     assert_eq!((checksum(&told[14..34]), checksum(&told[34..])), (0, 0));
     assert_eq!(answer(&tagged(&syn, 7)), answer(&syn), "behind a VLAN tag");

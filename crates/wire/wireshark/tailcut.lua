@@ -1,5 +1,5 @@
--- Dissects tailcut's headers: SCDP (both versions), NDP and pFabric over UDP, RANS over TCP or UDP. Layouts:
--- docs/wire/. It finds packets by their first bytes, on any port:
+-- Dissector of tailcut's headers: SCDP (both versions), NDP and pFabric over UDP, RANS over TCP or UDP. docs/wire/
+-- describes the layouts. The dissector finds packets on any port by their first bytes:
 --
 --   tshark -X lua_script:tailcut.lua -r capture.pcapng
 --   wireshark -X lua_script:tailcut.lua capture.pcapng
@@ -9,7 +9,7 @@ local PREFIX = 24
 local NO_PATH = 0xffff
 local CONDITIONS = { [0] = "whole", [1] = "trimmed", [2] = "returned" }
 
--- The fields that each packet of NDP, SCDP and pFabric starts with: name, offset, size, type.
+-- Common fields at the start of each packet of NDP, SCDP and pFabric: name, offset, size, type.
 local function prefix_fields(short)
   local name = function(field) return short .. "." .. field end
   return {
@@ -43,7 +43,7 @@ local function add_prefix(fields, buffer, tree)
   tree:add(fields.priority, buffer(20, 1))
 end
 
--- Registers the fields of a protocol: a flat list of all.
+-- Registers the fields of a protocol, given as a flat list.
 local function register(proto, fields)
   local all = {}
   for name, field in pairs(fields) do
@@ -56,7 +56,7 @@ local function register(proto, fields)
   proto.fields = all
 end
 
--- The header's length, if the bytes start with a header of this protocol.
+-- Returns the header's length if the bytes start with a header of this protocol.
 local function header_length(buffer, magic, length_of)
   if buffer:len() < 8 or buffer(0, 1):uint() ~= magic or buffer(1, 1):uint() ~= VERSION then
     return nil
@@ -73,7 +73,7 @@ local function path_of(buffer)
   return path == NO_PATH and "" or " path " .. path
 end
 
--- What became of the payload, by the bytes behind the header.
+-- Returns the condition of the payload, from the number of bytes after the header.
 local function condition_of(buffer, length)
   local condition = buffer(5, 1):bitfield(6, 2)
   if condition == 0 and buffer(12, 4):uint() > 0 and buffer:reported_len() == length then
@@ -82,8 +82,8 @@ local function condition_of(buffer, length)
   return condition == 0 and "" or " " .. (CONDITIONS[condition] or "?")
 end
 
--- Has `dissect`, which gives how many bytes it took, asked for packets over `carriers`. The field
--- `dissector` of a protocol is not the function: called, it takes all that `dissect` leaves.
+-- Registers `dissect` for packets over `carriers`. `dissect` returns the number of bytes that it has decoded. The field
+-- `dissector` of a protocol cannot be used instead, because it claims the remaining bytes too.
 local function claim(proto, dissect, carriers)
   proto.dissector = dissect
   for _, carrier in ipairs(carriers) do
@@ -93,7 +93,7 @@ local function claim(proto, dissect, carriers)
   end
 end
 
--- A protocol over UDP: `short` is its name in filters, `describe` what the info column says.
+-- Creates a protocol over UDP. `short` is its name in filters. `describe` returns the text of the info column.
 local function over_udp(short, title, magic, length_of, fields, add, describe)
   local proto = Proto(short, "tailcut " .. title)
   register(proto, fields)
@@ -211,13 +211,13 @@ local CAST_KINDS = {
   [6] = "close", [7] = "probe", [8] = "probe ACK", [9] = "proof",
   [10] = "check", [11] = "echo",
 }
--- Bytes of each kind, at least; of those in EXACT no others.
+-- Smallest number of bytes of each kind. Kinds in EXACT have exactly this number.
 local CAST_BYTES = {
   [0] = 32, [1] = 28, [2] = 48, [3] = 44, [4] = 20, [5] = 20, [6] = 16, [7] = 16, [8] = 16, [9] = 44,
   [10] = 40, [11] = 40,
 }
 local CAST_EXACT = { [3] = true, [4] = true, [5] = true, [6] = true, [8] = true, [9] = true }
--- Flags of each kind; under a key there are two more.
+-- Flags of each kind. With a key there are two more.
 local CAST_FLAGS = { [0] = 0x01, [1] = 0x03, [2] = 0x01, [4] = 0x01, [10] = 0x01, [11] = 0x01 }
 local SEALED, SALT, TRAILER = 0x80, 16, 20
 local cast_proto = Proto("tailcut_cast", "tailcut SCDP in credit mode")
@@ -282,7 +282,7 @@ for byte = 0, 255 do
   CRC32C[byte] = crc
 end
 
--- Whether the checksum of a symbol's header is right.
+-- Returns whether the checksum of a symbol's header is right.
 local function has_checksum(buffer)
   local crc = 0xffffffff
   for at = 0, 27 do
@@ -293,7 +293,7 @@ local function has_checksum(buffer)
   return bxor(crc, 0xffffffff) % 0x100000000 == buffer(28, 4):uint()
 end
 
--- The kind and whether it is under a key, if the bytes are a packet of this version.
+-- Returns the kind and whether the packet is encrypted, if the bytes are a packet of this version.
 local function cast_kind(buffer)
   if buffer:len() < 16 or buffer(0, 1):bitfield(0, 4) ~= 2 then return nil end
   local kind, flags = buffer(0, 1):bitfield(4, 4), buffer(1, 1):uint()
@@ -308,7 +308,7 @@ local function cast_kind(buffer)
   return kind, is_sealed
 end
 
--- What each kind adds to the tree; gives what to say of it.
+-- Functions that add a packet of each kind to the tree. They return the text of the info column.
 local CAST_ADD = {
   [0] = function(buffer, tree)
     tree:add(cast.trimmed, buffer(1, 1))
@@ -475,7 +475,7 @@ local function rans_length(kind)
   return RANS_KINDS[kind] and 36
 end
 
--- Adds one message to the tree; gives its header's length and what to say of it.
+-- Adds one message to the tree. Returns its header's length and the text of the info column.
 local function add_rans(buffer, root)
   local length = header_length(buffer, 0xe4, rans_length)
   if not length then return nil end

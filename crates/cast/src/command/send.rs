@@ -175,7 +175,7 @@ fn conclude(
             false => 1,
         },
         words: format!(
-            "{} of {all} receivers have not got it: {}",
+            "{} of {all} receivers failed: {}",
             failed.len(),
             names.join(", ")
         ),

@@ -1,4 +1,4 @@
-//! A source and a sink with a pipe between, and folders to compare.
+//! A source and a sink with a direct connection, and comparisons of folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use tailcut_cast::files::{
 };
 use tempfile::TempDir;
 
-/// Small slabs, so that there are many.
+/// Bytes of a slab. It is small, so that there are many slabs.
 pub const SLAB: usize = 1 << 20;
 
 pub fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Bytes that repeat nowhere soon.
+/// Returns bytes with a long period.
 pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let word = |_| {
@@ -48,14 +48,14 @@ pub fn sink(path: &Path) -> FileSink {
     FileSink::new(path, SinkOptions::default()).expect("a sink")
 }
 
-/// Bytes that were here before, and slabs that were fetched.
+/// Bytes kept from an earlier transfer, and slabs fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Moved {
     pub kept: u64,
     pub fetched: u32,
 }
 
-/// Moves slabs, at most so many.
+/// Moves a limited number of slabs.
 pub fn some(
     source: &mut dyn Source,
     sink: &mut dyn Sink,
@@ -81,25 +81,25 @@ pub fn some(
     }
 }
 
-/// Moves everything.
+/// Moves all slabs.
 pub fn all(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<Moved, Error> {
     let (moved, root) = some(source, sink, u32::MAX)?;
     sink.finish(&root.expect("the end"))?;
     Ok(moved)
 }
 
-/// What can be seen of something in a tree.
+/// Visible properties of an entry of a tree.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Seen {
     mode: u32,
     modified: (i64, i64),
     contents: Option<Hash>,
     target: Option<PathBuf>,
-    /// The first path with the same inode.
+    /// First path with the same inode.
     same_as: Option<Vec<u8>>,
 }
 
-/// All that is in a folder, by its path.
+/// Returns all entries of a folder, by path.
 pub fn look(root: &Path) -> BTreeMap<Vec<u8>, Seen> {
     let mut seen = BTreeMap::new();
     let mut paths = vec![root.to_owned()];
@@ -136,7 +136,7 @@ pub fn look(root: &Path) -> BTreeMap<Vec<u8>, Seen> {
     seen
 }
 
-/// Names in a folder.
+/// Returns the names in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries

@@ -19,7 +19,7 @@ fn entry<'a>(level: u16, name: &'a [u8], what: What<'a>) -> Entry<'a> {
     Entry { level, name, what }
 }
 
-/// Manifests by their names.
+/// Returns manifests with their names.
 fn manifests() -> Vec<(&'static str, Vec<u8>)> {
     let mut attributes = Vec::new();
     Xattrs::push(&mut attributes, b"user.a", b"");

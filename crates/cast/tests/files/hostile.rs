@@ -1,4 +1,4 @@
-//! Manifests from somebody who means harm.
+//! Tests with malicious manifests.
 
 use super::common::{folder, names, sink};
 use proptest::prelude::*;
@@ -40,9 +40,9 @@ fn link(level: u16, name: &[u8], of: u64) -> Entry<'_> {
     Entry { level, name, what }
 }
 
-/// The bytes of entries that nobody has checked.
+/// Encodes entries without a check.
 fn raw(entries: &[Entry<'_>]) -> Vec<u8> {
-    // The writer refuses what is out of order, so each entry comes from a writer of its own.
+    // The writer refuses entries in the wrong order, so each entry comes from a separate writer.
     let mut page = vec![0; 24];
     let mut data = 0;
     for entry in entries {
@@ -104,7 +104,7 @@ fn offer(sink: &mut FileSink, slab: u32, bytes: &[u8]) -> Result<(), Error> {
     sink.deliver(label, buffer).map(drop)
 }
 
-/// Receives a tree of these entries, all of whose contents are `x`.
+/// Receives a tree of these entries. All contents are `x`.
 fn receive(to: &Path, entries: &[Entry<'_>]) -> Result<(), Error> {
     let mut sink = sink(to);
     let manifest = raw(entries);
@@ -149,7 +149,7 @@ fn nothing_leaves_the_directory() {
         ("byte 0x2f", vec![directory(0, b"/etc"), file(1, b"a", 1)]),
         ("byte 0x00", vec![tree(), file(1, b"a\0", 1)]),
         ("a name of 0 bytes", vec![tree(), file(1, b"", 1)]),
-        // A file below a link that leads out.
+        // The file is below a link that leads out of the tree.
         (
             "2 directories above it, where 1 are open",
             vec![tree(), symlink_to(1, b"out", b"/tmp"), file(2, b"a", 1)],
@@ -160,7 +160,8 @@ fn nothing_leaves_the_directory() {
         ),
         ("a second root", vec![tree(), directory(0, b"up")]),
         ("1 directories above it", vec![directory(1, b"tree")]),
-        // The same name twice: a link first, then a file that would be written through it.
+        // The same name occurs twice: first as a link, then as a file that would be written through
+        // the link.
         (
             "names come in the order of their bytes, each once",
             vec![
@@ -272,7 +273,7 @@ fn a_manifest_whose_hash_does_not_agree_is_refused() {
     );
 }
 
-/// Something to be put into a tree: directories as depth changes, names by numbers.
+/// Entries of a random tree: directories from changes of the depth, and names from numbers.
 fn trees() -> impl Strategy<Value = Vec<(u8, u8, u16)>> {
     prop::collection::vec((0u8..5, 0u8..4, any::<u16>()), 0..3_000)
 }

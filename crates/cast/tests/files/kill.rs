@@ -1,4 +1,4 @@
-//! Receivers and senders that are killed, and disks that are full: in processes of their own.
+//! Tests with killed receivers and senders, and with full disks. They run in separate processes.
 
 use super::common::{SLAB, bytes, folder, look, names, sink, source};
 use std::fs;
@@ -7,14 +7,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tailcut_cast::files::{Delivered, Error, Next, Pool, Sink, Source};
 
-/// What the child does: FROM, TO, and perhaps the most bytes of a file.
+/// Environment variables of the child: source, destination, and optionally the largest file size in
+/// bytes.
 const FROM: &str = "TAILCUT_TEST_FROM";
 const TO: &str = "TAILCUT_TEST_TO";
 const FILE_SIZE: &str = "TAILCUT_TEST_FILE_SIZE";
-/// How often somebody is killed.
+/// Environment variable with the number of kills.
 const KILLS: &str = "TAILCUT_CAST_KILLS";
 
-/// Copies, and says so slab by slab. Not a test of its own: the others run it.
+/// Copies files and prints a line for each slab. The other tests run it as a child process.
 #[test]
 fn child() {
     let (Some(from), Some(to)) = (std::env::var_os(FROM), std::env::var_os(TO)) else {
@@ -57,9 +58,10 @@ fn copy(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<u64, Error> {
     Ok(sink.amount().kept)
 }
 
-/// Runs the child, and kills it after some lines; its last line if it was left alone.
+/// Runs the child, and kills it after some lines. Returns its last line if it was not killed.
 fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option<String> {
-    // The signal of a file that is too large would end the child: let it be an error.
+    // The signal about a file that is too large would end the child. If it is ignored, the write
+    // returns an error.
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
@@ -80,7 +82,7 @@ fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option
         .map_while(Result::ok)
         .filter(|line| words.iter().any(|word| line.starts_with(word)));
     let mut last = said.by_ref().take(lines).last();
-    // It may be anywhere behind that line by now, or have ended.
+    // The child may be anywhere after that line, or may have ended.
     let _ = child.kill();
     last = said.last().or(last);
     child.wait().expect("an end");
@@ -106,7 +108,7 @@ fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
         let to = folder();
         round += 1;
         loop {
-            // 15 lines are a whole copy; the first of a round ends early.
+            // A whole copy prints 15 lines. The first run of a round ends early.
             let lines = bytes(4, (killed * 31 + round) as u64)[1] as usize % 6 + 1;
             let last = run(&root, to.path(), None, lines);
             killed += 1;
@@ -116,7 +118,7 @@ fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
             }
         }
         if to.path().join("tree.part.slabs").exists() {
-            // Killed between the last steps: what is left does no harm.
+            // The child was killed between the last steps. The remaining files do no harm.
             assert!(to.path().join("tree").exists());
         }
         assert_eq!(look(&root), look(&to.path().join("tree")));
@@ -130,7 +132,7 @@ fn a_full_disk_is_told_and_what_is_verified_stays() {
     fs::write(&file, bytes(4 * SLAB, 1)).expect("a file");
     let last = run(&file, to.path(), Some(2 * SLAB + 100), usize::MAX);
     let last = last.expect("some words");
-    let expected = format!("error {}: no room", to.path().join("file.part").display());
+    let expected = format!("error {}: no space", to.path().join("file.part").display());
     assert!(last.starts_with(&expected), "{last}");
     let last = run(&file, to.path(), None, usize::MAX);
     assert_eq!(last, Some(format!("done {}", 2 * SLAB)));

@@ -1,4 +1,4 @@
-//! What a sink does to the directory that it is given.
+//! Tests of the changes that a sink makes in its directory.
 
 use super::common::{SLAB, all, bytes, folder, names, sink, some, source};
 use std::fs;

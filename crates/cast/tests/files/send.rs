@@ -1,4 +1,4 @@
-//! What a source says about files that change.
+//! Tests of a source whose files change.
 
 use super::common::{SLAB, bytes, folder, source};
 use std::fs;
@@ -19,7 +19,7 @@ fn the_root_of_a_file_is_what_b3sum_prints() {
     }
 }
 
-/// Plants a tree with two files, changes it after the first slab of contents, and reads the rest.
+/// Creates a tree with two files, changes it after the first slab of contents, and reads the rest.
 fn changed(change: impl FnOnce(&Path)) -> Result<Hash, Error> {
     let folder = folder();
     let root = folder.path().join("tree");

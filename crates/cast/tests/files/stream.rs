@@ -1,4 +1,4 @@
-//! Streams, whose length nobody knows before their end.
+//! Tests of streams, whose length is unknown before their end.
 
 use super::common::{SLAB, all, bytes, folder, sink, some, source};
 use std::fs;
@@ -69,7 +69,7 @@ fn a_stream_that_is_cut_off_leaves_no_file_behind_its_name() {
     assert!(!to.path().join("dump").exists());
     assert!(matches!(source.root(), Err(Error::Incomplete { slab: 3 })));
     drop(cut);
-    // The next one begins anew.
+    // The next transfer starts again.
     let mut source = StreamSource::new(&contents[..], b"dump").expect("a source");
     let moved = all(&mut source, &mut sink(to.path())).expect("moved");
     assert_eq!(moved.kept, 0);

@@ -1,4 +1,4 @@
-//! Trees arrive as they are.
+//! Tests of trees.
 
 use super::common::{SLAB, all, bytes, folder, look, small_slabs, source};
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use tailcut_cast::files::{
     Exclude, FileSink, FileSource, Keep, Next, Pool, ScanOptions, Sink, SinkOptions, Source,
 };
 
-/// A tree with a bit of everything.
+/// Creates a tree with all kinds of entries.
 fn plant(root: &Path) {
     fs::create_dir_all(root.join("a/deep/er/path")).expect("folders");
     fs::create_dir(root.join("empty")).expect("a folder");
@@ -76,7 +76,7 @@ fn slabs_may_come_in_any_order() {
         }
         assert!(!first || slabs == [0], "the manifest comes first");
         first = false;
-        // The last one first, each twice.
+        // The slabs arrive in reverse order, each twice.
         slabs.reverse();
         for slab in slabs.iter().chain(&slabs) {
             let mut buffer = pool.take();
@@ -98,7 +98,7 @@ fn small_files_fill_slabs() {
         fs::write(folder.join(format!("{name}")), bytes(1_500, name)).expect("a file");
     }
     let moved = all(&mut source(&root), &mut super::common::sink(to.path())).expect("moved");
-    // One of the manifest, and those of 3 MB.
+    // One slab of the manifest and three slabs of 3 MB are fetched.
     assert_eq!(moved.fetched, 1 + 3);
     assert_eq!(look(&root), look(&to.path().join("tree")));
 }
@@ -133,7 +133,7 @@ fn what_is_excluded_does_not_arrive_nor_what_is_in_it() {
     for gone in ["a/deep/er/again", "again", "zz-last"] {
         expected.remove(gone.as_bytes()).expect("it was there");
     }
-    // The only name that is left of three.
+    // This is the only remaining name of three.
     let found = look(&to.path().join("tree"));
     let keys =
         |seen: &std::collections::BTreeMap<Vec<u8>, _>| seen.keys().cloned().collect::<Vec<_>>();
@@ -196,7 +196,7 @@ fn owners_and_attributes_travel_if_both_sides_say_so() {
         let found = rustix::fs::getxattr(&copy, "user.tailcut", &mut value[..]);
         assert_eq!(found.ok().map(|length| &value[..length]), expected);
         let mode = fs::metadata(&copy).expect("a file").permissions().mode() & 0o7777;
-        // setuid comes with the owner only.
+        // The setuid bit is applied only together with the owner.
         assert_eq!(mode, if expected.is_some() { 0o4755 } else { 0o755 });
     }
 }

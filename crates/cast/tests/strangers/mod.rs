@@ -1,4 +1,4 @@
-//! Packets of those that an endpoint knows nothing of.
+//! Packets of unknown hosts.
 
 use std::io;
 use std::net::SocketAddr;
@@ -34,10 +34,10 @@ fn offer(number: u64, token: Option<[u8; 32]>) -> Vec<u8> {
     packet(number, &Message::Offer(offer), 0)
 }
 
-/// Makes packet number so much.
+/// Constructor of packet number `n`.
 type Make = fn(u64) -> Vec<u8>;
 
-/// A packet by its kind: each is of another session.
+/// Packets by kind. Each belongs to another session.
 pub const PACKETS: [(&str, Make); 10] = [
     ("bytes of another protocol", |number| {
         [&number.to_be_bytes()[..], &[0xff; 200]].concat()
@@ -91,7 +91,7 @@ fn check(number: u64) -> Vec<u8> {
     packet(number, &Message::Check(check), 0)
 }
 
-/// Where answers go: they are counted.
+/// Sink of answers that counts their bytes.
 struct Sink(usize);
 
 impl Datagrams for Sink {
@@ -109,7 +109,7 @@ impl Datagrams for Sink {
     }
 }
 
-/// An endpoint that hears strangers only.
+/// Endpoint that gets packets of unknown hosts only.
 pub struct Stranger {
     driver: Detached,
     answers: Sink,
@@ -130,7 +130,7 @@ impl Stranger {
         }
     }
 
-    /// A packet arrives, one each microsecond.
+    /// Delivers a packet. One packet arrives per microsecond.
     pub fn speak(&mut self, bytes: &[u8]) {
         self.now += 1_000;
         let from = SocketAddr::from(([198, 51, 100, 7], 9));
@@ -145,7 +145,7 @@ impl Stranger {
         self.driver.transmit(now, &mut self.answers);
     }
 
-    /// Bytes of all answers.
+    /// Returns the bytes of all answers.
     pub fn answered(&self) -> usize {
         self.answers.0
     }

@@ -1,4 +1,4 @@
-//! From one to several.
+//! Tests of transfers from one sender to several receivers.
 
 use super::super::common::{SLAB, bytes, folder, sink, some, source};
 use super::{GOES_ON, bind, file_of, receiver};
@@ -12,7 +12,7 @@ fn a_file_goes_to_three_and_each_slab_is_read_once() {
     let from = folder();
     let (file, contents) = file_of(from.path(), 5 * SLAB + 7);
     let to = [folder(), folder(), folder()];
-    // One of them has some of it already.
+    // One receiver has some slabs already.
     some(&mut source(&file), &mut sink(to[1].path()), 3).expect("a part");
     let receivers = to.each_ref().map(|to| {
         let into = to.path().to_owned();
@@ -39,7 +39,7 @@ fn a_stream_goes_to_those_that_answer_and_the_others_are_listed() {
     let to = folder();
     let into = to.path().to_owned();
     let (at, receiver) = receiver(move || Box::new(sink(&into)));
-    // Nobody is there any more.
+    // The endpoint is dropped, so nothing listens at this address.
     let nobody = bind().local();
     let source = StreamSource::new(std::io::Cursor::new(contents.clone()), b"dump");
     let source = Box::new(source.expect("a source"));
@@ -70,7 +70,7 @@ fn a_receiver_that_keeps_the_others_waiting_is_dropped_when_told_so() {
     let to = folder();
     let into = to.path().to_owned();
     let (at, receiver) = receiver(move || Box::new(sink(&into)));
-    // It is there, and says nothing.
+    // This endpoint is open and never answers.
     let silent = bind();
     let options = SendOptions {
         drop_after: Some(Duration::from_millis(200)),

@@ -1,4 +1,4 @@
-//! From one to one.
+//! Tests of transfers from one sender to one receiver.
 
 use super::super::common::{SLAB, bytes, folder, look, names, sink, source};
 use super::{GOES_ON, bind, file_of, receiver};
@@ -51,7 +51,7 @@ fn a_tree_arrives_as_it_is() {
     assert_eq!(look(&tree), look(&to.path().join("tree")));
 }
 
-/// What others can write to and read.
+/// Output that the test can read.
 #[derive(Clone, Default)]
 struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -177,7 +177,7 @@ fn a_source_that_changes_meanwhile_is_an_error_that_names_the_file() {
     assert!(!to.path().join("file").exists());
 }
 
-/// A pipe that gives some bytes and then waits.
+/// Pipe that returns some bytes and then blocks.
 struct Waits(mpsc::Receiver<Vec<u8>>);
 
 impl std::io::Read for Waits {
@@ -213,7 +213,7 @@ fn a_sender_that_is_interrupted_while_its_pipe_waits_tells_the_receiver() {
     );
 }
 
-/// A source whose slabs say something else than their hashes, for a while.
+/// Source whose slabs do not match their hashes, for a limited number of slabs.
 struct Spoils(FileSource, u32);
 
 impl Source for Spoils {

@@ -1,11 +1,11 @@
-//! Frames of others, built byte by byte, with checksums computed over the whole.
+//! Frames of other programs, built byte by byte, with checksums computed over the whole frame.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub const MAC_A: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const MAC_B: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// RFC 1071, as its section 4.1 writes it.
+/// Returns the checksum of RFC 1071, as defined in its section 4.1.
 pub fn checksum(bytes: &[u8]) -> u16 {
     let mut sum: u32 = 0;
     for pair in bytes.chunks(2) {
@@ -25,7 +25,7 @@ pub fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Puts a VLAN tag into a frame.
+/// Inserts a VLAN tag into a frame.
 pub fn tagged(frame: &[u8], tag: u16) -> Vec<u8> {
     let mut tagged = frame[..12].to_vec();
     tagged.extend([0x81, 0x00]);
@@ -41,7 +41,7 @@ pub struct V4 {
     pub traffic_class: u8,
     pub ttl: u8,
     pub id: u16,
-    /// Flags and fragment offset, as they are in the header.
+    /// Flags and fragment offset, as in the header.
     pub fragment: u16,
     /// Words of options.
     pub options: Vec<[u8; 4]>,
@@ -83,7 +83,7 @@ impl V4 {
         ethernet(0x0800, &self.packet(protocol, payload))
     }
 
-    /// A TCP segment with its checksum.
+    /// Returns a TCP segment with its checksum.
     pub fn tcp(&self, ports: [u16; 2], flags: u8, payload: &[u8]) -> Vec<u8> {
         let mut segment = tcp(ports, flags, payload);
         let mut summed = self.src.octets().to_vec();
@@ -163,7 +163,7 @@ fn udp(pseudo: &[u8], [src, dst]: [u16; 2], payload: &[u8]) -> Vec<u8> {
     datagram
 }
 
-/// A TCP header without options.
+/// Returns a TCP header without options.
 pub fn tcp([src, dst]: [u16; 2], flags: u8, payload: &[u8]) -> Vec<u8> {
     let mut segment = src.to_be_bytes().to_vec();
     segment.extend(dst.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Headers drawn at random.
+//! Random headers.
 
 use proptest::prelude::*;
 use tailcut_requests::{
@@ -72,7 +72,7 @@ pub fn pfabric() -> impl Strategy<Value = PFabricHeader> {
     })
 }
 
-/// Of each kind with the fields that it carries.
+/// Generates headers of all kinds, with the fields that each kind contains.
 pub fn scdp() -> impl Strategy<Value = ScdpHeader> {
     let kinds = vec![ScdpKind::Symbol, ScdpKind::Pull, ScdpKind::Done];
     let kind = prop::sample::select(kinds);
@@ -166,7 +166,7 @@ pub fn rans() -> impl Strategy<Value = RansHeader> {
         )
 }
 
-/// A segment of NDP, SCDP or pFabric whose addresses, and whose payload, fit a packet.
+/// Generates a segment of NDP, SCDP or pFabric whose addresses and payload fit a packet.
 pub fn segment() -> impl Strategy<Value = Segment> {
     let header = prop_oneof![
         ndp().prop_map(Header::Ndp),

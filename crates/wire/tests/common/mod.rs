@@ -1,9 +1,9 @@
-//! The files of golden vectors.
+//! Files of golden vectors.
 
 use std::fs;
 use std::path::Path;
 
-/// The lines of a file of vectors: a name and what follows it.
+/// Returns the lines of a file of vectors: a name and the text after it.
 pub fn lines(file: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/vectors")
@@ -17,7 +17,7 @@ pub fn lines(file: &str) -> Vec<(String, String)> {
     lines.map(split).collect()
 }
 
-/// Bytes from hex, in which blanks mean nothing.
+/// Decodes hex digits. Blanks are ignored.
 pub fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u32> = hex
         .chars()
@@ -29,7 +29,7 @@ pub fn bytes(hex: &str) -> Vec<u8> {
     pairs.map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
 }
 
-/// The vectors of one protocol.
+/// Returns the vectors of one protocol.
 pub fn vectors(protocol: &str) -> Vec<(String, Vec<u8>)> {
     let lines = lines(&format!("{protocol}.txt")).into_iter();
     lines.map(|(name, hex)| (name, bytes(&hex))).collect()

@@ -1,12 +1,12 @@
-//! tshark reads what a test has written.
+//! Decoding of test files by tshark.
 
 use std::path::Path;
 use std::process::Command;
 
-/// A file of frames as tshark sees it: for each frame, the fields that are asked for. A field that
-/// a frame has several times has its values joined by commas.
+/// Decodes a file of frames with tshark. Returns the requested fields of each frame. If a field
+/// occurs several times in a frame, its values are joined by commas.
 ///
-/// Checksums are verified. `TSHARK` may say where tshark is.
+/// Checksums are verified. The environment variable `TSHARK` may contain the path of tshark.
 pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("capture.pcapng");
@@ -21,7 +21,7 @@ pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>
     for field in fields {
         command.args(["-e", field]);
     }
-    // Settings of the user's own would change what is seen.
+    // The user's settings would change the result.
     command.env("HOME", folder.path());
     command.env("WIRESHARK_CONFIG_DIR", folder.path());
     let output = command.output().unwrap_or_else(|error| {
@@ -39,9 +39,9 @@ pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>
     rows.collect()
 }
 
-/// The dissector of our headers.
+/// Returns the option that loads the dissector of tailcut's headers.
 pub fn dissector() -> String {
-    // The command's tests use this, too.
+    // The tests of the command line use this too.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/wireshark/tailcut.lua");
     format!("lua_script:{}", path.display())
 }

@@ -1,5 +1,5 @@
-//! The bytes of sessions: what their senders have written, what each packet takes along, and what has
-//! arrived.
+//! Bytes of sessions: the bytes that senders have written, the bytes in each packet, and the bytes
+//! that have arrived.
 
 use crate::code;
 use std::collections::BTreeMap;
@@ -10,19 +10,19 @@ use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode};
 
-/// What travels. TCP has a header of its own, which is not one of ours.
+/// Packet in flight. TCP has a TCP header, which this crate does not encode.
 pub enum Carried {
     Segment(Segment, Vec<u8>),
     Datagram(FiveTuple, Ecn, Vec<u8>),
 }
 
-/// Whose bytes: the host that sends them, the copy, and whether they say that it is not wanted any more.
+/// Sender of bytes: the host, the copy, and whether the bytes are a cancellation of the copy.
 type Sender = (usize, u32, bool);
 
-/// What has arrived of a session.
+/// Bytes of a session that have arrived.
 #[derive(Default)]
 struct Arrived {
-    /// By their places.
+    /// Bytes by their position.
     bytes: Vec<Option<u8>>,
     object: Option<Object>,
     /// Symbols by block and identifier.
@@ -31,18 +31,18 @@ struct Arrived {
 
 #[derive(Default)]
 pub struct Sessions {
-    /// The messages of each sender; that of a connection, or of an answer, grows.
+    /// Messages of each sender. The message of a connection or of an answer grows.
     written: BTreeMap<Sender, Vec<Vec<u8>>>,
-    /// The sessions of each sender, in the order of its messages.
+    /// Sessions of each sender, in the order of its messages.
     leaving: BTreeMap<Sender, Vec<FiveTuple>>,
-    /// Objects of SCDP by session, which not all symbols tell.
+    /// Objects of SCDP by session. Not all symbols contain the object's parameters.
     objects: BTreeMap<FiveTuple, Object>,
-    /// The same of receivers.
+    /// Sessions of each receiver, in the order of its messages.
     coming: BTreeMap<Sender, Vec<FiveTuple>>,
     arrived: BTreeMap<FiveTuple, Arrived>,
 }
 
-/// Whose bytes a segment of `from` brings.
+/// Returns the sender of the bytes in a segment from host `from`.
 fn sender(from: usize, segment: &Segment) -> Option<Sender> {
     let number = copy_of_flow(segment.flow)?;
     let is_word = segment.flow != flow_of_copy(number);
@@ -59,7 +59,7 @@ fn is_data(segment: &Segment) -> bool {
     is_kind && segment.payload > 0
 }
 
-/// Where in its session a packet's payload stands; `None` for symbols.
+/// Returns the position of a packet's payload in its session, or `None` for symbols.
 fn offset(header: &Header) -> Option<usize> {
     match header {
         Header::Tcp(header) => Some(header.offset as usize),
@@ -74,7 +74,7 @@ fn object_of(header: &ScdpHeader) -> Option<Object> {
 }
 
 impl Sessions {
-    /// A sender goes on with its last message.
+    /// Appends bytes to the last message of a sender.
     pub fn write(&mut self, from: usize, number: u32, bytes: &[u8]) {
         let messages = self.written.entry((from, number, false)).or_default();
         match messages.last_mut() {
@@ -83,13 +83,13 @@ impl Sessions {
         }
     }
 
-    /// A sender begins a message.
+    /// Starts a message of a sender.
     pub fn begin(&mut self, from: usize, number: u32, is_word: bool, bytes: &[u8]) {
         let messages = self.written.entry((from, number, is_word)).or_default();
         messages.push(bytes.to_vec());
     }
 
-    /// A segment leaves its host: with its payload.
+    /// Packs a segment that leaves its host, with its payload.
     pub fn packed(&mut self, from: usize, segment: &Segment) -> Carried {
         let payload = match sender(from, segment).filter(|_| is_data(segment)) {
             Some(sender) => self.payload(sender, segment),
@@ -127,7 +127,7 @@ impl Sessions {
         code::payload(object, header.block, header.esi, message)
     }
 
-    /// What arrives at a host: the segment, whose payload is kept.
+    /// Unpacks a segment that arrives at a host, and keeps its payload.
     pub fn unpacked(&mut self, carried: Carried) -> Segment {
         let (segment, payload) = match carried {
             Carried::Segment(segment, payload) => (segment, payload),
@@ -170,8 +170,9 @@ impl Sessions {
         }
     }
 
-    /// The bytes of a session that have arrived, of which the host says that the first `total` have;
-    /// `None`: all. Of the copy's sessions from `from` it is the one with this place.
+    /// Returns the bytes of a session that have arrived. According to the host they are the first
+    /// `total` bytes; `None`: all bytes. `place` is the index among the copy's sessions from host
+    /// `from`.
     pub fn arrived(
         &mut self,
         from: usize,
@@ -203,7 +204,7 @@ impl Sessions {
         bytes.collect()
     }
 
-    /// The bytes of the words that have arrived, by their copies.
+    /// Returns the bytes of the cancellations that have arrived, with their copies.
     pub fn words(&mut self) -> Vec<(u32, Vec<u8>)> {
         let words = self.coming.iter().filter(|((_, _, is_word), _)| *is_word);
         let words: Vec<(u32, FiveTuple)> = words

@@ -1,15 +1,15 @@
-//! A code in which any K symbols of a block give it back: the values of one polynomial over GF(2^16). It
-//! stands for RaptorQ, whose symbols a test cannot do without once they are real bytes.
+//! Code in which any K symbols of a block are enough to decode it: values of one polynomial over
+//! GF(2^16). It replaces RaptorQ in tests with real bytes, because it never needs further symbols.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use tailcut_transport::scdp::Object;
 
-/// x^16 + x^12 + x^3 + x + 1, of which x is a primitive element.
+/// x^16 + x^12 + x^3 + x + 1. Its root x is a primitive element.
 const POLYNOMIAL: u32 = 0x1_100b;
 const ORDER: usize = 0xffff;
 
-/// Powers of x, twice over, and their logarithms.
+/// Powers of x, twice in a row, and their logarithms.
 static TABLES: LazyLock<(Vec<u16>, Vec<u16>)> = LazyLock::new(|| {
     let (mut powers, mut logarithms) = (vec![0; 2 * ORDER], vec![0; ORDER + 1]);
     let mut power = 1u32;
@@ -42,7 +42,8 @@ fn over(a: u16, b: u16) -> u16 {
     times(a, inverse)
 }
 
-/// The symbol `at` of the block of which `known` symbols have these bytes, all of one length.
+/// Returns symbol `at` of the block in which the symbols `known` have these bytes, all of one
+/// length.
 fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let length = known.values().map(Vec::len).max().unwrap_or(0);
     let mut words = vec![0u16; length.div_ceil(2)];
@@ -61,7 +62,7 @@ fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// A source symbol, filled up with zeros.
+/// Returns a source symbol, padded with zeros.
 fn source(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     let size = object.symbol() as usize;
     let from = (object.first_index(block) as usize + esi as usize) * size;
@@ -71,7 +72,7 @@ fn source(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     symbol
 }
 
-/// The payload of a symbol of an object whose bytes, as far as they are there, hold its block.
+/// Returns the payload of a symbol of an object. `bytes` must contain its block.
 pub fn payload(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     let count = object.source_symbols(block);
     let mut symbol = match esi < count {
@@ -85,7 +86,7 @@ pub fn payload(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     symbol
 }
 
-/// The bytes of a block of which so many symbols have arrived.
+/// Returns the bytes of a block from the symbols that have arrived.
 pub fn decoded(object: &Object, block: u32, arrived: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let count = object.source_symbols(block);
     assert!(arrived.len() >= count as usize, "too few symbols");

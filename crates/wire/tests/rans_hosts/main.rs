@@ -1,5 +1,6 @@
-//! Clients and servers that exchange nothing but bytes do the same, at the same times, as those whose headers
-//! go beside segments without payload: what they need is on the wire.
+//! Tests that clients and servers that exchange only bytes behave exactly as clients and servers
+//! whose headers travel next to segments without payload, at the same times. So the bytes contain
+//! everything that they need.
 
 mod bytes;
 mod code;
@@ -33,7 +34,7 @@ fn ndp_messenger(id: HostId) -> CopyingHost<Messenger<ndp::Host>> {
     CopyingHost::new(Messenger::new(host))
 }
 
-/// Any K symbols give a block back.
+/// Creates a host with a code in which any K symbols are enough to decode a block.
 fn scdp_messenger(id: HostId) -> CopyingHost<Messenger<scdp::Host<ModelCodec>>> {
     let config = ScdpConfig {
         block_symbols: 8,
@@ -44,8 +45,8 @@ fn scdp_messenger(id: HostId) -> CopyingHost<Messenger<scdp::Host<ModelCodec>>> 
     CopyingHost::new(Messenger::new(host))
 }
 
-/// Runs a story with headers beside segments and with bytes, and compares all that happened. Gives the run
-/// with bytes.
+/// Runs a scenario with headers next to segments and with bytes, and compares all events. Returns
+/// the run with bytes.
 fn compare<T: Transport>(
     host: impl Fn(HostId) -> T,
     has_messages: bool,
@@ -73,7 +74,8 @@ fn faults() -> impl Strategy<Value = Faults> {
     })
 }
 
-/// Low duplicates that may change places, bytes of two and of three copies that count, and hedges.
+/// Returns policies with low-priority duplicates that may be reordered, with bytes of two or three
+/// copies that count, and with hedges.
 fn policies() -> Vec<Policy> {
     vec![
         Policy::SINGLE,

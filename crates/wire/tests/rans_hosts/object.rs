@@ -1,18 +1,18 @@
-//! The objects that servers have, and where in them the bytes of an answer belong.
+//! Objects of servers, and the positions of an answer's bytes in them.
 
 use tailcut_requests::{ByteRange, Order, RequestHeader};
 use tailcut_units::mix64;
 
-/// A byte of a request's object.
+/// Returns a byte of a request's object.
 pub fn byte_at(request: u32, place: u64) -> u8 {
     mix64(u64::from(request) << 40 ^ place) as u8
 }
 
-/// What a copy has been asked for, in order.
+/// Requested ranges of a copy, in order.
 #[derive(Default)]
 pub struct Asked {
     ranges: Vec<(ByteRange, Order)>,
-    /// Bytes of the answer before those that come next.
+    /// Bytes of the answer that have been read.
     read: u64,
 }
 
@@ -21,7 +21,7 @@ impl Asked {
         self.ranges.push((header.range, header.order));
     }
 
-    /// The places in the object of the answer's next `bytes` bytes.
+    /// Returns the positions in the object of the answer's next `bytes` bytes.
     pub fn places(&mut self, bytes: u64) -> Vec<u64> {
         let from = self.read;
         self.read += bytes;
@@ -39,6 +39,6 @@ impl Asked {
             }
             at -= length;
         }
-        panic!("more than was asked for");
+        panic!("more than requested");
     }
 }

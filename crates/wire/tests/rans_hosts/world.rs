@@ -1,4 +1,5 @@
-//! Clients, servers and a network between them, with headers beside the segments or with all bytes in them.
+//! Clients, servers and a network between them, with headers next to the segments or with all bytes
+//! in the segments.
 
 use crate::bytes::{Carried, Sessions};
 use crate::object::{Asked, byte_at};
@@ -12,19 +13,19 @@ use tailcut_transport::{Condition, Event, Segment, Transport};
 use tailcut_units::{Duration, HostId, Rate, Time, mix64};
 use tailcut_wire::rans::{MAX_BYTES, RansHeader, Unread, decode, encode};
 
-/// Hosts that are servers; clients are those behind them.
+/// Number of servers and of clients. Clients have the host numbers after the servers.
 pub const SERVERS: usize = 3;
 pub const CLIENTS: usize = 2;
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_us(5);
-/// Between the packets of one host.
+/// Time between the packets of one host.
 const GAP: Duration = Duration::from_ns(1_230);
-/// Bytes of a request behind the header of its ask.
+/// Bytes of a request after the header of its ask.
 const REQUEST: u64 = 100;
-/// Bytes of a part of an answer, and of what the disk reads at a time.
+/// Bytes of a part of an answer, and of one read from the disk.
 const PART: u64 = 10_000;
 
-/// What the network does to a packet, of a hundred so many: each is drawn.
+/// Faults of the network, as a number of packets in a hundred. Each fault is drawn at random.
 #[derive(Clone, Copy, Debug)]
 pub struct Faults {
     pub seed: u64,
@@ -33,34 +34,34 @@ pub struct Faults {
     pub doubled: u64,
 }
 
-/// What clients do, and what they ask.
+/// Scenario: the clients' policy and requests.
 #[derive(Clone, Debug)]
 pub struct Story {
     pub policy: Policy,
-    /// When a request starts, in microseconds, and its object's bytes.
+    /// Start time of each request in microseconds, and bytes of its object.
     pub requests: Vec<(u64, u64)>,
 }
 
-/// Something that happened at an end of a copy.
+/// Event at an end of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// A server has a message.
+    /// A server has received a message.
     Asked(RequestHeader),
-    /// A client has so many bytes of an answer's stream.
+    /// A client has this number of bytes of an answer's stream.
     Answered(CopyId, u64),
-    /// A request is done.
+    /// A request is complete.
     Done(Completion),
 }
 
-/// What takes headers from one end of a copy to the other.
+/// Transport of headers from one end of a copy to the other.
 enum Way {
     Beside(SideChannel<RequestHeader>, SideChannel<AnswerHeader>),
     Bytes {
         messages: Unread<RequestHeader>,
         answers: Unread<AnswerHeader>,
-        /// Messages that have been read, where they are sessions of their own.
+        /// Messages that have been read, if each message is a session.
         heard: usize,
-        /// Bytes that the readers have been told of.
+        /// Bytes that were reported to the readers.
         told: [u64; 2],
     },
 }
@@ -72,9 +73,9 @@ struct Copy {
     client_end: ClientEnd,
     server_end: Option<ServerEnd>,
     way: Way,
-    /// What the client has asked for, and what the server has been.
+    /// Ranges that the client has asked for, and ranges that the server has received.
     asked: [Asked; 2],
-    /// The word that it is not wanted any more.
+    /// Cancellation of the copy.
     cancel: Option<RequestHeader>,
 }
 
@@ -84,25 +85,25 @@ pub struct World<T> {
     clients: Vec<Client>,
     story: Story,
     faults: Faults,
-    /// Whether messages are sessions of their own, as NDP and SCDP have them.
+    /// Whether each message is a session, as in NDP and SCDP.
     has_messages: bool,
     over_bytes: bool,
     sessions: Sessions,
     copies: Vec<Copy>,
     numbers: BTreeMap<CopyId, u32>,
-    /// The bytes of each object that its client has.
+    /// For each object, the bytes that its client has.
     objects: BTreeMap<RequestId, Vec<bool>>,
     on_the_way: BTreeMap<(Time, u64), (usize, Carried)>,
     free: Vec<Time>,
     packets: u64,
     started: usize,
     now: Time,
-    /// What hosts sent and what happened, with the times.
+    /// Segments that hosts sent and events, with the times.
     pub sent: Vec<(Time, usize, Segment)>,
     pub notes: Vec<(Time, usize, Note)>,
 }
 
-/// The bytes of a header.
+/// Returns the bytes of a header.
 fn written(header: RansHeader) -> Vec<u8> {
     let mut bytes = vec![0; MAX_BYTES];
     let length = encode(&header, &mut bytes).expect("what is said can be written");
@@ -151,7 +152,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Runs until nothing is left to do.
+    /// Runs until there is nothing left to do.
     pub fn run(&mut self) {
         loop {
             for at in 0..self.hosts.len() {
@@ -273,7 +274,7 @@ impl<T: Transport> World<T> {
         self.on_the_way.insert((at, self.packets), (to, carried));
     }
 
-    /// The news of a host's transport.
+    /// Processes the events of a host's transport.
     fn hear(&mut self, at: usize) {
         while let Some(event) = self.hosts[at].poll_event() {
             if let Event::Copy(number, news) = event {
@@ -317,7 +318,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// The server works no more for a copy.
+    /// Stops the server's work for a copy.
     fn stop(&mut self, number: u32) {
         let copy = &mut self.copies[number as usize];
         let ask = copy.server_end.take().and_then(|end| end.ask());
@@ -332,7 +333,8 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// The server has the first `total` bytes of the client's messages; `None`: one message more.
+    /// Delivers the first `total` bytes of the client's messages to the server. `None`: one more
+    /// message.
     fn hear_messages(&mut self, number: u32, total: Option<u64>) {
         let copy = &mut self.copies[number as usize];
         let end = copy.server_end.as_mut().expect("it was accepted");
@@ -388,7 +390,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// The client has the first `total` bytes of the answer; `None`: all of them.
+    /// Delivers the first `total` bytes of the answer to the client. `None`: all bytes.
     fn hear_answer(&mut self, number: u32, total: Option<u64>) {
         let copy = &mut self.copies[number as usize];
         let machine = &mut self.clients[copy.client - SERVERS];
@@ -421,7 +423,7 @@ impl<T: Transport> World<T> {
         self.note(at, Note::Answered(id, total));
     }
 
-    /// The server hands over what there is of an answer, and room for.
+    /// Writes as much of an answer as is available and fits.
     fn write_answer(&mut self, number: u32) {
         let copy = &mut self.copies[number as usize];
         let (at, client) = (copy.server, HostId(copy.client as u32));
@@ -463,7 +465,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// After any input to a host's client or server: what it has to say.
+    /// Processes the output of a host's client or server after an input.
     fn settle(&mut self, at: usize) {
         let Some(client) = at.checked_sub(SERVERS) else {
             while let Some(response) = self.servers[at].poll_transmit() {
@@ -489,7 +491,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// A client says something to a server.
+    /// Sends a message of a client to a server.
     fn say(&mut self, at: usize, server: HostId, header: RequestHeader) {
         let header = RequestHeader {
             body: if header.purpose == Purpose::Ask {
@@ -554,7 +556,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// What servers were asked for in this way.
+    /// Returns the number of messages with this purpose that servers have received.
     pub fn heard(&self, purpose: Purpose) -> usize {
         let purposes = self.notes.iter().filter_map(|(_, _, note)| match note {
             Note::Asked(header) => Some(header.purpose),
@@ -563,7 +565,7 @@ impl<T: Transport> World<T> {
         purposes.filter(|heard| *heard == purpose).count()
     }
 
-    /// The requests that are done.
+    /// Returns the completed requests.
     pub fn done(&self) -> BTreeSet<RequestId> {
         let requests = self.notes.iter().filter_map(|(_, _, note)| match note {
             Note::Done(completion) => Some(completion.request),
