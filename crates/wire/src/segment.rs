@@ -42,7 +42,7 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
     }
 }
 
-/// Encodes a header of SCDP with credits, as a simulated host would send it. The session is the
+/// Encodes a header of SCDP in credit mode, as a simulated host would send it. The session is the
 /// flow's number, and fields that only sockets need are 0.
 fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let share = match segment.header {

@@ -43,6 +43,7 @@ impl Clock for WallClock {
 
     fn arrival(&mut self, stamp: u64) -> Time {
         let stamp = SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(stamp);
+        // A stamp in the future means that the clock was set back. The age is zero then.
         let age = stamp.elapsed().unwrap_or_default();
         let age = if age < OLDEST {
             age

@@ -314,6 +314,8 @@ impl Engine {
             self.fail(now, flow, failure);
             return;
         }
+        // The bound of the shift prevents an overflow. The pause is limited to `max_timeout`
+        // anyway.
         let pause = self.config.timeout * (1 << (outbound.restarts - 1).min(20));
         let until = now + pause.min(self.config.max_timeout);
         outbound.waits_until = Some(until);
@@ -321,6 +323,7 @@ impl Engine {
         let mut lines = std::mem::take(&mut outbound.lines);
         lines.extend(outbound.group.take());
         self.host.cancel(now, flow);
+        // Waiting segments belong to the old sessions, which end here.
         self.staging.forget(flow);
         self.drop_lines(&lines);
         self.waiting.insert((until, flow));

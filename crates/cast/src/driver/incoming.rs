@@ -190,6 +190,7 @@ impl Inbound {
         };
         if esi >= k {
             let known = open.repair.iter().any(|(other, _)| *other == esi);
+            // A few spare symbols are kept, because K symbols may not be enough to decode.
             if !known && (open.repair.len() as u32) < open.present.missing() + SPARE {
                 open.repair.push((esi, payload.into()));
             }

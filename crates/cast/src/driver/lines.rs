@@ -101,6 +101,7 @@ impl Lines {
     /// Returns the next number that no line has.
     fn unused(&mut self) -> HostId {
         loop {
+            // The transport uses the upper half of the numbers for groups.
             let id = HostId(self.next & (u32::MAX >> 1));
             self.next = self.next.wrapping_add(1);
             if id != self.me && !self.by_id.contains_key(&id) {

@@ -49,7 +49,8 @@ impl Pace {
     pub(super) fn opens_at(&self) -> Option<Time> {
         let rate = self.rate.filter(|_| self.bytes.tokens() < self.datagram)?;
         let opens_at = self.bytes.holds_at(self.datagram, rate);
-        // What rounding may take is earned by then.
+        // The additional microsecond covers rounding errors, so that the datagram may leave at this
+        // time.
         Some(opens_at.saturating_add(Duration::from_us(1)))
     }
 }

@@ -302,6 +302,7 @@ impl Engine {
             }
             is_vouched = true;
         } else if !is_vouched && bytes < usize::from(LEAST_OFFER) {
+            // Without this bound, an answer could be longer than an offer with a forged address.
             self.counts.malformed += 1;
             return;
         }
@@ -381,6 +382,7 @@ impl Engine {
             self.turn_away(now, incoming, envelope, Reason::TooLarge);
             return;
         }
+        // Sessions that the transport has dropped must not count towards the limits.
         self.forget();
         if self.guests.active() >= limits.sessions
             || self.guests.of(from.ip()) >= limits.sessions_of_peer

@@ -250,6 +250,7 @@ impl Thread {
             None => None,
         };
         let timeout = timeout.map(|left| {
+            // The time is rounded up, so that the timer is due when the thread wakes up.
             let ns = left.as_ps().div_ceil(1_000);
             Timespec {
                 tv_sec: (ns / 1_000_000_000) as _,

@@ -158,6 +158,7 @@ impl Opener {
         if self.forged >= MAX_FORGED {
             return Err(Refusal::Worn);
         }
+        // The cheap check of the number comes before the decryption.
         if !self.seen.is_new(number) {
             return Err(Refusal::Replayed);
         }
@@ -167,6 +168,7 @@ impl Opener {
             &self.current
         } else if of == current + 1 {
             let next = || Generation::new(&self.key, &self.peer, of);
+            // The key is kept, so that forged packets do not cause a key derivation each.
             self.next.get_or_insert_with(next)
         } else {
             match &self.previous {

@@ -429,6 +429,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     fn ask_the_silent(&mut self) {
         for holder in &mut self.holders {
+            // A message that is being sent shows whether the holder is there, so no ping is needed.
             if holder.heard.is_silent() && !self.line.is_asking(holder.address) {
                 let (address, number) = (holder.address, holder.offer.from);
                 self.line.say(address, number, &Message::Ping);

@@ -102,6 +102,8 @@ impl Socket {
                 // The socket receives only from groups that it has joined itself.
                 inner.set_multicast_all_v4(false)?;
                 set(&inner, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?;
+                // This sets the "don't fragment" bit, and the kernel ignores the path MTU that it
+                // knows, so that probes of any size are sent.
                 let probe = libc::IP_PMTUDISC_PROBE;
                 set(&inner, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe)?;
             }

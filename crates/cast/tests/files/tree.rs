@@ -98,7 +98,7 @@ fn small_files_fill_slabs() {
         fs::write(folder.join(format!("{name}")), bytes(1_500, name)).expect("a file");
     }
     let moved = all(&mut source(&root), &mut super::common::sink(to.path())).expect("moved");
-    // One slab of the manifest and three slabs of 3 MB are fetched.
+    // The manifest is one slab, and the contents of 3 MB are three slabs.
     assert_eq!(moved.fetched, 1 + 3);
     assert_eq!(look(&root), look(&to.path().join("tree")));
 }

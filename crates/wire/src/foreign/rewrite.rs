@@ -243,7 +243,7 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
 }
 
 /// Removes the payload after the tailcut header and records that in the header. Returns the new
-/// length of the frame, as [`shorten`] does. Symbols of SCDP with credits can record only one
+/// length of the frame, as [`shorten`] does. Symbols of SCDP in credit mode can record only one
 /// condition: that they are trimmed.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ pub struct Trimmable {
 }
 
 impl Trimmable {
-    /// Decodes the payload of a UDP datagram: a symbol of SCDP with credits, or a packet of NDP or
+    /// Decodes the payload of a UDP datagram: a symbol of SCDP in credit mode, or a packet of NDP or
     /// SCDP whose header allows trimming. Returns `None` if there is nothing to remove or no
     /// tailcut header.
     pub fn of(payload: &[u8]) -> Option<Self> {
