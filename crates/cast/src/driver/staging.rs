@@ -95,8 +95,8 @@ impl Staged {
             padding => Place::Zeros(padding.min(ZEROS.len())),
         };
         Self::of(ends, class, place, |header| {
-            // The header was encoded with its own size. It must contain the size with the padding.
             let length = credit::encode(envelope, &message, header)?;
+            // The header was encoded with its own size. It must contain the size with the padding.
             if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
                 let whole = (length + padding) as u16;
                 if let Some(size) = size.first_chunk_mut() {
