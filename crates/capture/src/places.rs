@@ -1,6 +1,5 @@
 //! Places where packets are captured, by the names of hosts and ports in tables.
 
-use std::fmt;
 use tailcut_fabric::PortId;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{HostId, Rate};
@@ -28,19 +27,12 @@ pub struct Places {
 }
 
 /// Error: the network has no host or port of this name.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no such host or port; allowed: {allowed}")]
 pub struct UnknownPlace {
     /// Allowed names.
     pub allowed: String,
 }
-
-impl fmt::Display for UnknownPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no such host or port; allowed: {}", self.allowed)
-    }
-}
-
-impl std::error::Error for UnknownPlace {}
 
 impl Places {
     fn none(topology: &Topology) -> Self {

@@ -104,30 +104,20 @@ impl Lossy {
 const LOSSES: u64 = 0x6c6f_7373_6573;
 
 /// Why a link does not change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
     /// There is no such link.
+    #[error("link {}: there is no such link", .0.0)]
     Unknown(PortId),
     /// The port before it is one whose departures are settled on arrival: such a link may go down and come
     /// up, but has one rate and one delay. A fabric with [`PortEvents::Two`](crate::PortEvents::Two) has
     /// none of them.
+    #[error(
+        "link {}: its departures are settled on arrival, so its rate and delay stay; allowed \
+         with two events for each packet (PortEvents::Two)", .0.0
+    )]
     Settled(PortId),
 }
-
-impl fmt::Display for LinkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(PortId(port)) => write!(f, "link {port}: there is no such link"),
-            Self::Settled(PortId(port)) => write!(
-                f,
-                "link {port}: its departures are settled on arrival, so its rate and delay stay; allowed \
-                 with two events for each packet (PortEvents::Two)"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for LinkError {}
 
 /// What is remembered of links that have changed.
 #[derive(Debug, Default)]

@@ -13,7 +13,6 @@
 use crate::members::{Members, WORD};
 use crate::packet::PacketId;
 use alloc::vec::Vec;
-use core::fmt;
 use tailcut_units::{HostId, Time};
 
 /// The most members of a group. Each copy of a packet carries a bit for every member, so that a copy to
@@ -21,44 +20,24 @@ use tailcut_units::{HostId, Time};
 pub const MAX_MEMBERS: usize = 1_024;
 
 /// Why hosts do not make a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GroupError {
     /// None, or more than [`MAX_MEMBERS`].
+    #[error("group: found {0} members; allowed are 1 to {MAX_MEMBERS}")]
     Members(usize),
     /// One of them twice.
+    #[error("group: {0} is in it twice; allowed is once")]
     Repeated(HostId),
     /// There is no group with this address, or it is dissolved.
+    #[error(
+        "group: found no group {}; allowed are groups that were formed",
+        .0.group_number().unwrap_or(.0.0)
+    )]
     Unknown(HostId),
     /// A host that cannot be in it: there is none with this number, or it is the one that sends.
+    #[error("group: found {0}; allowed are the network's hosts but for the sender")]
     Excluded(HostId),
 }
-
-impl fmt::Display for GroupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Members(found) => {
-                write!(
-                    f,
-                    "group: found {found} members; allowed are 1 to {MAX_MEMBERS}"
-                )
-            }
-            Self::Excluded(host) => write!(
-                f,
-                "group: found {host}; allowed are the network's hosts but for the sender"
-            ),
-            Self::Repeated(host) => write!(f, "group: {host} is in it twice; allowed is once"),
-            Self::Unknown(address) => {
-                let found = address.group_number().unwrap_or(address.0);
-                write!(
-                    f,
-                    "group: found no group {found}; allowed are groups that were formed"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for GroupError {}
 
 /// A member that leaves.
 #[derive(Clone, Copy, Debug)]

@@ -5,28 +5,40 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a study could not be written or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refused: a full disk, no permission, a missing file.
+    #[error("cannot {action} {}: {cause}", .path.display())]
     Io {
         /// What was tried, such as "write".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
         /// The system's reason.
+        #[source]
         cause: io::Error,
     },
     /// The directory holds files that are not a study's, and is left alone.
+    #[error(
+        "{} is not empty and has no manifest.json, so it is left alone; name a new or empty directory",
+        .path.display()
+    )]
     NotAStudy {
         /// The directory.
         path: PathBuf,
     },
     /// Another process is writing into the directory.
+    #[error(
+        "{}: another tailcut is writing into this directory; wait until it has ended, or name \
+         another directory",
+        .path.display()
+    )]
     Locked {
         /// The directory.
         path: PathBuf,
     },
     /// A file is not what was written, or not what this version reads.
+    #[error("{}: {reason}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -34,6 +46,7 @@ pub enum Error {
         reason: String,
     },
     /// The manifest plans no run of this number.
+    #[error("run {index} is not planned; the manifest plans {planned}")]
     UnplannedRun {
         /// The number asked for.
         index: usize,
@@ -55,45 +68,6 @@ impl Error {
         Self::Damaged {
             path: path.to_owned(),
             reason: reason.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io {
-                action,
-                path,
-                cause,
-            } => write!(f, "cannot {action} {}: {cause}", path.display()),
-            Self::NotAStudy { path } => write!(
-                f,
-                "{} is not empty and has no manifest.json, so it is left alone; name a new or empty directory",
-                path.display()
-            ),
-            Self::Locked { path } => write!(
-                f,
-                "{}: another tailcut is writing into this directory; wait until it has ended, or name \
-                 another directory",
-                path.display()
-            ),
-            Self::Damaged { path, reason } => write!(f, "{}: {reason}", path.display()),
-            Self::UnplannedRun { index, planned } => {
-                write!(
-                    f,
-                    "run {index} is not planned; the manifest plans {planned}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { cause, .. } => Some(cause),
-            _ => None,
         }
     }
 }

@@ -1,20 +1,21 @@
 //! Errors that RepNet itself raises; errors of the kernel pass through unchanged.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What went wrong above TCP. Inside an [`io::Error`], see [`io::Error::get_ref`].
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepNetError {
     /// The two legs of a flow carried different bytes, or ended cleanly at different lengths.
+    #[error("the two connections of the flow differ ({delivered} bytes were delivered)")]
     Diverged {
         /// Bytes that the application was given.
         delivered: u64,
     },
     /// The program on the replica port is no RepNet server, or accepted no flow.
+    #[error("the replica port {at} answered with {found}, and takes no flow")]
     Hello {
         /// The replica port.
         at: SocketAddr,
@@ -22,40 +23,19 @@ pub enum RepNetError {
         found: String,
     },
     /// No leg was established within the leg deadline.
+    #[error("no connection within {} ms", .within.as_millis())]
     LegDeadline {
         /// The deadline.
         within: Duration,
     },
     /// No leg is left to send to, and more was written than may be kept for the one that is to
     /// come.
+    #[error("more than {cap} bytes wait for a connection")]
     ArchiveFull {
         /// Bytes that may be kept.
         cap: u64,
     },
 }
-
-impl fmt::Display for RepNetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Diverged { delivered } => write!(
-                f,
-                "the two connections of the flow differ ({delivered} bytes were delivered)"
-            ),
-            Self::Hello { at, found } => write!(
-                f,
-                "the replica port {at} answered with {found}, and takes no flow"
-            ),
-            Self::LegDeadline { within } => {
-                write!(f, "no connection within {} ms", within.as_millis())
-            }
-            Self::ArchiveFull { cap } => {
-                write!(f, "more than {cap} bytes wait for a connection")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RepNetError {}
 
 impl From<RepNetError> for io::Error {
     fn from(error: RepNetError) -> Self {

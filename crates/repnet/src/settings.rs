@@ -161,7 +161,8 @@ impl Default for Settings {
 }
 
 /// A setting outside its range.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{key} is {found}; allowed: {allowed}")]
 pub struct SettingError {
     /// The setting.
     pub key: &'static str,
@@ -170,19 +171,6 @@ pub struct SettingError {
     /// What is allowed.
     pub allowed: &'static str,
 }
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            key,
-            found,
-            allowed,
-        } = self;
-        write!(f, "{key} is {found}; allowed: {allowed}")
-    }
-}
-
-impl std::error::Error for SettingError {}
 
 impl From<SettingError> for std::io::Error {
     fn from(error: SettingError) -> Self {

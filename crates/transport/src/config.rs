@@ -11,7 +11,8 @@ use tailcut_units::Duration;
 pub const SERVICE_PORT: u16 = 80;
 
 /// A parameter outside its range.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{key} is {found}; allowed: {allowed}")]
 pub struct ConfigError {
     /// The field of the configuration.
     pub key: &'static str,
@@ -20,18 +21,6 @@ pub struct ConfigError {
     /// The values that are allowed.
     pub allowed: Cow<'static, str>,
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} is {}; allowed: {}",
-            self.key, self.found, self.allowed
-        )
-    }
-}
-
-impl core::error::Error for ConfigError {}
 
 /// The result of a check.
 pub(crate) type Checked = Result<(), ConfigError>;

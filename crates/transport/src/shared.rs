@@ -1,7 +1,6 @@
 //! Transfers with several receivers or several senders, as an application asks for them.
 
 use crate::Message;
-use core::fmt;
 use tailcut_units::{Duration, FlowId, HostId};
 
 /// What one host does in a transfer with several ends.
@@ -113,16 +112,9 @@ pub struct Receipt {
 }
 
 /// A design without transfers of several ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("this design has no transfers with several senders or receivers")]
 pub struct NotShared;
-
-impl fmt::Display for NotShared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this design has no transfers with several senders or receivers")
-    }
-}
-
-impl core::error::Error for NotShared {}
 
 #[cfg(test)]
 mod tests {

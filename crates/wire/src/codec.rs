@@ -1,11 +1,10 @@
 //! Decoding and encoding of fields in network byte order, and their errors.
 
-use core::fmt;
-
 /// Reason why bytes are not a header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end before the header does.
+    #[error("a header of {needed} bytes: found {found} bytes")]
     Short {
         /// Bytes of the header, as far as known.
         needed: usize,
@@ -13,6 +12,7 @@ pub enum DecodeError {
         found: usize,
     },
     /// The first byte belongs to another protocol.
+    #[error("first byte: found {found:#04x}, expected {expected:#04x}")]
     Magic {
         /// First byte of the protocol.
         expected: u8,
@@ -20,11 +20,13 @@ pub enum DecodeError {
         found: u8,
     },
     /// The first byte belongs to no known protocol.
+    #[error("first byte: found {found:#04x}, which no protocol has")]
     Unknown {
         /// First byte found.
         found: u8,
     },
     /// The version is not supported.
+    #[error("version: found {found}, expected {expected}")]
     Version {
         /// Supported version.
         expected: u8,
@@ -32,6 +34,7 @@ pub enum DecodeError {
         found: u8,
     },
     /// The length of the header is wrong for its kind.
+    #[error("header length: found {found}, expected {expected}")]
     Length {
         /// Length of a header of this kind.
         expected: usize,
@@ -39,6 +42,7 @@ pub enum DecodeError {
         found: usize,
     },
     /// A field has a value that is not allowed.
+    #[error("{name}: found {found}, which is not allowed")]
     Field {
         /// Name of the field.
         name: &'static str,
@@ -46,6 +50,7 @@ pub enum DecodeError {
         found: u64,
     },
     /// The payload is neither complete nor completely removed.
+    #[error("payload: found {found} bytes, expected {expected} or none")]
     Payload {
         /// Bytes of payload according to the header.
         expected: usize,
@@ -54,46 +59,11 @@ pub enum DecodeError {
     },
 }
 
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Short { needed, found } => {
-                write!(f, "a header of {needed} bytes: found {found} bytes")
-            }
-            Self::Magic { expected, found } => {
-                write!(
-                    f,
-                    "first byte: found {found:#04x}, expected {expected:#04x}"
-                )
-            }
-            Self::Unknown { found } => {
-                write!(f, "first byte: found {found:#04x}, which no protocol has")
-            }
-            Self::Version { expected, found } => {
-                write!(f, "version: found {found}, expected {expected}")
-            }
-            Self::Length { expected, found } => {
-                write!(f, "header length: found {found}, expected {expected}")
-            }
-            Self::Field { name, found } => {
-                write!(f, "{name}: found {found}, which is not allowed")
-            }
-            Self::Payload { expected, found } => {
-                write!(
-                    f,
-                    "payload: found {found} bytes, expected {expected} or none"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for DecodeError {}
-
 /// Reason why a header cannot be encoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EncodeError {
     /// The buffer is too small.
+    #[error("buffer: found {found} bytes, the header has {needed}")]
     Short {
         /// Bytes of the header.
         needed: usize,
@@ -101,6 +71,7 @@ pub enum EncodeError {
         found: usize,
     },
     /// The value of a field is too large for the wire format.
+    #[error("{name}: found {found}, which the wire has no room for")]
     Field {
         /// Name of the field.
         name: &'static str,
@@ -108,36 +79,16 @@ pub enum EncodeError {
         found: u64,
     },
     /// A field is set that a header of this kind does not contain.
+    #[error("a field is set that a header of kind {kind} does not carry")]
     NotCarried {
         /// Kind of the header.
         kind: &'static str,
     },
     /// The segment is a TCP segment, which has a TCP header
     /// ([`capture::frame`](crate::capture::frame) encodes it).
+    #[error("a TCP segment: its header is not one of ours")]
     Tcp,
 }
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Short { needed, found } => {
-                write!(f, "buffer: found {found} bytes, the header has {needed}")
-            }
-            Self::Field { name, found } => {
-                write!(f, "{name}: found {found}, which the wire has no room for")
-            }
-            Self::NotCarried { kind } => {
-                write!(
-                    f,
-                    "a field is set that a header of kind {kind} does not carry"
-                )
-            }
-            Self::Tcp => f.write_str("a TCP segment: its header is not one of ours"),
-        }
-    }
-}
-
-impl core::error::Error for EncodeError {}
 
 /// Decoder of fields from the start of bytes.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! Results of transfers.
 
 use super::room::Held;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use tailcut_transport::FlowStats;
@@ -54,50 +53,41 @@ impl Sent {
 }
 
 /// Reason why a transfer failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
     /// No packet of the receiver arrived for too long.
+    #[error("the receiver does not answer")]
     NoAnswer,
     /// The application cancelled the transfer.
+    #[error("cancelled")]
     Cancelled,
     /// The receiver had no room for the object, and repeated offers did not help.
+    #[error("the receiver has no room for the object")]
     Busy,
     /// The object is longer than the receiver's limit.
+    #[error("the object is longer than the receiver's limit")]
     TooLarge,
     /// The receiver refused the object.
+    #[error("the receiver refused the object")]
     Refused,
     /// The path to the receiver carries only smaller datagrams, and the size cannot change: other
     /// senders have shares of the object, or another receiver has it already.
+    #[error(
+        "the path to the receiver carries only smaller datagrams, and other hosts use larger \
+         ones for the object"
+    )]
     TooWide,
     /// The object cannot be sent in this way: it has no receiver, has too many blocks, or is a
     /// share in paper mode.
+    #[error(
+        "the object cannot be sent in this way; allowed: 1 or more receivers, up to 2^32 blocks, \
+         shares only with credits"
+    )]
     Unfit,
     /// The endpoint was closed.
+    #[error("the endpoint is closed")]
     Closed,
     /// The socket failed.
+    #[error("the socket failed: {0}")]
     Socket(io::ErrorKind),
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoAnswer => f.write_str("the receiver does not answer"),
-            Self::Cancelled => f.write_str("cancelled"),
-            Self::Busy => f.write_str("the receiver has no room for the object"),
-            Self::TooLarge => f.write_str("the object is longer than the receiver's limit"),
-            Self::Refused => f.write_str("the receiver refused the object"),
-            Self::TooWide => f.write_str(
-                "the path to the receiver carries only smaller datagrams, and other hosts use larger \
-                 ones for the object",
-            ),
-            Self::Unfit => f.write_str(
-                "the object cannot be sent in this way; allowed: 1 or more receivers, up to 2^32 blocks, \
-                 shares only with credits",
-            ),
-            Self::Closed => f.write_str("the endpoint is closed"),
-            Self::Socket(kind) => write!(f, "the socket failed: {kind}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}

@@ -1,23 +1,25 @@
 //! Errors of files.
 
 use super::manifest::ManifestError;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reason why files cannot be sent or received.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system reports an error.
+    #[error("{}: cannot {tried}: {error}", .path.display())]
     System {
         /// Operation that failed, such as "read".
         tried: &'static str,
         /// File of the operation.
         path: PathBuf,
         /// Error of the system.
+        #[source]
         error: io::Error,
     },
     /// A file changed while it was sent.
+    #[error("{}: changed while it was sent: {what}", .path.display())]
     Changed {
         /// File.
         path: PathBuf,
@@ -25,6 +27,7 @@ pub enum Error {
         what: String,
     },
     /// The file cannot be sent or received.
+    #[error("{}: {why}", .path.display())]
     Unfit {
         /// File.
         path: PathBuf,
@@ -32,8 +35,10 @@ pub enum Error {
         why: &'static str,
     },
     /// A manifest violates its format.
-    Manifest(ManifestError),
+    #[error("manifest: {0}")]
+    Manifest(#[from] ManifestError),
     /// A slab does not match the manifest.
+    #[error("slab {slab}: {why}")]
     Slab {
         /// Number of the slab.
         slab: u32,
@@ -41,6 +46,7 @@ pub enum Error {
         why: String,
     },
     /// The transfer has more bytes than the receiver allows.
+    #[error("{bytes} bytes, where {allowed} are allowed (--max-size)")]
     TooLarge {
         /// Bytes of the transfer. For a stream, the bytes that have arrived.
         bytes: u64,
@@ -48,20 +54,32 @@ pub enum Error {
         allowed: u64,
     },
     /// The disk is full. Verified slabs are kept.
+    #[error(
+        "{}: no space: {error}; the data received so far is kept; run the same command to continue",
+        .path.display()
+    )]
     Full {
         /// File that was written.
         path: PathBuf,
         /// Error of the system.
+        #[source]
         error: io::Error,
     },
     /// The destination exists, and the options do not allow to overwrite it.
+    #[error("{}: is there already (--overwrite replaces it)", .0.display())]
     Exists(PathBuf),
     /// A file has the name that the transfer needs for its partial data, and no transfer has
     /// created it.
+    #[error(
+        "{}: the transfer needs this name for its partial data; move the file away",
+        .0.display()
+    )]
     NotAPart(PathBuf),
     /// Another process is receiving the same transfer.
+    #[error("{}: another process is receiving it", .0.display())]
     Busy(PathBuf),
     /// Each slab matches its hash, but the root differs.
+    #[error("the received data differs from the sent data: its root is {found}, not {told}")]
     Root {
         /// Root from the sender.
         told: String,
@@ -69,11 +87,13 @@ pub enum Error {
         found: String,
     },
     /// The transfer ended before all slabs had arrived.
+    #[error("the transfer ended before slab {slab} arrived; the data received so far is kept")]
     Incomplete {
         /// First missing slab.
         slab: u32,
     },
     /// A slab of a stream was requested that cannot be read again.
+    #[error("slab {0} of a stream cannot be read again")]
     Gone(u32),
 }
 
@@ -113,65 +133,5 @@ impl Error {
             | io::ErrorKind::FileTooLarge => Self::Full { path, error },
             _ => Self::System { tried, path, error },
         }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System { tried, path, error } => {
-                write!(f, "{}: cannot {tried}: {error}", path.display())
-            }
-            Self::Changed { path, what } => {
-                write!(f, "{}: changed while it was sent: {what}", path.display())
-            }
-            Self::Unfit { path, why } => write!(f, "{}: {why}", path.display()),
-            Self::Manifest(error) => write!(f, "manifest: {error}"),
-            Self::Slab { slab, why } => write!(f, "slab {slab}: {why}"),
-            Self::TooLarge { bytes, allowed } => {
-                write!(f, "{bytes} bytes, where {allowed} are allowed (--max-size)")
-            }
-            Self::Full { path, error } => write!(
-                f,
-                "{}: no space: {error}; the data received so far is kept; run the same command to continue",
-                path.display()
-            ),
-            Self::Exists(path) => write!(
-                f,
-                "{}: is there already (--overwrite replaces it)",
-                path.display()
-            ),
-            Self::NotAPart(path) => write!(
-                f,
-                "{}: the transfer needs this name for its partial data; move the file away",
-                path.display()
-            ),
-            Self::Busy(path) => write!(f, "{}: another process is receiving it", path.display()),
-            Self::Root { told, found } => write!(
-                f,
-                "the received data differs from the sent data: its root is {found}, not {told}"
-            ),
-            Self::Incomplete { slab } => write!(
-                f,
-                "the transfer ended before slab {slab} arrived; the data received so far is kept"
-            ),
-            Self::Gone(slab) => write!(f, "slab {slab} of a stream cannot be read again"),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::System { error, .. } | Self::Full { error, .. } => Some(error),
-            Self::Manifest(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<ManifestError> for Error {
-    fn from(error: ManifestError) -> Self {
-        Self::Manifest(error)
     }
 }

@@ -1,7 +1,6 @@
 //! Key file, which only its owner may read.
 
 use super::key::{Key, KeyError};
-use core::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -11,45 +10,29 @@ use std::path::{Path, PathBuf};
 const LONGEST: u64 = 256;
 
 /// Error of a key file.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", .path.display())]
 pub struct FileError {
     path: PathBuf,
     reason: Reason,
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Reason {
+    #[error("{0}")]
     Io(io::Error),
+    #[error("{0}")]
     Key(KeyError),
+    #[error("a key is one line of text: this file is not text")]
     NoText,
+    #[error("a key is one line of at most {LONGEST} bytes: this is longer")]
     TooLong,
+    #[error(
+        "its mode is {mode:03o}, so that others than its owner can use the key; \
+         chmod 600 it, and make another key if another user may have read it"
+    )]
     Open { mode: u32 },
 }
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.reason {
-            Reason::Io(error) => write!(f, "{path}: {error}"),
-            Reason::Key(error) => write!(f, "{path}: {error}"),
-            Reason::NoText => write!(
-                f,
-                "{path}: a key is one line of text: this file is not text"
-            ),
-            Reason::TooLong => write!(
-                f,
-                "{path}: a key is one line of at most {LONGEST} bytes: this is longer"
-            ),
-            Reason::Open { mode } => write!(
-                f,
-                "{path}: its mode is {mode:03o}, so that others than its owner can use the key; \
-                 chmod 600 it, and make another key if another user may have read it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for FileError {}
 
 /// Reads the key in a file of mode 0600 or 0400.
 ///

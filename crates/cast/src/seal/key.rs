@@ -239,54 +239,37 @@ impl hkdf::KeyType for Length {
 }
 
 /// Error in the line of a key. It reveals nothing about the secret.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
     /// The line does not have four words.
+    #[error("a key is one line of 4 words (\"{NAME} CIPHER SECRET CHECK\"): this has {found}")]
     Words {
         /// Number of words.
         found: usize,
     },
     /// The line begins with another name or version.
+    #[error("a key begins with \"{NAME}\": this does not")]
     Name,
     /// The second word is not the name of a cipher.
+    #[error(
+        "the second word of a key is {} or {}: this one's is not",
+        Cipher::ALL[0].name(),
+        Cipher::ALL[1].name()
+    )]
     Cipher,
     /// The third word does not have 64 hexadecimal digits.
+    #[error(
+        "the third word of a key has 64 hexadecimal digits (0 to 9, a to f): this one's has \
+         {found} characters, or others"
+    )]
     Secret {
         /// Number of characters.
         found: usize,
     },
     /// The fourth word does not match the others: a digit is wrong or missing.
+    #[error("the last word of a key does not fit the others: it was cut off or mistyped")]
     Check,
 }
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Words { found } => write!(
-                f,
-                "a key is one line of 4 words (\"{NAME} CIPHER SECRET CHECK\"): this has {found}"
-            ),
-            Self::Name => write!(f, "a key begins with \"{NAME}\": this does not"),
-            Self::Cipher => {
-                let [first, second] = Cipher::ALL.map(Cipher::name);
-                write!(
-                    f,
-                    "the second word of a key is {first} or {second}: this one's is not"
-                )
-            }
-            Self::Secret { found } => write!(
-                f,
-                "the third word of a key has 64 hexadecimal digits (0 to 9, a to f): this one's has \
-                 {found} characters, or others"
-            ),
-            Self::Check => f.write_str(
-                "the last word of a key does not fit the others: it was cut off or mistyped",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for KeyError {}
 
 impl FromStr for Key {
     type Err = KeyError;

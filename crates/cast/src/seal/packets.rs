@@ -18,31 +18,22 @@ pub const GENERATION: u64 = 1 << 25;
 const MAX_FORGED: u64 = 1 << 36;
 
 /// Reason why a packet is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     /// The packet's number was accepted before, or is too old to know.
+    #[error("a packet with this number was received before")]
     Replayed,
     /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or so old
     /// that its key is deleted.
+    #[error("the packet's number is too far ahead")]
     Ahead,
     /// The packet does not come from this origin, or was changed on its way.
+    #[error("the packet was made without the key, or was changed on its way")]
     Forged,
     /// The number of forged packets has reached the limit for one key. The session must end.
+    #[error("too many forged packets: the session's key is not safe any more")]
     Worn,
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Replayed => "a packet with this number was received before",
-            Self::Ahead => "the packet's number is too far ahead",
-            Self::Forged => "the packet was made without the key, or was changed on its way",
-            Self::Worn => "too many forged packets: the session's key is not safe any more",
-        })
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// Encryption of the packets of one origin.
 pub struct Sealer {

@@ -3,16 +3,9 @@
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// Error: the operating system returned no random bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the operating system returned no random bytes")]
 pub struct NoRandomness;
-
-impl core::fmt::Display for NoRandomness {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the operating system returned no random bytes")
-    }
-}
-
-impl std::error::Error for NoRandomness {}
 
 /// Returns random bytes of the operating system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {

@@ -3,15 +3,16 @@
 use super::message::Code;
 use crate::driver;
 use crate::files;
-use std::fmt;
 use std::net::SocketAddr;
 
 /// Reason why a transfer has failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error in reading or writing files on this host.
-    Files(files::Error),
+    #[error("{0}")]
+    Files(#[from] files::Error),
     /// The other end has ended the transfer.
+    #[error("{peer}{}", ended(*.code, .why))]
     Peer {
         /// Address of the other end.
         peer: SocketAddr,
@@ -21,6 +22,7 @@ pub enum Error {
         why: String,
     },
     /// The other end cannot be reached, or refuses objects.
+    #[error("{peer}: {}", unreachable(*.peer, *.failure, *.has_key))]
     Unreachable {
         /// Address of the other end.
         peer: SocketAddr,
@@ -30,6 +32,7 @@ pub enum Error {
         has_key: bool,
     },
     /// The connection to the other end was lost during the transfer.
+    #[error("{peer}: lost: {}; the data received so far is kept", lost(*.failure))]
     Lost {
         /// Address of the other end.
         peer: SocketAddr,
@@ -37,8 +40,10 @@ pub enum Error {
         failure: driver::Failure,
     },
     /// The other receivers have waited for this one too long.
+    #[error("{0}: dropped, because the others waited too long")]
     Dropped(SocketAddr),
     /// The other end violates the protocol.
+    #[error("{peer} violates the protocol: {why}")]
     Broken {
         /// Address of the other end.
         peer: SocketAddr,
@@ -47,13 +52,17 @@ pub enum Error {
     },
     /// No replica is left: each lacks the object, does not answer, or has failed. Contains the
     /// reason of each replica.
+    #[error("no replica is left: {}", reasons(.0))]
     NoReplica(Vec<Error>),
     /// The user has interrupted the transfer.
+    #[error("interrupted")]
     Interrupted,
     /// The socket of this end has failed.
+    #[error("the socket has failed")]
     Closed,
     /// The system has no thread or no random bytes left.
-    System(std::io::Error),
+    #[error("{0}")]
+    System(#[source] std::io::Error),
 }
 
 impl Error {
@@ -96,71 +105,36 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Files(error) => error.fmt(f),
-            Self::Peer { peer, code, why } => match code {
-                Code::Interrupted => write!(f, "{peer}: was interrupted there"),
-                Code::Refused => write!(f, "{peer} refuses: {why}"),
-                _ => write!(f, "{peer}: {why}"),
-            },
-            Self::Unreachable {
-                peer,
-                failure: driver::Failure::NoAnswer,
-                has_key,
-            } => {
-                let key = match has_key {
-                    true => "with the same key (an end with another key, or none, stays silent)",
-                    false => "without a key (an end with --psk stays silent)",
-                };
-                write!(
-                    f,
-                    "{peer}: no answer; allowed: a `tailcut cast` that listens there, {key}, and a \
-                     firewall that lets UDP through; run `tailcut cast check {peer}` to find the cause"
-                )
-            }
-            Self::Unreachable { peer, failure, .. } => write!(f, "{peer}: {failure}"),
-            Self::Lost {
-                peer,
-                failure: driver::Failure::NoAnswer,
-            } => {
-                write!(
-                    f,
-                    "{peer}: lost: it does not answer any more; the data received so far is kept"
-                )
-            }
-            Self::Lost { peer, failure } => {
-                write!(
-                    f,
-                    "{peer}: lost: {failure}; the data received so far is kept"
-                )
-            }
-            Self::Dropped(peer) => write!(f, "{peer}: dropped, because the others waited too long"),
-            Self::Broken { peer, why } => write!(f, "{peer} violates the protocol: {why}"),
-            Self::NoReplica(said) => {
-                let said: Vec<String> = said.iter().map(ToString::to_string).collect();
-                write!(f, "no replica is left: {}", said.join("; "))
-            }
-            Self::Interrupted => f.write_str("interrupted"),
-            Self::Closed => f.write_str("the socket has failed"),
-            Self::System(error) => error.fmt(f),
-        }
+fn ended(code: Code, why: &str) -> String {
+    match code {
+        Code::Interrupted => ": was interrupted there".to_owned(),
+        Code::Refused => format!(" refuses: {why}"),
+        _ => format!(": {why}"),
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Files(error) => Some(error),
-            Self::System(error) => Some(error),
-            _ => None,
+fn unreachable(peer: SocketAddr, failure: driver::Failure, has_key: bool) -> String {
+    let key = match (failure, has_key) {
+        (driver::Failure::NoAnswer, true) => {
+            "with the same key (an end with another key, or none, stays silent)"
         }
+        (driver::Failure::NoAnswer, false) => "without a key (an end with --psk stays silent)",
+        _ => return failure.to_string(),
+    };
+    format!(
+        "no answer; allowed: a `tailcut cast` that listens there, {key}, and a firewall that lets \
+         UDP through; run `tailcut cast check {peer}` to find the cause"
+    )
+}
+
+fn lost(failure: driver::Failure) -> String {
+    match failure {
+        driver::Failure::NoAnswer => "it does not answer any more".to_owned(),
+        failure => failure.to_string(),
     }
 }
 
-impl From<files::Error> for Error {
-    fn from(error: files::Error) -> Self {
-        Self::Files(error)
-    }
+fn reasons(said: &[Error]) -> String {
+    let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+    said.join("; ")
 }

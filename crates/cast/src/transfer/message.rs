@@ -5,7 +5,6 @@
 //! bytes of a slab start at the beginning of the object and need not be moved.
 
 use crate::files::{Hash, LARGEST_SLAB, Label};
-use std::fmt;
 
 /// Version of this format.
 pub const VERSION: u8 = 1;
@@ -126,16 +125,9 @@ pub enum Message {
 }
 
 /// Reason why bytes are not a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a malformed message: {0}")]
 pub struct Malformed(&'static str);
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a malformed message: {}", self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 impl Message {
     const fn kind(&self) -> u8 {

@@ -3,7 +3,6 @@
 use super::{AnswerBody, Client, ClientConfig, Replay, Replica};
 use http::{Request, Response};
 use http_body::Body;
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -27,31 +26,17 @@ pub struct Discovered<D: Discover, S> {
 }
 
 /// Why a request got no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum DiscoveredError<D, E> {
     /// Discovery of the replicas has failed.
+    #[error("the replicas cannot be found out: {0}")]
     Discover(D),
     /// There is no replica.
+    #[error("there is no replica")]
     NoReplica,
     /// Of a replica.
+    #[error("{0}")]
     Replica(E),
-}
-
-impl<D: fmt::Display, E: fmt::Display> fmt::Display for DiscoveredError<D, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Discover(error) => write!(f, "the replicas cannot be found out: {error}"),
-            Self::NoReplica => f.write_str("there is no replica"),
-            Self::Replica(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<D, E> Error for DiscoveredError<D, E>
-where
-    D: fmt::Debug + fmt::Display,
-    E: fmt::Debug + fmt::Display,
-{
 }
 
 impl<D, S> Discovered<D, S>

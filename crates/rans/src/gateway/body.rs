@@ -80,27 +80,18 @@ async fn collect<B: Body<Data = Bytes> + Unpin>(
 }
 
 /// Why a client's body did not arrive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Fault {
     /// It is longer than is allowed.
+    #[error("the request's body is too long")]
     TooLong = 1,
     /// It stopped to come.
+    #[error("the request's body stopped to come")]
     Stalled = 2,
     /// The client ended it before its end.
+    #[error("the request's body was cut")]
     Cut = 3,
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLong => "the request's body is too long",
-            Self::Stalled => "the request's body stopped to come",
-            Self::Cut => "the request's body was cut",
-        })
-    }
-}
-
-impl std::error::Error for Fault {}
 
 /// How an upload goes on, for those that wait for its answer.
 #[derive(Debug)]
@@ -341,27 +332,18 @@ impl Body for Ask {
 }
 
 /// An answer's body, or what became of it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerFault {
     /// The replica ended it before its end.
+    #[error("the answer was cut: {0}")]
     Cut(WayError),
     /// The replica stopped to send it.
+    #[error("the answer stopped to come")]
     Stalled,
     /// No replica could send the rest of an object.
+    #[error("{0}")]
     Parts(RangesError),
 }
-
-impl fmt::Display for AnswerFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cut(error) => write!(f, "the answer was cut: {error}"),
-            Self::Stalled => f.write_str("the answer stopped to come"),
-            Self::Parts(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AnswerFault {}
 
 /// A replica's answer as it comes.
 pub(super) struct Download {

@@ -5,7 +5,6 @@ use super::pool::Dial;
 use crate::hop;
 use crate::ways::{Way, WayError};
 use http::{Method, Request, Response};
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,26 +34,17 @@ pub(super) struct Upstream {
 }
 
 /// Why a replica gave no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
+    #[error("{0}")]
     Way(WayError),
     /// It took too long.
+    #[error("the answer did not begin")]
     Slow,
     /// It ended in the middle.
+    #[error("{0}")]
     Answer(AnswerFault),
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Way(error) => error.fmt(f),
-            Self::Slow => f.write_str("the answer did not begin"),
-            Self::Answer(fault) => fault.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl Service<Request<Ask>> for Upstream {
     type Response = Response<Given>;

@@ -2,23 +2,15 @@
 
 use super::model::Picture;
 use resvg::{tiny_skia, usvg};
-use std::fmt;
 use std::sync::Arc;
 
 /// Pixels a unit of the SVG.
 const ZOOM: f32 = 2.0;
 
 /// Why a plot could not be rendered.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot render the plot as PNG: {0}")]
 pub struct PngError(String);
-
-impl fmt::Display for PngError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot render the plot as PNG: {}", self.0)
-    }
-}
-
-impl std::error::Error for PngError {}
 
 impl Picture {
     /// The drawing as a PNG file, twice the size of the SVG in pixels.

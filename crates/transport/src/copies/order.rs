@@ -1,7 +1,6 @@
 //! Copies of requests, as an application sends and answers them over a transport that carries them.
 
 use crate::FlowStats;
-use core::fmt;
 use tailcut_requests::Room;
 use tailcut_units::{FlowId, HostId};
 
@@ -150,13 +149,6 @@ pub enum CopyNews {
 }
 
 /// A design that carries no copies of requests, or a copy that it could not take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("this host does not carry that copy of a request")]
 pub struct NotCarried;
-
-impl fmt::Display for NotCarried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this host does not carry that copy of a request")
-    }
-}
-
-impl core::error::Error for NotCarried {}

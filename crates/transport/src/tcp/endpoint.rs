@@ -15,7 +15,6 @@ use crate::turns::Turns;
 use crate::{ConfigError, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::fmt;
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Local ports given to outgoing connections (Linux's default range).
@@ -82,28 +81,18 @@ pub enum ConnectionEvent {
 }
 
 /// Why a connection cannot be opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The host has a connection with these addresses and ports.
+    #[error(
+        "a connection from {} port {} to {} port {} exists already",
+        .0.src, .0.src_port, .0.dst, .0.dst_port
+    )]
     TupleInUse(FiveTuple),
     /// The tuple's source is not this host.
+    #[error("the source {0} is not this host")]
     NotThisHost(HostId),
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TupleInUse(t) => write!(
-                f,
-                "a connection from {} port {} to {} port {} exists already",
-                t.src, t.src_port, t.dst, t.dst_port
-            ),
-            Self::NotThisHost(host) => write!(f, "the source {host} is not this host"),
-        }
-    }
-}
-
-impl core::error::Error for ConnectError {}
 
 /// What all connections of an endpoint share.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use crate::checksum::{add, finish};
 use crate::codec::EncodeError;
 use crate::segment::{MAX_HEADER_BYTES, encode};
 use alloc::vec::Vec;
-use core::fmt;
 use core::net::Ipv4Addr;
 use tailcut_transport::tcp::{TcpFlags, TcpHeader};
 use tailcut_transport::{Condition, Header, Segment};
@@ -57,39 +56,28 @@ pub struct Frame {
 }
 
 /// Reason why a segment cannot be converted to a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FrameError {
     /// The number of a host or a group has more than 24 bits.
+    #[error(
+        "address: found number {}, 16,777,215 is the last",
+        .found.group_number().unwrap_or(.found.0)
+    )]
     Address {
         /// Address.
         found: HostId,
     },
     /// The packet is longer than an IPv4 packet can be. A receiver's stack may have merged several
     /// packets.
+    #[error("IPv4 packet: found {found} bytes, 65,535 is the most")]
     Length {
         /// Length of the packet in bytes.
         found: usize,
     },
     /// The tailcut header cannot be encoded.
+    #[error("{0}")]
     Header(EncodeError),
 }
-
-impl fmt::Display for FrameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address { found } => {
-                let number = found.group_number().unwrap_or(found.0);
-                write!(f, "address: found number {number}, 16,777,215 is the last")
-            }
-            Self::Length { found } => {
-                write!(f, "IPv4 packet: found {found} bytes, 65,535 is the most")
-            }
-            Self::Header(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for FrameError {}
 
 /// Returns the IPv4 address of a host, 10.x.y.z, or of a multicast group, 239.x.y.z. x.y.z is the
 /// number of the host or group.

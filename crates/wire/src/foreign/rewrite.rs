@@ -2,20 +2,22 @@
 
 use crate::checksum::{add, finish, update};
 use crate::codec::DecodeError;
-use core::fmt;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice, ip_number};
 use tailcut_transport::Condition;
 use tailcut_units::Ecn;
 
 /// Reason why a frame was not changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RewriteError {
     /// The frame contains no IP packet, or a malformed one.
+    #[error("the frame has no IP header that can be read")]
     NoIp,
     /// The frame contains no complete UDP datagram: another protocol, a fragment, or inconsistent
     /// lengths.
+    #[error("the frame has no whole UDP datagram")]
     NoDatagram,
     /// The datagram has less payload than it should keep.
+    #[error("payload: found {found} bytes, {kept} bytes should be kept")]
     TooShort {
         /// Bytes to keep.
         kept: usize,
@@ -23,26 +25,9 @@ pub enum RewriteError {
         found: usize,
     },
     /// The datagram's payload does not start with a tailcut header.
+    #[error("{0}")]
     Header(DecodeError),
 }
-
-impl fmt::Display for RewriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoIp => f.write_str("the frame has no IP header that can be read"),
-            Self::NoDatagram => f.write_str("the frame has no whole UDP datagram"),
-            Self::TooShort { kept, found } => {
-                write!(
-                    f,
-                    "payload: found {found} bytes, {kept} bytes should be kept"
-                )
-            }
-            Self::Header(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for RewriteError {}
 
 /// Position of the IP header in a frame.
 #[derive(Clone, Copy)]

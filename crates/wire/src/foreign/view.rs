@@ -1,7 +1,6 @@
 //! Decoded view of a frame.
 
 use super::membership::{Membership, igmp, mld};
-use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use etherparse::{
     ArpOperation, ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, LaxNetSlice, LaxSlicedPacket,
@@ -198,23 +197,12 @@ pub enum Neighbour {
 }
 
 /// Error: the bytes are too few for an Ethernet frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("an Ethernet frame: found {found} bytes, its header has 14")]
 pub struct TooShort {
     /// Number of bytes.
     pub found: usize,
 }
-
-impl fmt::Display for TooShort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "an Ethernet frame: found {} bytes, its header has 14",
-            self.found
-        )
-    }
-}
-
-impl core::error::Error for TooShort {}
 
 impl<'a> View<'a> {
     /// Decodes a frame. Every frame with a complete Ethernet header has a view.

@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// Violation of the format of manifests.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{place}: {why}")]
 pub struct ManifestError {
     /// Place of the violation.
     pub place: Place,
@@ -30,14 +31,12 @@ impl ManifestError {
     }
 }
 
-impl fmt::Display for ManifestError {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Place::Header => write!(f, "header: {}", self.why),
-            Place::Page(page) => write!(f, "page {page}: {}", self.why),
-            Place::Entry(entry) => write!(f, "entry {entry}: {}", self.why),
+        match self {
+            Self::Header => f.write_str("header"),
+            Self::Page(page) => write!(f, "page {page}"),
+            Self::Entry(entry) => write!(f, "entry {entry}"),
         }
     }
 }
-
-impl std::error::Error for ManifestError {}
