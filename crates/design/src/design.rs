@@ -1,6 +1,7 @@
 //! A design as one value.
 
 use crate::hosts::{Hosts, Nic};
+use crate::kernel::Kernel;
 use crate::ports::Ports;
 use crate::replication::Replication;
 use crate::settings::Settings;
@@ -50,6 +51,14 @@ impl Design {
             hosts: Hosts::none(),
             nic: Nic::Plain,
             ports: Ports::network(|settings| settings.tcp.classic_ecn),
+        }
+    }
+
+    /// Returns the program that runs the design's transport on real hosts.
+    pub const fn kernel(&self) -> Kernel {
+        match self.nic {
+            Nic::SmallFirst(..) => Kernel::Missing("kernels do not know the sizes of flows"),
+            Nic::Plain | Nic::Paced(..) => self.hosts.kernel(),
         }
     }
 

@@ -214,7 +214,7 @@ impl Hosts {
     }
 
     /// Returns the program that runs the transport on real hosts.
-    pub const fn kernel(&self) -> Kernel {
+    pub(crate) const fn kernel(&self) -> Kernel {
         match &self.kind {
             Kind::Tcp { controller, .. } => controller.kernel,
             _ => self.kernel,

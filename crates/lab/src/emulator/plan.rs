@@ -96,7 +96,7 @@ fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
 
 /// Returns whether hosts run SCDP over switches that trim.
 fn in_paper_mode(config: &RunConfig) -> bool {
-    let kernel = config.stack.design.hosts.kernel();
+    let kernel = config.stack.design.kernel();
     matches!(kernel, Kernel::Cast { credits: false })
 }
 

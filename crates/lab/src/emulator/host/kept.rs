@@ -42,8 +42,7 @@ pub fn settle(scenario: &mut Scenario) -> Result<Vec<String>> {
         let in_order = |run: &RunConfig| {
             run.settings.designs.pias.host_order && run.stack.design.hosts.have_tags()
         };
-        let of_scdp =
-            |run: &RunConfig| matches!(run.stack.design.hosts.kernel(), Kernel::Cast { .. });
+        let of_scdp = |run: &RunConfig| matches!(run.stack.design.kernel(), Kernel::Cast { .. });
         // Hosts of SCDP serve classes in order on both sides; no TCP, none of its keys.
         if study.runs.iter().all(of_scdp) {
             return Ok(words);

@@ -67,7 +67,7 @@ fn headers(kernel: Kernel) -> u32 {
 pub fn carried(stack: Stack) -> Result<Kernel> {
     let design = stack.design;
     let duplicates = matches!(stack.replication, Replication::Duplicates(_));
-    let why = match design.hosts.kernel() {
+    let why = match design.kernel() {
         Kernel::Missing(why) => why,
         // Copies have classes, which packets of PIAS have too, and pass no pacer.
         _ if duplicates && !carries_copies(design) => {
@@ -76,7 +76,7 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
         kernel => return Ok(kernel),
     };
     let designs = Design::all().into_iter();
-    let served = designs.filter(|one| !matches!(one.hosts.kernel(), Kernel::Missing(_)));
+    let served = designs.filter(|one| !matches!(one.kernel(), Kernel::Missing(_)));
     let (served, copied): (Vec<_>, Vec<_>) = served
         .map(|one| (one.name, carries_copies(one).then_some(one.name)))
         .unzip();
@@ -92,7 +92,7 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
 /// Returns whether copies of requests run over the design on the lab's hosts: over TCP of the kernel, with no other
 /// classes and no layer in network cards.
 fn carries_copies(design: &Design) -> bool {
-    matches!(design.hosts.kernel(), Kernel::Tcp { .. })
+    matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()
         && design.carries_requests()
 }
