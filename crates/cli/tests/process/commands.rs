@@ -260,7 +260,7 @@ fn list_shows_the_parts_of_a_designs_name() {
     for (part, name, about) in [
         ("replication:", "repflow", "(RepFlow, INFOCOM 2014)"),
         ("transport:", "cubic", "TCP CUBIC (RFC 9438)"),
-        ("routing:", "spray", "one path a packet"),
+        ("routing:", "spray", "one path for each packet"),
     ] {
         let mut lines = ended
             .stdout

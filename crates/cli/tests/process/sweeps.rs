@@ -275,7 +275,7 @@ fn what_is_wrong_with_a_sweep_is_told_with_its_place_and_what_is_allowed() {
     for (lines, told) in [
         (
             "[sweep]\n\"queue.limt\" = [1]\n",
-            "s.toml:6: found the key 'limt' in [queue]; allowed: limit, mark_above; did you mean 'limit'?",
+            "s.toml:6: found the key 'limt' in [queue]; allowed: discipline, limit, mark_above; did you mean 'limit'?",
         ),
         (
             "[sweep]\n\"queue.limit\" = [10, \"x\"]\n",

@@ -45,7 +45,7 @@ fn a_full_disk_is_told_to_both_ends_and_what_is_verified_stays() {
     let received = receiver.end();
     assert_eq!(received.code, Some(2), "{}", received.stderr);
     for ended in [&sent, &received] {
-        assert!(ended.complaint().contains("no room"), "{}", ended.stderr);
+        assert!(ended.complaint().contains("no space"), "{}", ended.stderr);
     }
     // What was on the small disk, on one that has room.
     let receiver = Listening::start(&place, &recv(&["kept", "--once"]));
