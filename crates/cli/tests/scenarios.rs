@@ -1,9 +1,9 @@
 //! Every scenario in `scenarios/` gives the tables that it gave before, value by value: a short run of each
 //! design, and the hash of every table that it wrote.
 //!
-//! `scenarios/settings.txt` says how each scenario is shortened, `scenarios/hashes.txt` what came out. A
-//! change of behaviour changes hashes: the test then writes the new ones and says where. Take them over
-//! together with a line in the CHANGELOG that says why.
+//! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` holds the hashes. A change of
+//! behaviour changes hashes: the test then writes the new ones and prints their path. Commit them with the
+//! change, and give the reason in the commit's message.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
