@@ -201,13 +201,13 @@ impl Hosts {
         })))
     }
 
-    /// Sets the keys that the hosts read, except those of TCP. The last character of a key may be `*`, for any ending.
+    /// Sets the keys that the hosts read, except keys of TCP. The last character of a key may be `*`, for any ending.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
     }
 
-    /// Sets the program that runs the transport on real hosts. TCP has that of its controller.
+    /// Sets the program that runs the transport on real hosts. For TCP the controller sets it.
     #[must_use]
     pub fn on_kernel(self, kernel: Kernel) -> Self {
         Self { kernel, ..self }

@@ -26,7 +26,7 @@ impl Replication {
     }
 }
 
-/// Copies of a request, and what the first answer does to the others.
+/// Copies of a request, and the effect of the first answer on the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duplicates {
     /// All copies at once in one class; nothing is cancelled.

@@ -10,7 +10,7 @@ use tailcut_transport::ConfigError;
 use tailcut_transport::scdp::{ModelCodec, ScdpConfig};
 use tailcut_units::Rate;
 
-/// Fewest cores of a host if the scenario gives no number: those of a small server.
+/// Fewest cores of a host if the scenario gives no number: a small server has 8.
 const LEAST_CORES: u64 = 8;
 /// Most cores of a host.
 const MOST_CORES: u64 = 100_000;

@@ -31,7 +31,7 @@ pub struct DesignParameters {
     pub qos: QosParameters,
     /// HULL's.
     pub hull: HullParameters,
-    /// ECMP's hash. Any but the mixed hash only with `@ecmp`: other load balancers tell flows apart by the hash.
+    /// ECMP's hash. Another hash than the mixed one needs `@ecmp`: other load balancers distinguish flows by the hash.
     pub ecmp_hash: EcmpHash,
     /// Those of requests, servers and duplicates.
     pub requests: RequestParameters,

@@ -20,7 +20,7 @@ pub use key::{Fallback, Key, Section};
 /// The keys before any header.
 pub const TOP: &Section = &study::STUDY;
 
-/// Sections before those of parts.
+/// Sections that stand before the sections of parts.
 const BEFORE_PARTS: &[Section] = &[
     study::STUDY,
     network::TOPOLOGY,
@@ -44,7 +44,7 @@ const BEFORE_PARTS: &[Section] = &[
     ecmp::ECMP,
 ];
 
-/// Sections after those of parts.
+/// Sections that stand after the sections of parts.
 const AFTER_PARTS: &[Section] = &[
     requests::SERVERS,
     requests::RANS,
@@ -52,7 +52,7 @@ const AFTER_PARTS: &[Section] = &[
     workload::GROUPS,
 ];
 
-/// Returns every section, in the order of the reference, with those of registered parts.
+/// Returns every section, in the order of the reference, with the sections of registered parts.
 pub fn sections() -> Vec<&'static Section> {
     let parts = parts::sections();
     BEFORE_PARTS
@@ -64,7 +64,14 @@ pub fn sections() -> Vec<&'static Section> {
 
 /// Returns the section called `name`.
 pub fn section(name: &str) -> Option<&'static Section> {
-    sections().into_iter().find(|section| section.name == name)
+    // Most names are fixed, and the sections of parts are made anew at each call.
+    let mut fixed = BEFORE_PARTS.iter().chain(AFTER_PARTS);
+    let fixed = fixed.find(|section| section.name == name);
+    fixed.or_else(|| {
+        parts::sections()
+            .into_iter()
+            .find(|section| section.name == name)
+    })
 }
 
 #[cfg(test)]

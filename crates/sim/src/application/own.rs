@@ -53,7 +53,7 @@ impl OwnApplication {
         }
     }
 
-    /// What it is, in a line.
+    /// Returns its line in `tailcut list workloads`.
     pub const fn about(&self) -> &'static str {
         self.about
     }
