@@ -196,7 +196,7 @@ def test_a_class_that_is_written_again_takes_the_name() -> None:
 
 
 def test_a_name_that_cannot_be_one_is_refused() -> None:
-    for wrong, why in [("tcp", "built in"), ("Mine", "lowercase"), ("py-reno", "another kind")]:
+    for wrong, why in [("tcp", "taken"), ("Mine", "lowercase"), ("py-reno", "another kind")]:
         with pytest.raises(tc.ScenarioError, match=why):
             type("Wrong", (tc.Queue,), {"name": wrong})
     with pytest.raises(tc.ScenarioError, match="like: found 'dtcp'.*did you mean 'dctcp'"):
