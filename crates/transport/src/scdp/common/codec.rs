@@ -19,7 +19,7 @@ pub struct Job {
 pub struct Attempt {
     /// When.
     pub now: Time,
-    /// What to call it when it is done ([`Host::decoded`](super::Host::decoded)).
+    /// What to call it when it is done ([`Host::decoded`](crate::scdp::Host::decoded)).
     pub job: Job,
     /// The session, by the addresses of what arrives in it.
     pub session: FiveTuple,
@@ -46,7 +46,7 @@ pub enum Decoding {
         decoded: bool,
     },
     /// The work has begun. The driver tells how it ended by
-    /// [`Host::decoded`](super::Host::decoded), and until then the block waits, however long.
+    /// [`Host::decoded`](crate::scdp::Host::decoded), and until then the block waits, however long.
     Begun,
 }
 

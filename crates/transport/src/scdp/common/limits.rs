@@ -16,7 +16,7 @@ pub(crate) const MAX_AHEAD: u32 = 65_536;
 pub(crate) const ALL: u32 = u32::MAX;
 
 /// What a peer may claim of an object, and how many sessions peers may open. What claims more is
-/// dropped and counted ([`Host::ignored`](super::Host::ignored)).
+/// dropped and counted ([`Host::ignored`](crate::scdp::Host::ignored)).
 ///
 /// Beside these: a receiver asks for blocks at most 65,536 ahead of the first that it has not whole,
 /// and a sender forgets what is farther ahead.
@@ -41,7 +41,7 @@ pub struct Limits {
     pub sessions_of_peer: u32,
     /// Sessions in which nothing that this host has asked for has come yet, at most: their senders'
     /// addresses may be forged. A driver that has another proof of an address
-    /// ([`Host::on_vouched`](super::Host::on_vouched)) is not held to this.
+    /// ([`Host::on_vouched`](crate::scdp::Host::on_vouched)) is not held to this.
     pub half_open: u32,
 }
 

@@ -7,7 +7,7 @@ use tailcut_units::Duration;
 /// Symbols in flight at least: so many that a loss shows by those behind it.
 pub(super) const LEAST: u32 = 4;
 
-/// Parameters of [`Mode::Credit`].
+/// Parameters of [`Mode::Credit`](crate::scdp::Mode::Credit).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CreditConfig {
     /// Symbols in flight from one sender at most, 4 to 4,096. Default 4,096.
