@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -35,6 +35,7 @@ tools:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path python/Cargo.toml --check
+	.ci/plain-english
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	CARGO_TARGET_DIR=target $(CARGO) clippy --manifest-path bench/rans/Cargo.toml --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -52,12 +53,17 @@ rust-test: npm-build services
 	$(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast
 	$(CARGO) test --workspace --locked --doc
 
+# The cases of TCP that were measured on Linux, with the kernel of this machine: needs root and a TUN device. Also a part
+# of `make rust-test`, which does not show the result of each case.
+kernel-cases:
+	$(CARGO) test --locked -p tailcut-lab --test kernel_cases -- --nocapture
+
 npm-build:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run build
 
 # The property tests on cases of their own, ten times as many.
 explore: npm-build services
-	env -u PROPTEST_RNG_SEED PROPTEST_CASES=2560 $(CARGO) test --workspace --locked
+	env -u PROPTEST_RNG_SEED PROPTEST_CASES=2560 RANDOM_SCENARIOS=500 $(CARGO) test --workspace --locked
 
 npm-test:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run lint && npm test

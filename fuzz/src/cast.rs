@@ -1,14 +1,14 @@
-//! What the ends of a transfer of files say.
+//! Manifests and messages of file transfers.
 
 use tailcut_cast::files::hash::Hash;
 use tailcut_cast::files::manifest::{Header, LONGEST_PATH, ManifestError, Reader, Writer};
 use tailcut_cast::transfer::Message;
 
-/// A manifest: its header and its pages.
+/// Reads a manifest: its header and its pages.
 ///
 /// # Panics
-/// Where a path is too long or has `..` in it, where what was read is written and read as something else, or
-/// a refusal does not say why on one line.
+/// If a path is too long, if a name is `..`, if a value changes when it is written and read again, or if an error
+/// does not give the reason in one line.
 pub fn cast_manifest(bytes: &[u8]) {
     match read(bytes) {
         Ok(entries) => assert!(entries > 0),
@@ -36,13 +36,13 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
             break;
         };
         let rest = bytes.get(begins as usize..).unwrap_or_default();
-        // What is cut off is for the reader to refuse.
+        // The last bytes of the page may be missing. The reader must refuse such a page.
         let page = &rest[..length.min(rest.len())];
         reader.page(page, |number, offset, entry| {
             assert_eq!((number, offset), (entries, data));
             assert!(!entry.name.contains(&b'/') && entry.name != b"..");
             assert!(entry.name.len() <= LONGEST_PATH);
-            writer.add(entry).expect("what was read can be written");
+            writer.add(entry).expect("a decoded message can be encoded");
             entries += 1;
             data += entry.size();
         })?;
@@ -63,10 +63,10 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
     Ok(entries)
 }
 
-/// A message between the ends of a transfer.
+/// Reads a message between the two ends of a transfer.
 ///
 /// # Panics
-/// Where what was read is written as something else, or a refusal does not say why on one line.
+/// If a message changes when it is written and read again, or an error does not give the reason in one line.
 pub fn cast_transfer(bytes: &[u8]) {
     match Message::decode(bytes.to_vec()) {
         Ok((to, message)) => {

@@ -1,4 +1,4 @@
-//! What anybody sends to a driver of SCDP over UDP.
+//! Arbitrary datagrams that arrive at a driver of SCDP over UDP.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,21 +8,21 @@ use tailcut_cast::udp::{Ancillary, Datagrams, Incoming, Outgoing, parse};
 use tailcut_units::{Duration, Time};
 use tailcut_wire::scdp::credit::{self, Envelope, Message, SYMBOL_BYTES, Symbol};
 
-/// Senders, at most.
+/// Number of addresses from which datagrams arrive.
 const ADDRESSES: usize = 4;
-/// Stands for the session of what the driver sends itself.
+/// Placeholder in an input. The target replaces it with the session number that the driver has drawn.
 const OWN_SESSION: [u8; 8] = [0xee; 8];
 
 fn address(number: usize) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, number as u8 + 1], 7_000))
 }
 
-/// What leaves.
+/// Network of the driver: it counts the datagrams that the driver sends.
 #[derive(Default)]
 struct Sent {
-    /// Bytes to each address.
+    /// Bytes that the driver sent to each address.
     bytes: [usize; ADDRESSES],
-    /// The session of the first packet of version 2.
+    /// Session number of the first packet of version 2.
     session: Option<[u8; 8]>,
 }
 
@@ -30,8 +30,9 @@ impl Datagrams for Sent {
     fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
         for message in messages {
             let to = (0..ADDRESSES).find(|number| address(*number) == message.to);
-            self.bytes[to.expect("an address that something came from")] += message.bytes();
+            self.bytes[to.expect("an address from which a datagram came")] += message.bytes();
             let first = message.parts.first().map(|part| &part[..]);
+            // The version is in the upper half of the first byte. The session number begins at byte 4.
             if let Some([0x20..=0x2f, _, _, _, session @ ..]) = first {
                 let session = session.first_chunk().copied();
                 self.session = self.session.or(session);
@@ -49,7 +50,8 @@ impl Datagrams for Sent {
     }
 }
 
-/// Puts in what a fuzzer cannot find: the checksum of a symbol, the session that the driver has drawn.
+/// Inserts values that a fuzzer cannot find: the checksum of a symbol, and the session number that the driver has
+/// drawn.
 fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
     if let (Some(own), Some(place)) = (session, datagram.get_mut(4..12))
         && place == OWN_SESSION
@@ -59,6 +61,7 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
     let Some(header) = datagram.first_chunk_mut::<SYMBOL_BYTES>() else {
         return;
     };
+    // Only symbols have this first byte. They have a checksum of the header.
     if header[0] != 0x20 {
         return;
     }
@@ -77,18 +80,20 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
         stamp: word(24),
         trimmed: header[1] & 1 != 0,
     };
+    // `credit::encode` writes the header with its checksum. It does not write the bit of an encrypted packet.
     let sealed = header[1] & 0x80;
     if credit::encode(&envelope, &Message::Symbol(symbol), header).is_ok() {
         header[1] |= sealed;
     }
 }
 
-/// Datagrams of several senders. The first byte says how the driver is; then each datagram has its length
-/// (2 bytes), who sends it (1 byte; bit 128: time passes before), and its bytes.
+/// Delivers datagrams from several senders to a driver. The first byte selects the options of the driver. For each
+/// datagram follow its length (2 bytes), its sender (1 byte), and its bytes. If bit 128 of the sender is set, the time
+/// advances by 50 ms before the datagram, and the driver processes its timeouts.
 ///
 /// # Panics
-/// Where more bytes leave to an address that never answered a token than came from it, or what was received
-/// is not as long as it may be.
+/// If the driver sends more bytes to an address than it received from there, or if a received object is longer than
+/// the limit. There is no such limit for the receiver of the sent object, and in paper mode.
 pub fn cast_driver(bytes: &[u8]) {
     let Some((&mode, mut rest)) = bytes.split_first() else {
         return;
@@ -117,6 +122,7 @@ pub fn cast_driver(bytes: &[u8]) {
         now += Duration::from_us(30);
         if who & 0x80 != 0 {
             now += Duration::from_ms(50);
+            // The limit prevents an endless loop if a new timeout always expires immediately.
             for _ in 0..100 {
                 if driver.next_timeout().is_none_or(|at| at > now) {
                     break;
@@ -129,13 +135,13 @@ pub fn cast_driver(bytes: &[u8]) {
         complete(&mut datagram, sent.session.filter(|_| sends));
         let number = usize::from(who) % ADDRESSES;
         came[number] += datagram.len();
-        let told = Ancillary {
+        let ancillary = Ancillary {
             to: Some(IpAddr::from([192, 0, 2, 10])),
             ..Ancillary::default()
         };
         let incoming = Incoming {
             from: address(number),
-            told,
+            ancillary,
             is_cut: false,
             bytes: &datagram,
         };
@@ -144,17 +150,18 @@ pub fn cast_driver(bytes: &[u8]) {
         while let Some((_, object)) = driver.received() {
             assert!(object.len() <= 1 << 20);
         }
+        // If the driver sends an object, the receiver is address 0.
         let strangers = usize::from(sends)..ADDRESSES;
         let more = strangers.clone().find(|at| sent.bytes[*at] > came[*at]);
         assert!(is_paper || more.is_none(), "{:?}, {came:?}", sent.bytes);
     }
 }
 
-/// Control messages as a kernel writes them.
+/// Reads control messages of a socket, in the format of the Linux kernel.
 ///
 /// # Panics
-/// Never: what is not understood is passed over.
+/// If a message returns a segment length of zero.
 pub fn cast_control(bytes: &[u8]) {
-    let told = parse(bytes);
-    assert!(told.segment != Some(0));
+    let ancillary = parse(bytes);
+    assert!(ancillary.segment != Some(0));
 }

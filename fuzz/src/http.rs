@@ -1,11 +1,11 @@
-//! Fields of HTTP requests and answers.
+//! Header fields of HTTP requests and answers.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tailcut_rans::priority::{PRIORITY, class_of, field};
 use tailcut_rans::via;
 use tailcut_requests::Class;
 
-/// Fields of one name: a line each, as far as they may be fields at all.
+/// Returns header fields with this name: one for each of the first 64 lines that is a valid value.
 fn fields(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n').take(64) {
@@ -16,16 +16,18 @@ fn fields(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
     headers
 }
 
-/// `Priority` fields: they have a class, whatever they are.
+/// Reads the class of a request from `Priority` fields. Fields without a valid urgency also have a class.
 ///
 /// # Panics
-/// Where fields together are another class than as one list, or what comes last does not decide.
+/// If several fields have another class than one field with the same list, or if the last urgency does not decide
+/// the class.
 pub fn http_priority(bytes: &[u8]) {
     let mut headers = fields(&PRIORITY, bytes);
     let class = class_of(&headers);
     let texts = headers.get_all(PRIORITY).iter();
     let texts: Vec<&str> = texts.filter_map(|value| value.to_str().ok()).collect();
-    // A field that leaves a string open would swallow the next one.
+    // If a field ends within a string, the string in the joined list also contains the next field. So the class may
+    // differ.
     if !texts.iter().any(|text| text.contains('"')) {
         let mut joined = HeaderMap::new();
         let list = HeaderValue::from_str(&texts.join(", ")).expect("a list of fields");
@@ -38,13 +40,13 @@ pub fn http_priority(bytes: &[u8]) {
     }
 }
 
-/// `Via` fields: whether a guard was on the way.
+/// Reads from `Via` fields whether a guard was on the path.
 ///
 /// # Panics
-/// Where a guard that says so is not found among others.
+/// If a guard among other proxies is not found.
 pub fn http_via(bytes: &[u8]) {
     let mut headers = fields(&http::header::VIA, bytes);
-    let _ = via::tells_guard(&headers);
-    via::say(&mut headers);
-    assert!(via::tells_guard(&headers));
+    let _ = via::names_guard(&headers);
+    via::add_guard(&mut headers);
+    assert!(via::names_guard(&headers));
 }

@@ -1,13 +1,13 @@
-//! Fields of HTTP answers.
+//! Header fields of HTTP answers.
 
 use http::{HeaderMap, HeaderValue};
 use tailcut_rans::ranges::{ContentRange, Digest, StrongTag};
 
-/// `Content-Range`, `ETag` and the three fields of digests, each line the value of all of them.
+/// Reads `Content-Range`, `ETag` and the three digest fields. Each line of the input is the value of all these fields.
 ///
 /// # Panics
-/// Where a range makes no sense or is another one when it is written and read again, a tag is not what was
-/// read, or a digest is another one when it is written and read again.
+/// If a range is impossible or changes when it is written and read again, if a tag differs from its text, or if a
+/// digest changes when it is written and read again.
 pub fn http_part(bytes: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {

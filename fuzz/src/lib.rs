@@ -1,10 +1,9 @@
-//! What reads bytes from outside, held against any bytes: one target for each parser.
+//! Fuzz targets: one for each parser of bytes from outside, tested with arbitrary bytes.
 //!
-//! A target takes bytes and panics where the parser does, or where it breaks a promise: what it
-//! accepts is within limits and reads the same when it is written and read again, and what it
-//! refuses has an error of one line that says where. `tests/replay.rs` runs every target on
-//! its corpus and on changes of it, on stable Rust; `cargo fuzz run NAME` searches with coverage
-//! (see `README.md`).
+//! A target passes the bytes to a parser. It panics if the parser panics or violates a condition. Accepted values must
+//! be within their limits, and must not change when they are written and read again. An error must have only one line.
+//! It must name the place. `tests/replay.rs` runs every target on its corpus and on changes of it, on stable Rust.
+//! `cargo fuzz run NAME` searches with coverage (see `README.md`).
 
 mod cast;
 mod driver;
@@ -26,19 +25,20 @@ pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parqu
 pub use wire::{
     wire_cast, wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
 };
-pub use workload::{size_name, size_table, trace};
+pub use workload::{coflows, size_name, size_table, trace};
 
-/// A target: its name, which is that of its corpus too, and what it does with bytes.
+/// Target: its name, which is also the name of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// Every target.
-pub const TARGETS: [Target; 29] = [
+/// All targets.
+pub const TARGETS: [Target; 30] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
     ("page", page),
     ("trace", trace),
     ("size_table", size_table),
+    ("coflows", coflows),
     ("size_name", size_name),
     ("manifest", manifest),
     ("run", run),

@@ -5,10 +5,10 @@ use std::str::from_utf8;
 use tailcut_units::quantity::{Quantity, within};
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// A quantity of any kind.
+/// Reads the text as a quantity of each kind.
 ///
 /// # Panics
-/// Where a quantity is another one when it is written and read again, or an error is not one line.
+/// If a quantity changes when it is written and read again, or an error has several lines.
 pub fn quantity(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     reads(text, Bytes(0));

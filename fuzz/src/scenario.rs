@@ -1,25 +1,26 @@
-//! What the command reads: scenarios, what `--set` says, names of designs, and the page that
-//! `reproduce --page` fills.
+//! Inputs of the command: scenarios, `--set`, names of designs, and the page that `reproduce --page` fills.
 
 use std::str::from_utf8;
 use tailcut_report::Comparison;
 use tailcut_reproduce::page;
-use tailcut_scenario::{Place, Scenario, ScenarioError, Study, replace_topology, replace_workload};
+use tailcut_scenario::{
+    Location, Scenario, ScenarioError, Study, replace_topology, replace_workload,
+};
 use tailcut_sim::Stack;
 
 const FILE: &str = "s.toml";
 
-/// A scenario, as far as the runs that it makes.
+/// Reads a scenario up to its list of runs.
 ///
 /// # Panics
-/// Where an error is not one line, or does not name a line that the text has.
+/// If an error has several lines, or if it names a line that the text does not have.
 pub fn scenario(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     let Err(error) = Scenario::parse(FILE, "/nonexistent", text).and_then(whole_study) else {
         return;
     };
     one_line(&error);
-    let Place::Line { file, line } = &error.place else {
+    let Location::Line { file, line } = &error.place else {
         panic!("no line: {error}");
     };
     assert_eq!(&**file, FILE, "{error}");
@@ -27,29 +28,28 @@ pub fn scenario(bytes: &[u8]) {
     assert!((1..=lines).contains(line), "of {lines} lines: {error}");
 }
 
-/// `KEY=VALUE` as in `--set`, or `--topology=TEXT` or `--workload=TEXT`, over a scenario with nothing
-/// in it.
+/// Applies `KEY=VALUE` (as in `--set`), `--topology=TEXT` or `--workload=TEXT` to an empty scenario.
 ///
 /// # Panics
-/// Where an error is not one line.
+/// If an error has several lines.
 pub fn setting(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     let (path, value) = text.split_once('=').unwrap_or((text, ""));
     let mut scenario = Scenario::parse(FILE, "/nonexistent", "").expect("no text is a scenario");
     let changed = match path {
-        "--topology" => replace_topology(&mut scenario, value, &Place::flag(path)),
-        "--workload" => replace_workload(&mut scenario, value, &Place::flag(path)),
-        _ => scenario.set(path, value, &Place::flag("--set")),
+        "--topology" => replace_topology(&mut scenario, value, &Location::flag(path)),
+        "--workload" => replace_workload(&mut scenario, value, &Location::flag(path)),
+        _ => scenario.set(path, value, &Location::flag("--set")),
     };
     if let Err(error) = changed.and_then(|()| whole_study(scenario)) {
         one_line(&error);
     }
 }
 
-/// The name of a design.
+/// Reads the name of a design.
 ///
 /// # Panics
-/// Where a design is another one by the name that it gives itself, or an error is not one line.
+/// If the name that a design returns means another design, or if an error has no text.
 pub fn design(bytes: &[u8]) {
     let Ok(name) = from_utf8(bytes) else { return };
     match name.parse::<Stack>() {
@@ -58,10 +58,10 @@ pub fn design(bytes: &[u8]) {
     }
 }
 
-/// A page of reproductions.
+/// Fills a page of reproductions.
 ///
 /// # Panics
-/// Where filling a page a second time changes it again.
+/// If an unknown mark is not in the line that is returned for it, or if a second call changes the filled page again.
 pub fn page(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     for (line, name) in page::unknown_marks(text) {

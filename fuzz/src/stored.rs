@@ -1,5 +1,5 @@
-//! What is read back from the disk: a study's manifest, a run's summary, its tables, and the
-//! comparisons beside them; and what the report makes of it.
+//! Stored results: the manifest of a study, the summary and the tables of a run, the comparisons in the same directory,
+//! and the report of all of them.
 
 use std::fs;
 use std::io::Write;
@@ -10,36 +10,36 @@ use tailcut_record::{
 };
 use tempfile::TempDir;
 
-/// `manifest.json`.
+/// Reads `manifest.json`.
 pub fn manifest(bytes: &[u8]) {
     let study = stored();
     put(&study.path().join("manifest.json"), bytes);
     read_and_report(study.path());
 }
 
-/// `run.json`.
+/// Reads `run.json`.
 pub fn run(bytes: &[u8]) {
     let study = stored();
     put(&run_of(study.path()).join("run.json"), bytes);
     read_and_report(study.path());
 }
 
-/// A table in CSV: the first line is its name.
+/// Reads a table in CSV. The first line is the table's name.
 pub fn table_csv(bytes: &[u8]) {
     table(bytes, "csv");
 }
 
-/// A table in Parquet: the first line is its name.
+/// Reads a table in Parquet. The first line is the table's name.
 pub fn table_parquet(bytes: &[u8]) {
     table(bytes, "parquet");
 }
 
-/// `comparisons.json`.
+/// Reads `comparisons.json`.
 pub fn comparisons(bytes: &[u8]) {
     beside_the_manifest("comparisons.json", bytes);
 }
 
-/// `sensitivity.json`.
+/// Reads `sensitivity.json`.
 pub fn sensitivity(bytes: &[u8]) {
     beside_the_manifest("sensitivity.json", bytes);
 }
@@ -50,8 +50,8 @@ fn beside_the_manifest(name: &str, bytes: &[u8]) {
     read_and_report(study.path());
 }
 
-/// Puts a table into the run, with the length and the hash that `run.json` has to give: the parser
-/// gets it, not only the check before it.
+/// Puts a table into the run, and writes its length and hash into `run.json`. With a wrong length or hash, the table
+/// would be refused before it is parsed.
 fn table(bytes: &[u8], extension: &str) {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (name, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
@@ -75,7 +75,7 @@ fn table(bytes: &[u8], extension: &str) {
     read_and_report(study.path());
 }
 
-/// A study of one run, on disk.
+/// Writes a study of one run to the disk.
 fn stored() -> TempDir {
     static FILES: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
     let dir = tempfile::tempdir().expect("a directory");
@@ -87,8 +87,8 @@ fn stored() -> TempDir {
     dir
 }
 
-/// The files of a study of one run, with their paths in its directory. Written once: that waits for
-/// the disk.
+/// Returns the files of a study with one run, and their paths in its directory. They are created only once, because
+/// this has to wait for the disk.
 fn written() -> Vec<(PathBuf, Vec<u8>)> {
     let dir = tempfile::tempdir().expect("a directory");
     let key = RunKey {
@@ -119,7 +119,7 @@ fn written() -> Vec<(PathBuf, Vec<u8>)> {
     files.into()
 }
 
-/// The directory of the one run.
+/// Returns the directory of the only run.
 fn run_of(study: &Path) -> PathBuf {
     let runs = fs::read_dir(study.join("runs")).expect("the runs");
     let mut runs = runs.map(|entry| entry.expect("an entry").path());
@@ -127,10 +127,10 @@ fn run_of(study: &Path) -> PathBuf {
 }
 
 fn put(path: &Path, bytes: &[u8]) {
-    fs::write(path, bytes).expect("a file in a directory of ours");
+    fs::write(path, bytes).expect("a file in the directory of the study");
 }
 
-/// Reads all of a study, and shows it in every form.
+/// Reads a whole study, and writes the report in every format.
 fn read_and_report(dir: &Path) {
     if let Err(error) = read(dir) {
         let shown = error.to_string();

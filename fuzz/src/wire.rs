@@ -13,58 +13,58 @@ use tailcut_wire::{
     DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, repnet, set_condition,
 };
 
-/// An SCDP header.
+/// Reads an SCDP header.
 ///
 /// # Panics
-/// Where what was read is written as other bytes, or a refusal does not say why.
+/// If a header changes when it is written again, or if an error does not give the reason in one line.
 pub fn wire_scdp(bytes: &[u8]) {
     header(bytes, paper::encode, paper::decode);
 }
 
-/// A packet of SCDP in credit mode.
+/// Reads a packet of SCDP in credit mode.
 ///
 /// # Panics
-/// As [`wire_scdp`].
+/// On the conditions of [`wire_scdp`].
 pub fn wire_cast(bytes: &[u8]) {
     match credit::decode(bytes) {
         Ok((envelope, message, length)) => {
             let mut buffer = vec![0; bytes.len().max(64)];
             let written = credit::encode(&envelope, &message, &mut buffer);
-            let written = written.expect("what was read can be written");
+            let written = written.expect("a decoded header can be encoded");
             assert_eq!(buffer[..written], bytes[..length]);
         }
         Err(error) => one_line(&error.to_string()),
     }
 }
 
-/// An NDP header.
+/// Reads an NDP header.
 ///
 /// # Panics
-/// As [`wire_scdp`].
+/// On the conditions of [`wire_scdp`].
 pub fn wire_ndp(bytes: &[u8]) {
     header(bytes, ndp::encode, ndp::decode);
 }
 
-/// A pFabric header.
+/// Reads a pFabric header.
 ///
 /// # Panics
-/// As [`wire_scdp`].
+/// On the conditions of [`wire_scdp`].
 pub fn wire_pfabric(bytes: &[u8]) {
     header(bytes, pfabric::encode, pfabric::decode);
 }
 
-/// A RANS message.
+/// Reads a RANS message.
 ///
 /// # Panics
-/// As [`wire_scdp`].
+/// On the conditions of [`wire_scdp`].
 pub fn wire_rans(bytes: &[u8]) {
     header(bytes, rans::encode, rans::decode);
 }
 
-/// A preamble or a banner of RepNet.
+/// Reads a preamble or a banner of RepNet.
 ///
 /// # Panics
-/// As [`wire_scdp`].
+/// On the conditions of [`wire_scdp`].
 pub fn wire_repnet(bytes: &[u8]) {
     match repnet::decode_preamble(bytes) {
         Ok((preamble, length)) => {
@@ -92,17 +92,18 @@ fn header<T: PartialEq + Debug>(
     match decode(bytes) {
         Ok((header, length)) => {
             let mut buffer = [0; 256];
-            let written = encode(&header, &mut buffer).expect("what was read can be written");
+            let written = encode(&header, &mut buffer).expect("a decoded header can be encoded");
             assert_eq!(buffer[..written], bytes[..length]);
         }
         Err(error) => one_line(&error.to_string()),
     }
 }
 
-/// A datagram with a header of ours: its payload is whole or cut off, or it is refused.
+/// Reads a datagram with a header of this project, trims it, and puts it into a frame.
 ///
 /// # Panics
-/// Where a segment is another one as bytes or in a frame, or trimming changes more than that.
+/// If the segment changes when it is written as bytes or in a frame, or if trimming changes more of it than its
+/// condition.
 pub fn wire_segment(bytes: &[u8]) {
     let (segment, length) = match decode(FiveTuple::default(), Ecn::Capable, bytes) {
         Ok(read) => read,
@@ -119,7 +120,7 @@ pub fn wire_segment(bytes: &[u8]) {
     assert_eq!(read, Ok((expected, length)));
 
     let mut buffer = [0; 256];
-    let written = encode(&segment, &mut buffer).expect("what was read can be written");
+    let written = encode(&segment, &mut buffer).expect("a decoded header can be encoded");
     assert_eq!(written, length);
     let connection = Connection::drawn(&segment.tuple, 0, 1460, true);
     let Ok(captured) = frame(&segment, &connection, usize::MAX) else {
@@ -133,11 +134,10 @@ pub fn wire_segment(bytes: &[u8]) {
     assert_eq!(read, Ok((segment, length)));
 }
 
-/// An Ethernet frame.
+/// Changes an Ethernet frame in all ways in which a switch and a router do.
 ///
 /// # Panics
-/// Where a rewritten frame differs in what was not rewritten, or a frame that was refused has
-/// changed.
+/// If more of the frame changes than intended, or if a refused frame has changed.
 pub fn wire_frame(bytes: &[u8]) {
     let seen = match View::read(bytes) {
         Ok(seen) => seen,
@@ -195,7 +195,7 @@ pub fn wire_frame(bytes: &[u8]) {
                 Ok((_, credit::Message::Symbol(symbol), kept)) => {
                     assert!(symbol.trimmed && payload.len() == kept);
                 }
-                // Under a key.
+                // The packet is encrypted, so `decode` cannot read it without the key.
                 Err(_) if payload[0] >> 4 == credit::VERSION => {
                     assert_eq!(payload.len(), credit::SYMBOL_BYTES);
                     assert_eq!(payload[1], credit::SEALED | 1);
@@ -207,7 +207,7 @@ pub fn wire_frame(bytes: &[u8]) {
                     assert_eq!(segment.condition, Condition::Trimmed);
                 }
             }
-            // Lengths and checksum are those of what is left.
+            // The lengths and the checksum match the remaining bytes: to write them again changes nothing.
             let mut again = changed[..length].to_vec();
             assert_eq!(shorten(&mut again, payload.len()), Ok(length));
             assert_eq!(again, changed[..length]);
@@ -219,7 +219,7 @@ pub fn wire_frame(bytes: &[u8]) {
     }
 }
 
-/// What a router does with a frame.
+/// Changes a frame in the ways in which a router does: it decrements the TTL, or answers that the TTL has expired.
 fn route(bytes: &[u8], ip: Option<Ip>) {
     let mut changed = bytes.to_vec();
     match set_ttl(&mut changed, 1) {
@@ -241,7 +241,7 @@ fn ip_of(frame: &[u8]) -> Option<Ip> {
     View::read(frame).ok()?.ip
 }
 
-/// An error of one line.
+/// Checks that an error has one line.
 fn one_line(error: &str) {
     assert!(!error.is_empty() && !error.contains('\n'), "{error}");
 }

@@ -1,13 +1,15 @@
-//! What a workload is read from: traces, tables of flow sizes and their names.
+//! Inputs of a workload: traces, tables of flow sizes, and names of distributions.
 
 use std::str::from_utf8;
-use tailcut_sim::workload::{Limits, SizeDistribution, Trace};
+use tailcut_sim::workload::{
+    Class, CoflowSource, CoflowTrace, Limits, SizeDistribution, Source, Trace,
+};
 
-/// A trace.
+/// Reads a trace.
 ///
 /// # Panics
-/// Where a flow is out of the limits, flows are not sorted by start, or the trace is another when
-/// it is written and read again.
+/// If a flow is outside the limits, if flows are not sorted by start, or if the trace changes when it is written and
+/// read again.
 pub fn trace(bytes: &[u8]) {
     let limits = Limits {
         hosts: 16,
@@ -35,19 +37,35 @@ pub fn trace(bytes: &[u8]) {
     }
 }
 
-/// A table of flow sizes.
+/// Reads coflows of a file.
 ///
 /// # Panics
-/// Where the sizes that it gives are not sizes.
-pub fn size_table(bytes: &[u8]) {
+/// If a flow is outside the network.
+pub fn coflows(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
-    sound_sizes(SizeDistribution::from_table(text));
+    let trace = match CoflowTrace::parse(text, 16, 1.0) {
+        Ok(trace) => trace,
+        Err(error) => return one_line(&error.to_string()),
+    };
+    let mut source = CoflowSource::new(trace, Class::Foreground);
+    for flow in std::iter::from_fn(|| source.next()).take(10_000) {
+        assert!(flow.src.0 < 16 && flow.dst.0 < 16 && flow.src != flow.dst && flow.bytes > 0);
+    }
 }
 
-/// The name of a distribution of flow sizes.
+/// Reads a table of flow sizes.
 ///
 /// # Panics
-/// Where the sizes that it gives are not sizes.
+/// If the table returns impossible sizes.
+pub fn size_table(bytes: &[u8]) {
+    let Ok(text) = from_utf8(bytes) else { return };
+    sound_sizes(SizeDistribution::from_table(text, None));
+}
+
+/// Reads the name of a distribution of flow sizes.
+///
+/// # Panics
+/// If the distribution returns impossible sizes.
 pub fn size_name(bytes: &[u8]) {
     let Ok(name) = from_utf8(bytes) else { return };
     sound_sizes(SizeDistribution::named(name));
@@ -64,7 +82,7 @@ fn sound_sizes(sizes: Result<SizeDistribution, tailcut_sim::workload::Error>) {
     assert!(1 <= smallest && smallest <= largest);
 }
 
-/// An error of one line.
+/// Checks that an error has one line.
 fn one_line(error: &str) {
     assert!(!error.is_empty() && !error.contains('\n'), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Every target on its corpus, and on changes of it.
+//! Runs every target on its corpus, and on randomly changed files of the corpus.
 
 use proptest::prelude::*;
 use std::fs;
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use tailcut_fuzz::{TARGETS, Target};
 
-/// The corpus of a target: files and what is in them.
+/// Returns the corpus of a target: files and their contents.
 fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -52,18 +52,18 @@ fn every_folder_of_the_corpus_has_a_target_and_every_target_a_binary() {
     }
 }
 
-/// A change of bytes.
+/// Change of an input.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Puts bytes in.
+    /// Inserts bytes.
     Insert(prop::sample::Index, Vec<u8>),
-    /// Puts a byte in the place of another.
+    /// Replaces a byte.
     Replace(prop::sample::Index, u8),
-    /// Takes so many bytes out.
+    /// Deletes this number of bytes.
     Delete(prop::sample::Index, usize),
-    /// Puts a part in again at another place.
+    /// Copies a part of this length to another place.
     Repeat(prop::sample::Index, prop::sample::Index, usize),
-    /// Puts the rest of another file in the place of the rest.
+    /// Replaces the end of the input by the end of another file of the corpus.
     Splice(
         prop::sample::Index,
         prop::sample::Index,
@@ -72,6 +72,7 @@ enum Change {
 }
 
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    // Texts at which parsers often fail: limits of number types, special values, delimiters.
     let known: [&[u8]; 24] = [
         b"0",
         b"-1",
@@ -143,7 +144,7 @@ fn change(bytes: &mut Vec<u8>, change: &Change, corpus: &[(PathBuf, Vec<u8>)]) {
     }
 }
 
-/// Holds a target against its corpus, changed at random.
+/// Runs a target on a randomly changed file of its corpus.
 fn changed((name, target): Target, file: prop::sample::Index, changes: &[Change]) {
     let corpus = corpus(name);
     let mut bytes = file.get(&corpus).1.clone();
@@ -158,7 +159,7 @@ fn changed((name, target): Target, file: prop::sample::Index, changes: &[Change]
     );
 }
 
-/// One test for each target, so that they run side by side.
+/// Defines a test for each target. Separate tests run in parallel.
 macro_rules! targets {
     ($($target:ident)*) => {
         $(
@@ -181,7 +182,7 @@ macro_rules! targets {
 }
 
 targets! {
-    scenario setting design page trace size_table size_name manifest run table_csv table_parquet
-    comparisons sensitivity wire_scdp wire_cast wire_ndp wire_pfabric wire_rans wire_repnet wire_segment wire_frame
+    scenario setting design page trace size_table coflows size_name manifest run table_csv
+    table_parquet comparisons sensitivity wire_scdp wire_cast wire_ndp wire_pfabric wire_rans wire_repnet wire_segment wire_frame
     http_priority http_via cast_manifest cast_transfer cast_driver cast_control http_part quantity
 }

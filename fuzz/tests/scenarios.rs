@@ -1,4 +1,4 @@
-//! Whatever a scenario's text is, reading it does not panic, and what is wrong is told with a line.
+//! Tests with arbitrary scenario texts: reading never panics, and an error names a line.
 
 use proptest::prelude::*;
 use std::fs;
@@ -24,16 +24,16 @@ fn scenarios() -> Vec<String> {
     texts
 }
 
-/// A change of a text.
+/// Change of a text.
 #[derive(Clone, Debug)]
 enum Mutation {
-    /// Puts a piece in at a place.
+    /// Inserts a text at a place.
     Insert(usize, String),
-    /// Takes so many characters out.
+    /// Deletes this number of characters.
     Delete(usize, usize),
-    /// Puts another value behind the equals sign of a line.
+    /// Replaces the value after the equals sign of a line.
     Value(usize, String),
-    /// Puts a line in again at another place.
+    /// Copies a line to another place.
     Repeat(usize, usize),
     /// Swaps two lines.
     Swap(usize, usize),
@@ -110,6 +110,7 @@ fn mutate(text: &str, mutations: &[Mutation]) -> String {
         let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         let count = lines.len();
         let boundary = |at: usize| {
+            // A string can only be cut between two characters.
             (0..=at % (text.len() + 1))
                 .rev()
                 .find(|&at| text.is_char_boundary(at))

@@ -1,8 +1,8 @@
-//! A study's directory of cases: those of the command, run from Python.
+//! Study's directory of cases, as the command uses it, for runs from Python.
 
-use crate::drive::{self, UnderWay, Watch};
+use crate::custom;
 use crate::error;
-use crate::own;
+use crate::runner::{self, RunMonitor, Watch};
 use crate::scenario::Scenario;
 use crate::study::{Study, hash};
 use pyo3::prelude::*;
@@ -13,23 +13,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tailcut_scenario::Progress;
 use tailcut_scenario::sim::RunControl;
-use tailcut_study::{CaseState, Collecting, Draft, Error, Program, StudyDir};
+use tailcut_study::{CaseState, CollectOptions, Draft, Error, Program, StudyDir};
 
-/// A study's directory, and the program that runs cases in it.
+/// Study's directory, and the program that runs cases in it.
 #[pyclass(frozen, module = "tailcut._native")]
 pub struct Cases {
     dir: StudyDir,
     by: Program,
 }
 
-/// How many cases are done, and the places of those that failed, that processes are at, and that wait.
+/// Number of finished cases, and indices of the cases that failed, that a process runs, and that wait.
 type Tally = (usize, Vec<usize>, Vec<usize>, Vec<usize>);
 
 #[pymethods]
 impl Cases {
-    /// Plans a scenario in a directory. What is done there stays done, what failed waits again. `build`
-    /// is the file of this module, `code` tells the code of parts in Python from any other. With
-    /// `expect`, it says how long each case is expected to take.
+    /// Plans a scenario in a directory. Finished cases are kept, and failed cases wait again. `build` is the file of
+    /// this module. `code` identifies the code of parts in Python. With `expect`, the plan contains the expected time
+    /// of each case.
     #[staticmethod]
     fn plan(
         py: Python<'_>,
@@ -41,16 +41,16 @@ impl Cases {
         expect: bool,
     ) -> PyResult<Self> {
         let by = program(command_line, build, code)?;
-        let told = |wrong: Error| error::of_cases(py, &wrong);
+        let to_python = |wrong: Error| error::of_cases(py, &wrong);
         py.detach(|| StudyDir::check_free(&directory))
-            .map_err(told)?;
+            .map_err(to_python)?;
         let draft = py.detach(|| Draft::of(&scenario.inner, by.clone()));
-        let mut draft = draft.map_err(told)?;
+        let mut draft = draft.map_err(to_python)?;
         if expect {
             let watch = Watch::new(1);
-            drive::attend(py, &watch, None, || {
-                own::report_to(&watch.failure);
-                draft.estimate(&UnderWay {
+            runner::run_interruptibly(py, &watch, None, || {
+                custom::report_to(&watch.failure);
+                draft.estimate(&RunMonitor {
                     watch: &watch,
                     run: 0,
                     in_python: false,
@@ -63,7 +63,7 @@ impl Cases {
             let builds = dir.builds()?;
             Ok((dir, builds))
         });
-        let (dir, builds) = written.map_err(told)?;
+        let (dir, builds) = written.map_err(to_python)?;
         let other: usize = builds
             .iter()
             .filter(|(build, _)| **build != by.build)
@@ -95,9 +95,9 @@ impl Cases {
         Ok(Self { dir, by })
     }
 
-    /// Runs cases by their places, but for those that are done, that have failed, or that another
-    /// process is at. `tick` is called now and then with how many of them are over, with fractions; what
-    /// it raises stops them, and they wait as before.
+    /// Runs cases by their indices. Cases that are finished, have failed or run in another process are skipped.
+    /// `tick` is called regularly with the number of finished cases, as a fraction. An exception in `tick` stops the
+    /// cases, and they wait again.
     #[pyo3(signature = (places, threads=None, tick=None))]
     fn run(
         &self,
@@ -106,14 +106,14 @@ impl Cases {
         threads: Option<i64>,
         tick: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let threads = drive::threads(py, threads)?;
+        let threads = runner::threads(py, threads)?;
         let watch = Watch::new(places.len());
         let walk = || self.walk(&places, threads, &watch);
-        let walked = drive::attend(py, &watch, tick.as_ref(), walk)?;
+        let walked = runner::run_interruptibly(py, &watch, tick.as_ref(), walk)?;
         walked.map_err(|wrong| error::of_cases(py, &wrong))
     }
 
-    /// What has become of the cases.
+    /// Returns the state of the cases.
     fn tally(&self, py: Python<'_>) -> PyResult<Tally> {
         let tally = py.detach(|| {
             let all: Vec<usize> = (0..self.dir.plan().cases.len()).collect();
@@ -123,15 +123,14 @@ impl Cases {
         Ok((tally.done, tally.failed, tally.running, tally.waiting))
     }
 
-    /// The cases that wait in chunks, each of which is expected to take so many seconds of CPU time or
-    /// more.
+    /// Returns the waiting cases in chunks. Each chunk is expected to take at least `least` seconds of CPU time.
     fn chunks(&self, py: Python<'_>, least: f64) -> PyResult<Vec<Vec<usize>>> {
         let chunks = py.detach(|| self.dir.chunks(least, usize::MAX));
         let chunks = chunks.map_err(|wrong| error::of_cases(py, &wrong))?;
         Ok(chunks.into_iter().map(|chunk| chunk.places).collect())
     }
 
-    /// Which runs failed, and why.
+    /// Returns the failed runs with the reasons.
     fn failures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let states = py.detach(|| self.dir.states(0..self.dir.plan().cases.len()));
         let states = states.map_err(|wrong| error::of_cases(py, &wrong))?;
@@ -144,34 +143,33 @@ impl Cases {
         Ok(failures.collect())
     }
 
-    /// The folder for what workers print.
+    /// Returns the folder for the output of workers.
     fn jobs(&self, py: Python<'_>) -> PyResult<PathBuf> {
         let jobs = self.dir.jobs();
         jobs.map_err(|wrong| error::of_cases(py, &wrong))
     }
 
-    /// The study of all cases, once they are done, from `out`, where the files of the command are
-    /// written.
+    /// Returns the study of all cases, after they have finished. The files of the command are written to `out`.
     fn collect(&self, py: Python<'_>, out: PathBuf) -> PyResult<Study> {
-        let collected = py.detach(|| self.dir.collect(&out, Collecting::default()).map(drop));
+        let collected = py.detach(|| self.dir.collect(&out, CollectOptions::default()).map(drop));
         collected.map_err(|wrong| error::of_cases(py, &wrong))?;
         Study::open(py, out)
     }
 }
 
 impl Cases {
-    /// First the cases in Rust alone, over all threads, then those with parts in Python, which only one
-    /// thread at a time could run anyway.
+    /// Runs cases in Rust first, over all threads. Cases with parts in Python come last: only one thread at a time
+    /// can run Python code.
     fn walk(&self, places: &[usize], threads: NonZeroUsize, watch: &Watch) -> Result<(), Error> {
         let runner = self.dir.runner(self.by.clone())?;
         let is_in_python = |place: usize| {
             let run = runner.config(place);
-            run.is_some_and(|run| own::is_in_python(&run.stack))
+            run.is_some_and(|run| custom::is_in_python(&run.stack))
         };
         let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
             (0..places.len()).partition(|&index| is_in_python(places[index]));
         let run = |index: usize, in_python: bool| {
-            let under_way = UnderWay {
+            let under_way = RunMonitor {
                 watch,
                 run: index,
                 in_python,
@@ -193,19 +191,19 @@ impl Cases {
             let crew = (0..threads.get().min(in_rust.len())).map(|_| scope.spawn(work));
             let crew: Vec<_> = crew.collect();
             let ends = crew.into_iter().map(|thread| thread.join());
-            // All are waited for; the first refusal is told.
+            // All threads are joined before the first error is returned.
             let ends: Vec<_> = ends.collect();
             ends.into_iter()
                 .try_for_each(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
         })?;
-        own::with_lock(|| {
-            own::report_to(&watch.failure);
+        custom::with_lock(|| {
+            custom::report_to(&watch.failure);
             in_python.into_iter().try_for_each(|index| run(index, true))
         })
     }
 }
 
-/// This package as a study's directory knows it.
+/// Returns the description of this package for a study's directory.
 fn program(command_line: Vec<String>, build: PathBuf, code: &str) -> PyResult<Program> {
     let build = hash(&build)?;
     Ok(Program {

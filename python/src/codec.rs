@@ -1,10 +1,10 @@
-//! A record as bytes, exact to the picosecond: how it comes back from another process.
+//! Records as bytes, exact to the picosecond, for other processes that return them.
 //!
-//! The two processes run the same version; bytes of another one are refused.
+//! Both processes run the same version. Bytes of another version are refused.
 
 use tailcut_scenario::record::RunRecord;
 
-/// The first bytes.
+/// Header of the bytes.
 const HEADER: &str = concat!("tailcut ", env!("CARGO_PKG_VERSION"), " record\n");
 
 /// Returns the bytes of a record.
@@ -14,7 +14,7 @@ pub fn encode(record: &RunRecord) -> Vec<u8> {
     bytes
 }
 
-/// Returns the record of such bytes.
+/// Returns the record from bytes.
 ///
 /// # Errors
 /// The difference between the bytes and a record of this version, as text.
@@ -25,7 +25,7 @@ pub fn decode(bytes: &[u8]) -> Result<RunRecord, String> {
     let record = rmp_serde::from_read(&mut rest);
     match (record, rest) {
         (Ok(record), []) => Ok(record),
-        (Ok(_), _) => Err("bytes behind the record".to_owned()),
+        (Ok(_), _) => Err("bytes after the record".to_owned()),
         (Err(error), _) => Err(format!("a damaged record: {error}")),
     }
 }

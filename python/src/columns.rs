@@ -1,25 +1,26 @@
-//! The tables of runs as Arrow columns. Names, order and units are those of `docs/output.md`;
-//! before them stand the columns that tell runs apart.
+//! Tables of runs as Arrow columns. `docs/output.md` has names, order and units. The columns that identify the run
+//! come first.
 
 use crate::record::Finished;
 use crate::summary;
 use crate::swept::Swept;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::sync::Arc;
+use tailcut_report::Run;
 use tailcut_scenario::record::{Column, Data, RunKey, RunRecord, Table, TableKind};
 
-/// A table that a study has.
+/// Table of a study.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A row for each run.
+    /// Table with one row for each run.
     Runs,
-    /// A table of each run.
+    /// Table of each run.
     Of(TableKind),
 }
 
 impl Kind {
-    /// The table called `name`.
+    /// Returns the table with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "runs" => Some(Self::Runs),
@@ -27,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// Its name.
+    /// Name of the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Runs => "runs",
@@ -35,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The number of rows of a run.
+    /// Number of rows of a run.
     pub fn rows(self, run: &RunRecord) -> usize {
         match self {
             Self::Runs => 1,
@@ -43,14 +44,21 @@ impl Kind {
         }
     }
 
-    /// The columns of a run that is the study's number `index`, in pieces.
+    /// Returns whether rows have the column [`MEASURED`].
+    pub fn has_measured(self) -> bool {
+        self == Self::Of(TableKind::Flows)
+    }
+
+    /// Returns the columns of the study's run `index`, in batches. `reported` is this run in reports, for tables with
+    /// the column [`MEASURED`].
     ///
     /// # Errors
-    /// None where all columns have as many rows.
+    /// Impossible if all columns have the same number of rows.
     pub fn batches(
         self,
         index: usize,
         run: &Finished,
+        reported: Option<&Run>,
         swept: &[Swept],
     ) -> Result<Vec<RecordBatch>, ArrowError> {
         let pieces: Vec<Table> = match self {
@@ -59,28 +67,51 @@ impl Kind {
         };
         let pieces = pieces.into_iter();
         pieces
-            .map(|piece| batch(index, &run.record.key, swept, piece))
+            .map(|piece| {
+                let measured = reported.map(|run| measured(&piece, run));
+                batch(index, &run.record.key, swept, piece, measured)
+            })
             .collect()
     }
 
-    /// The columns of this table, whatever the runs.
+    /// Returns the columns of this table, which are equal for all runs.
     pub fn schema(self, swept: &[Swept]) -> Arc<Schema> {
         let run = RunRecord::new(RunKey::default());
         let table = match self {
             Self::Runs => summary::table(&run.summary()),
             Self::Of(table) => table.of(&run).empty(),
         };
-        let batch = batch(0, &run.key, swept, table);
+        let measured = self
+            .has_measured()
+            .then(|| BooleanArray::from(Vec::<bool>::new()));
+        let batch = batch(0, &run.key, swept, table, measured);
         batch.map_or_else(|_| Arc::new(Schema::empty()), |batch| batch.schema())
     }
 }
 
-/// A table of a run behind the columns that tell the runs of a study apart.
+/// Name of the column that says whether the answer measures a flow. It is the last one.
+const MEASURED: &str = "measured";
+
+/// Returns whether the answer measures each flow of a table.
+fn measured(flows: &Table, run: &Run) -> BooleanArray {
+    let starts = flows
+        .columns
+        .iter()
+        .find(|column| column.name == "start_ns");
+    let Some(Data::Integer(starts)) = starts.map(|column| &column.data) else {
+        return BooleanArray::new_null(flows.rows());
+    };
+    let rows = starts.iter().map(|ns| ns.map(|ns| run.measures(ns as u64)));
+    rows.collect()
+}
+
+/// Returns a table of a run, with the columns that identify the run in front.
 fn batch(
     index: usize,
     key: &RunKey,
     swept: &[Swept],
     table: Table,
+    measured: Option<BooleanArray>,
 ) -> Result<RecordBatch, ArrowError> {
     let rows = table.rows();
     let first = [
@@ -93,7 +124,11 @@ fn batch(
     ];
     let swept = swept.iter().map(|swept| swept.column(key, rows));
     let columns = first.into_iter().chain(swept).chain(table.columns);
-    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.map(in_arrow).unzip();
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = columns.map(in_arrow).unzip();
+    if let Some(measured) = measured {
+        fields.push(Field::new(MEASURED, DataType::Boolean, false));
+        arrays.push(Arc::new(measured));
+    }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }
 

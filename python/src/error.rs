@@ -1,9 +1,9 @@
-//! Errors as Python raises them. Their classes are in `tailcut._errors`.
+//! Errors as Python exceptions. Their classes are in `tailcut._errors`.
 
 use pyo3::prelude::*;
 use tailcut_scenario::{RunFailed, ScenarioError, record};
 
-/// `tailcut.ScenarioError`.
+/// Returns a `tailcut.ScenarioError`.
 pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let ScenarioError {
         place,
@@ -16,7 +16,7 @@ pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     raised(py, "ScenarioError", parts)
 }
 
-/// `tailcut.ScenarioError` about something that is given from Python.
+/// Returns a `tailcut.ScenarioError` about a value from Python.
 pub fn given(py: Python<'_>, place: &str, found: String, allowed: &str) -> PyErr {
     raised(
         py,
@@ -25,27 +25,27 @@ pub fn given(py: Python<'_>, place: &str, found: String, allowed: &str) -> PyErr
     )
 }
 
-/// `tailcut.RunError`.
+/// Returns a `tailcut.RunError`.
 pub fn run(py: Python<'_>, error: &RunFailed) -> PyErr {
     failed(py, error.to_string())
 }
 
-/// `tailcut.RunError` in words.
+/// Returns a `tailcut.RunError` with this text.
 pub fn failed(py: Python<'_>, words: String) -> PyErr {
     raised(py, "RunError", (words,))
 }
 
-/// `tailcut.StudyError`: a directory that cannot be read or written.
+/// Returns a `tailcut.StudyError` about a directory that cannot be read or written.
 pub fn stored(py: Python<'_>, error: &record::Error) -> PyErr {
     unusable(py, error.to_string())
 }
 
-/// `tailcut.StudyError` in words.
+/// Returns a `tailcut.StudyError` with this text.
 pub fn unusable(py: Python<'_>, words: String) -> PyErr {
     raised(py, "StudyError", (words,))
 }
 
-/// What Python raises for an error of a study's cases.
+/// Returns the exception for an error of a study's cases.
 pub fn of_cases(py: Python<'_>, error: &tailcut_study::Error) -> PyErr {
     match error {
         tailcut_study::Error::Scenario(wrong) => scenario(py, wrong),

@@ -1,14 +1,14 @@
-//! The part of the Python package that is written in Rust: scenarios, runs, tables and reports.
+//! Part of the Python package that is written in Rust: scenarios, runs, tables and reports.
 //!
-//! What users import is `tailcut`, in Python, which is built on this module.
+//! Users import the Python package `tailcut`, which is built on this module.
 
 mod cases;
 mod codec;
 mod columns;
-mod drive;
+mod custom;
 mod error;
-mod own;
 mod record;
+mod runner;
 mod scenario;
 mod study;
 mod summary;
@@ -26,9 +26,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<study::Study>()?;
     module.add_class::<cases::Cases>()?;
     module.add_class::<table::Table>()?;
-    module.add_class::<own::Window>()?;
-    module.add_class::<own::Ack>()?;
-    module.add_class::<own::Congested>()?;
-    module.add_function(wrap_pyfunction!(own::register, module)?)?;
+    module.add_class::<custom::Window>()?;
+    module.add_class::<custom::Ack>()?;
+    module.add_class::<custom::Congested>()?;
+    module.add_function(wrap_pyfunction!(custom::register, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_of, module)?)
 }

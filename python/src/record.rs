@@ -1,10 +1,9 @@
-//! A finished run, and how reports see it.
+//! Finished run, and its form in reports.
 
 use tailcut_report::Run;
 use tailcut_scenario::record::{Row, RunRecord, RunSummary};
 
-/// A finished run. A summary that was read from a directory knows more than the record beside it,
-/// whose times are whole nanoseconds.
+/// Finished run. A summary from a directory has more than the record next to it, whose times are whole nanoseconds.
 pub struct Finished {
     pub record: RunRecord,
     pub summary: RunSummary,
@@ -20,20 +19,21 @@ impl From<RunRecord> for Finished {
 }
 
 impl Finished {
-    /// The run as a report reads it from files, where times are whole nanoseconds: so it says here,
-    /// to the last digit, what the command prints.
+    /// Returns the run as reports read it from files, with times in whole nanoseconds. Reports here then equal the
+    /// command's reports to the last digit.
     pub fn for_report(&self) -> Run {
         let mut record = self.record.clone();
         round(&mut record.flows);
         round(&mut record.requests);
         round(&mut record.sessions);
+        round(&mut record.coflows);
         let mut run = Run::from(&record);
         run.summary = self.summary.clone();
         run
     }
 }
 
-/// Replaces rows by the rows that files keep.
+/// Rounds rows to the values that files contain.
 fn round<R: Row>(rows: &mut [R]) {
     for row in rows {
         if let Some(rounded) = row.rounded() {

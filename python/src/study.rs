@@ -4,7 +4,7 @@ use crate::columns::Kind;
 use crate::record::Finished;
 use crate::swept::Swept;
 use crate::table::Table;
-use crate::{codec, error, own};
+use crate::{codec, custom, error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::fs::File;
@@ -17,7 +17,7 @@ use tailcut_scenario::record::{
 };
 use tailcut_scenario::sim::RunConfig;
 
-/// What a study is of, without its results.
+/// Plan of a study, without its results.
 pub struct Plan {
     name: String,
     about: String,
@@ -25,9 +25,9 @@ pub struct Plan {
     format: TableFormat,
     config: serde_json::Value,
     keys: Vec<RunKey>,
-    /// By run: the hash of its configuration.
+    /// Hash of the configuration of each run.
     origins: Vec<String>,
-    /// By run: whether a part of it is written in Python.
+    /// Whether a part of each run is written in Python.
     in_python: Vec<bool>,
 }
 
@@ -43,7 +43,7 @@ impl Plan {
             config: study.config.clone(),
             keys: runs.clone().map(RunConfig::key).collect(),
             origins: origins.map(|origin| origin.config).collect(),
-            in_python: runs.map(|run| own::is_in_python(&run.stack)).collect(),
+            in_python: runs.map(|run| custom::is_in_python(&run.stack)).collect(),
         }
     }
 
@@ -59,18 +59,19 @@ impl Plan {
     }
 }
 
-/// A study's runs, and what was read or computed of them.
+/// Runs of a study, and the data that was read or computed from them.
 pub struct Data {
     plan: Plan,
-    /// The keys that it sweeps.
+    /// Keys that the study sweeps.
     pub swept: Vec<Swept>,
-    /// By planned run; `None` for one that has not finished.
+    /// Results of the planned runs; `None`: the run has not finished.
     pub runs: Vec<Option<Finished>>,
     report: OnceLock<tailcut_report::Study>,
 }
 
 impl Data {
-    fn report(&self) -> &tailcut_report::Study {
+    /// Returns the study of reports.
+    pub fn report(&self) -> &tailcut_report::Study {
         self.report.get_or_init(|| {
             let mut manifest = self.plan.manifest(Vec::new());
             for (planned, run) in manifest.runs.iter_mut().zip(&self.runs) {
@@ -84,16 +85,16 @@ impl Data {
     }
 }
 
-/// A study.
+/// Study.
 #[pyclass(frozen, module = "tailcut._native")]
 pub struct Study {
     data: Arc<Data>,
-    /// Where it was read from.
+    /// Directory that the study was read from.
     directory: Option<PathBuf>,
 }
 
 impl Study {
-    /// A study of runs in the order of the plan.
+    /// Creates a study of runs in the order of the plan.
     pub fn new(plan: Plan, records: Vec<Option<tailcut_scenario::record::RunRecord>>) -> Self {
         let runs = records.into_iter().map(|record| record.map(Finished::from));
         Self {
@@ -107,10 +108,10 @@ impl Study {
         }
     }
 
-    /// A study of what workers gave.
+    /// Creates a study of records from workers.
     ///
     /// # Errors
-    /// Bytes that are no record, or those of another run.
+    /// Bytes that are not a record, or a record of another run.
     pub fn of_bytes(py: Python<'_>, plan: Plan, given: &[Option<Vec<u8>>]) -> PyResult<Self> {
         if given.len() != plan.keys.len() {
             let words = format!("{} records of {} runs", given.len(), plan.keys.len());
@@ -122,7 +123,7 @@ impl Study {
             let record =
                 record.map_err(|why| error::failed(py, format!("a worker's answer: {why}")))?;
             if record.as_ref().is_some_and(|record| record.key != *key) {
-                let words = format!("a worker's answer is of another run than {key:?}");
+                let words = format!("a worker returned another run than {key:?}");
                 return Err(error::failed(py, words));
             }
             records.push(record);
@@ -133,7 +134,7 @@ impl Study {
 
 #[pymethods]
 impl Study {
-    /// Reads a study from the directory that the command or `save` wrote.
+    /// Reads a study from a directory that the command or `save` has written.
     #[staticmethod]
     pub fn open(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
         let (plan, runs, report) = py
@@ -150,8 +151,8 @@ impl Study {
         })
     }
 
-    /// Writes it into a directory, as the command does. Runs that are there are left; `build` is
-    /// the file of this module, `fresh` a text that no other study has.
+    /// Writes the study into a directory, as the command does. Existing runs are kept. `build` is the file of this
+    /// module. `fresh` is a text that no other study has.
     fn save(
         &self,
         py: Python<'_>,
@@ -164,8 +165,8 @@ impl Study {
         let plan = &self.data.plan;
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
-            // What a part in Python does is not in the configuration: such a run is never taken for
-            // another.
+            // The configuration does not contain the Python code of a part. The fresh text ensures that the run never
+            // equals another run.
             build: if *in_python {
                 format!("{build} {fresh}")
             } else {
@@ -188,7 +189,7 @@ impl Study {
         written.map(drop).map_err(|wrong| error::stored(py, &wrong))
     }
 
-    /// The table called `name`.
+    /// Returns the table with this name.
     fn table(&self, name: &str) -> PyResult<Table> {
         let kind =
             Kind::named(name).ok_or_else(|| PyValueError::new_err(format!("no table {name}")))?;
@@ -198,22 +199,22 @@ impl Study {
         })
     }
 
-    /// The answer in words.
+    /// Returns the answer as text.
     fn answer(&self, py: Python<'_>) -> String {
         py.detach(|| tailcut_report::text_answer(self.data.report()))
     }
 
-    /// The table that the command prints below the answer.
+    /// Returns the table that the command prints below the answer.
     fn summary(&self, py: Python<'_>) -> String {
         py.detach(|| tailcut_report::text_table(self.data.report()))
     }
 
-    /// Every table of the report in JSON.
+    /// Returns all tables of the report as JSON.
     fn json(&self, py: Python<'_>) -> String {
         py.detach(|| tailcut_report::json(self.data.report()).to_string())
     }
 
-    /// Every plot and drawing: its name and its SVG.
+    /// Returns all plots and drawings: name and SVG.
     fn pictures(&self, py: Python<'_>) -> Vec<(String, String)> {
         let pictures = py.detach(|| tailcut_report::pictures(self.data.report()));
         pictures
@@ -228,7 +229,7 @@ impl Study {
         written.map_err(|wrong| error::stored(py, &wrong))
     }
 
-    /// How many runs it has, and how many of them have finished.
+    /// Returns the number of planned runs and of finished runs.
     fn counts(&self) -> (usize, usize) {
         (
             self.data.runs.len(),
@@ -252,7 +253,7 @@ impl Study {
     }
 }
 
-/// The hash of the file of this module: which build a run is of.
+/// Returns the hash of the file of this module, which identifies the build of a run.
 pub fn hash(build: &PathBuf) -> PyResult<String> {
     let mut hash = Fingerprint::new();
     io::copy(&mut File::open(build)?, &mut hash)?;
@@ -261,7 +262,7 @@ pub fn hash(build: &PathBuf) -> PyResult<String> {
 
 type Stored = (Plan, Vec<Option<Finished>>, tailcut_report::Study);
 
-/// A study from its directory.
+/// Reads a study from its directory.
 fn read(directory: &PathBuf) -> Result<Stored, Error> {
     let stored = StoredStudy::open(directory)?;
     let mut finished = stored.runs();

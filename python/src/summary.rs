@@ -1,8 +1,8 @@
-//! The table of runs: one row each, the numbers of `run.json`.
+//! Table of runs: one row for each run, with the numbers of `run.json`.
 
 use tailcut_scenario::record::{Column, FctStats, RunSummary, Table};
 
-/// The row of one run. What `run.json` nests is named with `_` between: `sent_packets`, `mice_p99_us`.
+/// Returns the row of one run. Nested keys of `run.json` are joined with `_`: `sent_packets`, `mice_p99_us`.
 pub fn table(run: &RunSummary) -> Table {
     let counts = [
         ("flows", run.flows),

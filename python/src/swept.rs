@@ -1,8 +1,8 @@
-//! The keys that a study sweeps, a column each.
+//! Keys that a study sweeps, one column for each.
 
 use tailcut_scenario::record::{Column, Parameter, ParameterValue, RunKey};
 
-/// A swept key, and what its values are in all runs.
+/// Swept key, and the type of its values in all runs.
 pub struct Swept {
     column: String,
     kind: Kind,
@@ -26,8 +26,7 @@ impl Kind {
 }
 
 impl Swept {
-    /// The keys that these runs sweep, in order. One whose values are of several kinds is of the
-    /// widest.
+    /// Returns the keys that these runs sweep, in order. A key with values of several types has the widest type.
     pub fn of(keys: &[RunKey]) -> Vec<Self> {
         let mut swept: Vec<Self> = Vec::new();
         for parameter in keys.iter().flat_map(|key| &key.parameters) {
@@ -40,7 +39,7 @@ impl Swept {
         swept
     }
 
-    /// Its column in a table of a run.
+    /// Returns the key's column in a table of a run.
     pub fn column(&self, key: &RunKey, rows: usize) -> Column {
         let mut parameters = key.parameters.iter();
         let here = parameters.find(|parameter| parameter.column() == self.column);

@@ -1,4 +1,4 @@
-//! A table of a study, which other libraries take through Arrow's C stream.
+//! Table of a study, which other libraries read through Arrow's C stream.
 
 use crate::columns::Kind;
 use crate::record::Finished;
@@ -11,18 +11,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
-/// A table whose columns are made when somebody takes them, run by run.
+/// Table whose columns are created when they are read, run by run.
 #[pyclass(frozen, module = "tailcut")]
 pub struct Table {
     pub data: Arc<Data>,
     pub kind: Kind,
 }
 
-/// The batches of a study's runs; all batches of one run are made when the first one is taken.
+/// Batches of a study's runs. All batches of a run are created when its first batch is read.
 struct Batches {
     data: Arc<Data>,
     kind: Kind,
     next: usize,
+    /// Number of finished runs before `next`.
+    finished: usize,
     ready: std::vec::IntoIter<RecordBatch>,
 }
 
@@ -38,7 +40,10 @@ impl Iterator for Batches {
             let run = self.data.runs.get(index)?;
             self.next += 1;
             if let Some(run) = run {
-                match self.kind.batches(index, run, &self.data.swept) {
+                let reported = self.kind.has_measured().then(|| self.data.report());
+                let reported = reported.and_then(|study| study.runs().get(self.finished));
+                self.finished += 1;
+                match self.kind.batches(index, run, reported, &self.data.swept) {
                     Ok(batches) => self.ready = batches.into_iter(),
                     Err(error) => return Some(Err(error)),
                 }
@@ -59,19 +64,20 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// The table as a capsule of Arrow's C stream interface.
+    /// Returns the table as a capsule of Arrow's C stream interface.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface leaves it to the producer whether another schema can be had.
+        // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         let batches = Batches {
             data: Arc::clone(&self.data),
             kind: self.kind,
             next: 0,
+            finished: 0,
             ready: Vec::new().into_iter(),
         };
         let reader = RecordBatchIterator::new(batches, self.schema());
@@ -80,26 +86,26 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// The columns and their types as a capsule of Arrow's C data interface.
+    /// Returns the columns and their types as a capsule of Arrow's C data interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema().as_ref());
         let schema = schema.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// A data frame of pandas.
+    /// Returns a data frame of pandas.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let table = imported(slf.py(), "pyarrow")?.call_method1("table", (slf,))?;
         imported(slf.py(), "pandas")?;
         table.call_method0("to_pandas")
     }
 
-    /// A data frame of polars.
+    /// Returns a data frame of polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         imported(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// The names of the columns.
+    /// Names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
         let schema = self.schema();
@@ -120,6 +126,7 @@ impl Table {
             let kind = match field.data_type() {
                 DataType::Int64 => "int",
                 DataType::Float64 => "float",
+                DataType::Boolean => "bool",
                 _ => "str",
             };
             let null = if field.is_nullable() { " or null" } else { "" };
@@ -131,7 +138,7 @@ impl Table {
     }
 }
 
-/// A package that only some need.
+/// Imports an optional package.
 fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name).map_err(|error| {
         if error.is_instance_of::<PyImportError>(py) {

@@ -1,28 +1,28 @@
-//! A scenario as one text, with whatever was set in it.
+//! Scenario as one text, with all values that were set.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailcut_scenario::schema::{Section, TOP, sections};
 use tailcut_scenario::sim::RunConfig;
-use tailcut_scenario::{Outcome, Place, Scenario, ScenarioError, Study, Value};
+use tailcut_scenario::{Location, Outcome, Scenario, ScenarioError, Study, Value};
 
-/// The name that errors give the text.
+/// Name of the text in errors.
 const FILE: &str = "resolved";
 
-/// The text of a scenario, which anybody can run who has its [files](Scenario::files).
+/// Returns the text of a scenario. Together with the [files](Scenario::files), any user can run it.
 ///
 /// # Errors
-/// What is wrong with the scenario.
+/// The error of the scenario.
 pub fn resolved(scenario: &Scenario) -> Outcome<String> {
     let study = Study::of(scenario)?;
     let is_swept = |run: &RunConfig| !run.parameters.is_empty() || run.called.is_some();
     if study.runs.iter().any(is_swept) {
-        let found = "a sweep, or a design with settings of its own";
+        let found = "a sweep, or a design with its own settings";
         let allowed = "a scenario of one value a key, as a text";
         return Err(ScenarioError::new(&scenario.start, "", found, allowed));
     }
     let mut lines = lines(scenario, &study);
-    // What a scenario only starts from may have no reader; in a text of its own that is refused.
+    // In a start, a key that no design reads is no error. In this text it is one, so its line is removed.
     loop {
         let text = joined(&lines);
         let read = Scenario::parse(FILE, &scenario.directory, &text)?;
@@ -31,7 +31,11 @@ pub fn resolved(scenario: &Scenario) -> Outcome<String> {
             Err(refused) => refused,
         };
         match refused.place {
-            Place::Line { line, .. } if lines.get(line - 1).is_some_and(|line| line.is_start) => {
+            Location::Line { line, .. }
+                if lines
+                    .get(line - 1)
+                    .is_some_and(|line| line.is_starting_value) =>
+            {
                 lines.remove(line - 1);
             }
             _ => return Err(refused),
@@ -39,36 +43,36 @@ pub fn resolved(scenario: &Scenario) -> Outcome<String> {
     }
 }
 
-fn joined(lines: &[Line]) -> String {
+fn joined(lines: &[KeyLine]) -> String {
     let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     text.join("\n") + "\n"
 }
 
-/// The scenario with files that it brings along.
+/// Returns the scenario with the contents of its files.
 fn with_files(scenario: Scenario, files: BTreeMap<String, Arc<[u8]>>) -> Scenario {
     files.into_iter().fold(scenario, |scenario, (path, bytes)| {
         scenario.with_file(path, bytes)
     })
 }
 
-struct Line {
+struct KeyLine {
     text: String,
-    /// Whether it is only what a user starts from.
-    is_start: bool,
+    /// Whether the value comes from the scenario that a user starts from.
+    is_starting_value: bool,
 }
 
-/// One line a key, its tables in order.
-fn lines(scenario: &Scenario, study: &Study) -> Vec<Line> {
-    let said = |text: String| Line {
+/// Returns one line for each key, with tables in order.
+fn lines(scenario: &Scenario, study: &Study) -> Vec<KeyLine> {
+    let said = |text: String| KeyLine {
         text,
-        is_start: false,
+        is_starting_value: false,
     };
     let name_of = |section: &Section, name: String| {
         let key = section.key("name").expect("a key of the schema");
         format!("name = {}", key.literal(&Value::Text(name)))
     };
     let mut lines = vec![said(name_of(TOP, study.name.clone()))];
-    // A network's name follows from where it was written, so it is said.
+    // The name of a network may depend on its position in the file, so it is written out.
     let is_named = scenario.table("topology").given("name").is_some();
     let network = study.runs.first().map(|run| run.key().topology);
     let mut network = network.filter(|_| !is_named);
@@ -84,20 +88,20 @@ fn lines(scenario: &Scenario, study: &Study) -> Vec<Line> {
                 lines.push(said(section.header()));
             }
             if let Some(name) = network.take_if(|_| is_network) {
-                lines.push(Line {
+                lines.push(KeyLine {
                     text: name_of(section, name),
-                    is_start: true,
+                    is_starting_value: true,
                 });
             }
             for (name, entry) in table.entries() {
-                // The study's name stands above.
+                // The text already contains the study's name.
                 if section.name.is_empty() && name == "name" {
                     continue;
                 }
                 let key = section.key(name).expect("a key of the schema");
-                lines.push(Line {
+                lines.push(KeyLine {
                     text: format!("{name} = {}", key.literal(&entry.value)),
-                    is_start: entry.is_start,
+                    is_starting_value: entry.is_starting_value,
                 });
             }
         }

@@ -1,12 +1,11 @@
-//! Flows that are given by columns, as a trace.
+//! Flows in columns, as a trace.
 
 use crate::error;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList};
 use std::fmt::Write;
 
-/// A trace in CSV of four lists of the same length. Starts may have fractions, down to a
-/// picosecond.
+/// Returns a trace in CSV from four lists of equal length. Starts may have fractions, down to a picosecond.
 #[pyfunction]
 pub fn trace_of<'py>(
     py: Python<'py>,
@@ -23,7 +22,7 @@ pub fn trace_of<'py>(
                 column.len(),
                 start_ns.len()
             );
-            return Err(error::given(py, name, found, "columns of the same length"));
+            return Err(error::given(py, name, found, "columns of equal length"));
         }
     }
     let mut text = String::from("start_ns,src,dst,bytes\n");
@@ -31,7 +30,7 @@ pub fn trace_of<'py>(
         text.push_str(&instant(row, &start)?);
         for (name, column) in columns {
             let value = whole(name, row, &column.get_item(row)?)?;
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _ = write!(text, ",{value}");
         }
         text.push('\n');

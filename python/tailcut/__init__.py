@@ -1,6 +1,6 @@
 """tailcut: a simulator of data-centre transports.
 
-Compare designs, take the results as data frames, and write parts of your own in Python::
+Compare designs, read the results as data frames, and write your own parts in Python::
 
     import tailcut as tc
 
@@ -9,10 +9,10 @@ Compare designs, take the results as data frames, and write parts of your own in
     st.flows.to_polars()
 """
 
+from tailcut._custom_parts import DROP, DROP_FRONT, MARK, QUEUE, Balancer, Controller, Queue
 from tailcut._errors import RunError, ScenarioError, StudyError
 from tailcut._hyperqueue import HyperQueue
 from tailcut._native import Ack, Congested, Table, Window, __version__
-from tailcut._parts import DROP, DROP_FRONT, MARK, QUEUE, Balancer, Controller, Queue
 from tailcut._scenario import Case, Scenario, compare
 from tailcut._study import Study
 from tailcut._workload import Workload, flows

@@ -1,4 +1,4 @@
-"""Studies that are kept in a directory: a case that is done there is never run again."""
+"""Studies in a directory: a case that has finished there is never run again."""
 
 from __future__ import annotations
 
@@ -11,56 +11,58 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
-from tailcut import _executor, _native, _parts
+from tailcut import _custom_parts, _executor, _native
 from tailcut._errors import RunError
-from tailcut._executor import Recipe
+from tailcut._executor import ScenarioSource
 from tailcut._hyperqueue import HyperQueue
-from tailcut._place import Place, run_there
+from tailcut._study_dir import StudyDir, run_in_directory
 
-#: Where in a study's directory the files of the command are.
+#: Folder of the command's files in a study's directory.
 COLLECTED = "collected"
 
-#: How often cases are looked at that other processes are at, in seconds.
-_LOOK_AT_OTHERS_EVERY = 0.5
+#: Time between two checks of cases that other processes run, in seconds.
+_POLL_INTERVAL = 0.5
 
 Tick = Callable[[float], None]
 
 
 def run(
-    recipe: Recipe,
+    source: ScenarioSource,
     directory: str | os.PathLike[str],
     executor: Executor | HyperQueue | None,
     threads: int | None,
     tick: Tick | None,
 ) -> _native.Study:
-    """Runs the cases of a scenario that are not done in a directory, and collects all."""
-    scenario = recipe.make()
-    parts = _parts.named_in(scenario.designs())
-    place = Place(os.path.abspath(directory), tuple(parts), _code_of(parts), uuid.uuid4().hex)
+    """Runs the unfinished cases of a scenario in a directory, and collects all cases."""
+    scenario = source.make()
+    parts = _custom_parts.named_in(scenario.designs())
+    study_dir = StudyDir(
+        os.path.abspath(directory), tuple(parts), _code_of(parts), uuid.uuid4().hex
+    )
     cases = _native.Cases.plan(
         scenario,
-        place.directory,
+        study_dir.directory,
         list(sys.argv),
         _native.__file__,
-        place.code,
+        study_dir.code,
         isinstance(executor, HyperQueue),
     )
-    _run_all(cases, _engine(cases, place, executor, threads), tick or _nobody)
+    _run_all(cases, _engine(cases, study_dir, executor, threads), tick or _no_tick)
     failures = cases.failures()
     if failures:
         more = f", and {len(failures) - 1} more" if len(failures) > 1 else ""
-        raise RunError(f"{failures[0]}{more}; the other cases are done in {place.directory}")
-    return cases.collect(os.path.join(place.directory, COLLECTED))
+        raise RunError(f"{failures[0]}{more}; the other cases are done in {study_dir.directory}")
+    return cases.collect(os.path.join(study_dir.directory, COLLECTED))
 
 
-#: Runs cases by their places and ticks with how many of them are over. Gives what went wrong, if
-#: others may go on none the less.
+#: Runs cases by their indices and calls ``tick`` with the number of finished cases. Returns the
+#: error, if the other cases can still run.
 _Engine = Callable[[list[int], Tick], str | None]
 
 
 def _engine(
     cases: _native.Cases,
-    place: Place,
+    study_dir: StudyDir,
     executor: Executor | HyperQueue | None,
     threads: int | None,
 ) -> _Engine:
@@ -69,10 +71,10 @@ def _engine(
 
     def elsewhere(waiting: list[int], tick: Tick) -> None:
         assert isinstance(executor, Executor)
-        _executor.each(executor, run_there, ((place, [case]) for case in waiting), tick)
+        _executor.each(executor, run_in_directory, ((study_dir, [case]) for case in waiting), tick)
 
     if isinstance(executor, HyperQueue):
-        return executor.engine(cases, place)
+        return executor.engine(cases, study_dir)
     return here if executor is None else elsewhere
 
 
@@ -86,38 +88,40 @@ def _run_all(cases: _native.Cases, engine: _Engine, tick: Tick) -> None:
         if not waiting and not running:
             return
         if not waiting:
-            # Other processes are at all that is left. Whoever ends without a word gives it up.
+            # Other processes run all remaining cases. If such a process ends without a result, its
+            # case waits again.
             last = None
-            time.sleep(_LOOK_AT_OTHERS_EVERY)
+            time.sleep(_POLL_INTERVAL)
             continue
         if over == last:
             why = wrong or "no worker has run it"
             raise RunError(f"case {waiting[0]} of {done + len(failed + running + waiting)}: {why}")
         last = over
-        wrong = engine(waiting, _beside(over, tick))
+        wrong = engine(waiting, _tick_after(over, tick))
 
 
-def _beside(over: int, tick: Tick) -> Tick:
-    """Ticks with what is over beside what was over before."""
+def _tick_after(over: int, tick: Tick) -> Tick:
+    """Returns a tick that adds the cases that had finished before."""
     return lambda more: tick(over + more)
 
 
-def _nobody(_done: float) -> None:
+def _no_tick(_done: float) -> None:
     pass
 
 
-def _code_of(parts: Sequence[type[_parts.Part]]) -> str:
-    """What tells the code of classes from any other; nothing for no classes."""
+def _code_of(parts: Sequence[type[_custom_parts.Part]]) -> str:
+    """Returns a hash of the code of classes, or an empty text without classes."""
     if not parts:
         return ""
     code = hashlib.sha256()
     for part in parts:
         for each in part.__mro__:
-            if each is object or each.__module__ == _parts.__name__:
+            if each is object or each.__module__ == _custom_parts.__name__:
                 continue
             try:
                 code.update(inspect.getsource(each).encode())
             except (OSError, TypeError):
-                # Nobody can tell what it is, so it is never the same.
+                # The source is not available, so a random text makes it differ from any other
+                # code.
                 return uuid.uuid4().hex
     return code.hexdigest()

@@ -1,23 +1,23 @@
-"""What goes wrong, in words and in parts."""
+"""Errors, with their text and its parts."""
 
 from __future__ import annotations
 
 
 class ScenarioError(ValueError):
-    """A scenario says something that is not allowed.
+    """A scenario contains a value that is not allowed.
 
     Attributes:
-        place: where: a file with its line, or the name of an argument.
-        key: the key, with its section; empty where the error is about no key.
-        found: what was found.
-        allowed: what is allowed.
-        meant: what may have been meant, or ``None``.
+        place: the place: a file with its line, or the name of an argument.
+        key: the key, with its section; empty if the error is not about a key.
+        found: the value found.
+        allowed: the allowed values.
+        meant: the probable value, or ``None``.
     """
 
     def __init__(
         self, place: str, key: str, found: str, allowed: str, meant: str | None = None
     ) -> None:
-        # All of them are arguments, so that the error can be pickled.
+        # All values are arguments, so that the error can be pickled.
         super().__init__(place, key, found, allowed, meant)
         self.place = place
         self.key = key
@@ -38,7 +38,7 @@ class ScenarioError(ValueError):
 
 
 class RunError(RuntimeError):
-    """A run could not be run to its end."""
+    """A run has failed."""
 
 
 class StudyError(OSError):

@@ -1,4 +1,4 @@
-"""Cases of a study on an executor: that of a process pool, of a cluster, or any other."""
+"""Cases of a study on an executor: a process pool, a cluster, or any other."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from typing import Any, NamedTuple, TypeVar
 
-from tailcut import _native, _parts
+from tailcut import _custom_parts, _native
 from tailcut._errors import RunError
 
 Result = TypeVar("Result")
 
-#: How often Python may act on a signal, in seconds.
-_LOOK_UP_EVERY = 0.05
+#: Time between two checks for signals, in seconds.
+_CHECK_INTERVAL = 0.05
 
 
-class Recipe(NamedTuple):
-    """How a scenario came to be, so that it can be made again elsewhere."""
+class ScenarioSource(NamedTuple):
+    """Origin of a scenario, from which another process can create it again."""
 
-    #: The text of its file; ``None`` for the built-in scenario called ``file``.
+    #: Text of its file; ``None`` for the built-in scenario called ``file``.
     text: bytes | None
-    #: What errors call it.
+    #: Name of the file in errors.
     file: str
-    #: Where relative paths in it start.
+    #: Directory in which relative paths start.
     directory: str
-    #: Files that it brings along, by the paths under which it names them.
+    #: Contents of the files that the scenario names, by path.
     files: dict[str, bytes]
-    #: Whether keys of it that nothing reads are no error.
+    #: Whether the scenario may contain keys that no design reads.
     is_start: bool
-    #: What was set since, in order.
+    #: Later changes, in order.
     changes: tuple[dict[str, Any], ...]
 
     def make(self) -> _native.Scenario:
-        """The scenario.
+        """Creates the scenario.
 
         Raises:
-            ScenarioError: at the first thing that is wrong.
+            ScenarioError: the first error in the scenario.
         """
         if self.text is None:
             made = _native.Scenario.built_in(self.file)
@@ -52,11 +52,13 @@ class Recipe(NamedTuple):
         return made
 
 
-def run_case(recipe: Recipe, parts: list[type[_parts.Part]], cases: list[int]) -> list[bytes]:
-    """Runs cases of a scenario by their numbers; what a worker calls.
+def run_case(
+    source: ScenarioSource, parts: list[type[_custom_parts.Part]], cases: list[int]
+) -> list[bytes]:
+    """Runs cases of a scenario by their numbers. Workers call this.
 
     Args:
-        recipe: the scenario, with the files that it names.
+        source: the scenario, with the files that it names.
         parts: classes of queues, controllers and balancers that its designs name.
         cases: the numbers of the cases, in the order of :meth:`tailcut.Scenario.cases`.
 
@@ -64,18 +66,18 @@ def run_case(recipe: Recipe, parts: list[type[_parts.Part]], cases: list[int]) -
         The record of each case, which the same version of tailcut reads.
     """
     for part in parts:
-        _parts.register(part)
-    return recipe.make().run_cases(cases)
+        _custom_parts.register(part)
+    return source.make().run_cases(cases)
 
 
 def run(
-    recipe: Recipe, executor: Executor, tick: Callable[[float], None] | None
+    source: ScenarioSource, executor: Executor, tick: Callable[[float], None] | None
 ) -> _native.Study:
     """Runs all cases of a scenario on an executor, each as one task."""
-    scenario = recipe.make()
-    recipe = recipe._replace(files=scenario.files())
-    parts = _parts.named_in(scenario.designs())
-    tasks = ((recipe, parts, [case]) for case in range(len(scenario.cases())))
+    scenario = source.make()
+    source = source._replace(files=scenario.files())
+    parts = _custom_parts.named_in(scenario.designs())
+    tasks = ((source, parts, [case]) for case in range(len(scenario.cases())))
     records: list[bytes | None] = [first for first, in each(executor, run_case, tasks, tick)]
     return scenario.collect(records)
 
@@ -94,7 +96,7 @@ def each(
         _await(futures, tick)
         return [future.result() for future in futures]
     finally:
-        # After an error, or Ctrl-C, nothing more is begun.
+        # After an error or Ctrl-C, no further case begins.
         for future in futures:
             future.cancel()
 
@@ -102,7 +104,7 @@ def each(
 def _await(futures: list[Future[Result]], tick: Callable[[float], None] | None) -> None:
     pending = set(futures)
     while pending:
-        done, pending = wait(pending, timeout=_LOOK_UP_EVERY, return_when=FIRST_EXCEPTION)
+        done, pending = wait(pending, timeout=_CHECK_INTERVAL, return_when=FIRST_EXCEPTION)
         for future in done:
             # The first error ends the study.
             future.result()

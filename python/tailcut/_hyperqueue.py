@@ -14,37 +14,38 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailcut import _native, _parts
+from tailcut import _custom_parts, _native
 from tailcut._errors import RunError
-from tailcut._place import Place
+from tailcut._study_dir import StudyDir
 
-#: How often a task looks whether it is still wanted, in seconds.
-_LOOK_UP_EVERY = 1.0
-#: How long the first look at a job comes after the one before, and later ones at most, in seconds.
+#: Time between two checks whether a task is still wanted, in seconds.
+_CHECK_INTERVAL = 1.0
+#: Shortest and longest time between two queries of a job's state, in seconds.
 _FIRST_LOOK, _LATER_LOOKS = 0.05, 1.0
-#: Lines of a failed task's standard error that are told.
+#: Number of lines of a failed task's standard error that an error shows.
 _LAST_LINES = 20
-#: What a task runs. What is installed goes before what happens to be in the working directory.
+#: Program of a task. Installed packages come before files in the working directory.
 _PROGRAM = (
     "import sys; sys.path.append(sys.path.pop(0)); from tailcut._hyperqueue import work; work()"
 )
 
 
 class HyperQueue:
-    """A HyperQueue server, on whose workers the cases of a study run.
+    """A HyperQueue server whose workers run the cases of a study.
 
-    Give it to :meth:`tailcut.Scenario.run` or :func:`tailcut.compare` as ``executor``, with a
-    ``directory`` that the workers see under the same path. Server and workers are started apart
-    from it, with the program ``hq`` or with ``hyperqueue.LocalCluster``. Whatever becomes of them,
-    the cases that are done stay done: the same call runs what is missing, on any other cluster.
+    Pass it to :meth:`tailcut.Scenario.run` or :func:`tailcut.compare` as ``executor``, with a
+    ``directory`` that the workers see under the same path. Start the server and the workers
+    separately, with the program ``hq`` or with ``hyperqueue.LocalCluster``. If they end, finished
+    cases are kept: the same call runs the missing cases, on any other cluster.
 
     Args:
-        server_dir: the server's directory; that of HyperQueue itself without.
-        python: Python on the workers, with this version of tailcut; that of this process without.
-        chunk: the CPU time that the cases of a task are expected to take at least, in seconds.
+        server_dir: the server's directory; HyperQueue's default directory if ``None``.
+        python: Python on the workers, with this version of tailcut; if ``None``, the Python of this
+            process.
+        chunk: the least expected CPU time of a task's cases, in seconds.
 
     Raises:
-        ImportError: where the package hyperqueue is not installed.
+        ImportError: if the package hyperqueue is not installed.
         ValueError: for a ``chunk`` below 0.
     """
 
@@ -71,11 +72,11 @@ class HyperQueue:
         return f"HyperQueue({self.server_dir!r})"
 
     def engine(
-        self, cases: _native.Cases, place: Place
+        self, cases: _native.Cases, study_dir: StudyDir
     ) -> Callable[[list[int], Callable[[float], None]], str | None]:
-        """What runs cases of a study as a job: once in chunks; after something went wrong, one each.
+        """Returns a function that runs cases as a job: in chunks, and after an error one by one.
 
-        It gives what went wrong with the first task that failed.
+        The function returns the error of the first task that failed.
         """
         failed = False
 
@@ -83,18 +84,18 @@ class HyperQueue:
             nonlocal failed
             chunks = [[case] for case in waiting] if failed else cases.chunks(self.chunk)
             if not chunks:
-                # Somebody else has taken them meanwhile.
+                # Another process has taken all waiting cases.
                 return None
             before = cases.tally()
             over = before[0] + len(before[1])
-            job = _Job(self, cases.jobs(), place, chunks)
+            job = _Job(self, cases.jobs(), study_dir, chunks)
 
-            def look() -> None:
+            def check() -> None:
                 done, failures, _running, _waiting = cases.tally()
                 tick(done + len(failures) - over)
 
             try:
-                wrong = job.wait(look)
+                wrong = job.wait(check)
             finally:
                 job.end()
             failed = wrong is not None
@@ -104,23 +105,23 @@ class HyperQueue:
 
 
 class _Task(NamedTuple):
-    """What a task gets on its standard input."""
+    """Input of a task, on its standard input."""
 
-    place: Place
+    study_dir: StudyDir
     cases: list[int]
-    #: There for as long as somebody waits for the job: HyperQueue's Python cannot cancel one.
+    #: File that exists while a process waits for the job: HyperQueue's Python cannot cancel a job.
     wanted: str
 
 
-class _Looked(Exception):
-    """The state of a job, from within a call that would wait for its end with Python's lock."""
+class _JobState(Exception):
+    """State of a job. It leaves a call that would wait for the job's end with Python's lock."""
 
 
 class _Job:
-    """Tasks that were handed in."""
+    """Submitted tasks."""
 
     def __init__(
-        self, queue: HyperQueue, jobs: Path, place: Place, chunks: list[list[int]]
+        self, queue: HyperQueue, jobs: Path, study_dir: StudyDir, chunks: list[list[int]]
     ) -> None:
         from hyperqueue import Client, Job
         from hyperqueue.output import StdioDef
@@ -129,69 +130,69 @@ class _Job:
         mark = f"hq-{uuid.uuid4().hex[:12]}"
         self._wanted = jobs / f"{mark}.wanted"
         self._chunks = chunks
-        job = Job(default_workdir=os.getcwd(), max_fails=None, name=Path(place.directory).name)
-        # A file a task, which goes away when the task ends well.
+        job = Job(default_workdir=os.getcwd(), max_fails=None, name=Path(study_dir.directory).name)
+        # One file for each task. It is removed if the task ends without an error.
         printed = StdioDef.remove_if_finished(f"{jobs}/{mark}-%{{TASK_ID}}.err")
-        tasks = [_Task(place, chunk, str(self._wanted)) for chunk in chunks]
-        for task in _pickled(tasks, place):
+        tasks = [_Task(study_dir, chunk, str(self._wanted)) for chunk in chunks]
+        for task in _pickled(tasks, study_dir):
             program = [queue.python, "-c", _PROGRAM]
             job.program(program, stdin=task, stdout=None, stderr=printed)
         self._wanted.touch()
         try:
-            self._client: Any = self._told(lambda: Client(queue.server_dir))
-            self._id: int = self._told(lambda: self._client.submit(job)).id
+            self._client: Any = self._call_server(lambda: Client(queue.server_dir))
+            self._id: int = self._call_server(lambda: self._client.submit(job)).id
         except BaseException:
             self._wanted.unlink(missing_ok=True)
             raise
 
     def wait(self, tick: Callable[[], None]) -> str | None:
-        """Waits until all tasks have ended; gives what went wrong with the first that failed."""
+        """Waits until all tasks have ended. Returns the error of the first task that failed."""
         pause = _FIRST_LOOK
         while not self._has_ended():
             tick()
             time.sleep(pause)
             pause = min(1.2 * pause, _LATER_LOOKS)
-        failed = self._told(lambda: self._client.connection.get_failed_tasks([self._id]))
+        failed = self._call_server(lambda: self._client.connection.get_failed_tasks([self._id]))
         tasks: dict[int, Any] = failed.get(self._id, {})
         if not tasks:
             return None
         task, context = min(tasks.items())
         wrong = f"{self._server}: job {self._id}, task {task}: {context.error}{_printed(context)}"
         if not self._wanted.exists():
-            # The task has ended the others, as all would raise the same.
+            # The task has ended the others, because all would raise the same error.
             raise RunError(wrong)
         return wrong
 
     def end(self) -> None:
-        """Ends tasks that are still there."""
+        """Ends the remaining tasks."""
         self._wanted.unlink(missing_ok=True)
 
     def _has_ended(self) -> bool:
-        def look(states: dict[int, dict[str, Any]]) -> None:
-            raise _Looked(states)
+        def check(states: dict[int, dict[str, Any]]) -> None:
+            raise _JobState(states)
 
         try:
-            self._told(lambda: self._client.connection.wait_for_jobs([self._id], look))
-        except _Looked as looked:
-            states: dict[int, dict[str, Any]] = looked.args[0]
+            self._call_server(lambda: self._client.connection.wait_for_jobs([self._id], check))
+        except _JobState as reached:
+            states: dict[int, dict[str, Any]] = reached.args[0]
             if self._id not in states:
-                why = "it no longer knows the job"
+                why = "the server has lost the job"
                 raise RunError(f"{self._server}: job {self._id}: {why}") from None
             return bool(states[self._id]["completed"])
         return True
 
-    def _told(self, ask: Callable[[], Any]) -> Any:
-        """What the server says.
+    def _call_server(self, call: Callable[[], Any]) -> Any:
+        """Returns the server's answer.
 
         Raises:
-            RunError: where it says nothing.
+            RunError: if the server does not answer.
         """
         try:
-            return ask()
-        except _Looked:
+            return call()
+        except _JobState:
             raise
         except Exception as error:
-            # Behind the first line come a trace of calls within HyperQueue and more.
+            # After the first line, the text contains a trace of calls within HyperQueue.
             said = str(error).partition("\n")[0]
             raise RunError(
                 f"{self._server}: {said}; cases that are done stay done, and the same call with "
@@ -199,12 +200,12 @@ class _Job:
             ) from None
 
 
-def _pickled(tasks: list[_Task], place: Place) -> list[bytes]:
-    """Tasks as bytes, with the classes of the place: workers need not have their files."""
+def _pickled(tasks: list[_Task], study_dir: StudyDir) -> list[bytes]:
+    """Returns tasks as bytes, with the code of their classes: workers do not need the files."""
     import cloudpickle
 
-    classes = {each for part in place.parts for each in part.__mro__}
-    names = {each.__module__ for each in classes} - {"__main__", _parts.__name__, "builtins"}
+    classes = {each for part in study_dir.parts for each in part.__mro__}
+    names = {each.__module__ for each in classes} - {"__main__", _custom_parts.__name__, "builtins"}
     modules = [sys.modules[name] for name in sorted(names)]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
@@ -216,7 +217,7 @@ def _pickled(tasks: list[_Task], place: Place) -> list[bytes]:
 
 
 def _printed(context: Any) -> str:
-    """The last lines that a failed task printed."""
+    """Returns the last lines that a failed task printed."""
     try:
         lines = Path(context.stderr).read_text(errors="replace").splitlines()
     except (OSError, TypeError):
@@ -225,27 +226,27 @@ def _printed(context: Any) -> str:
 
 
 def work() -> None:
-    """Runs the cases of a task, until nobody wants them any more."""
-    # What HyperQueue sends where a worker is killed: the case under way is given back.
+    """Runs the cases of a task, while they are wanted."""
+    # HyperQueue sends this signal when a worker is killed. The running case then waits again.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     task: _Task = pickle.load(sys.stdin.buffer)
     wanted, worker = Path(task.wanted), os.getppid()
-    next_look = 0.0
+    next_check = 0.0
 
-    def look(_done: float) -> None:
-        nonlocal next_look
-        # Not every system tells a process that its worker was killed.
+    def check(_done: float) -> None:
+        nonlocal next_check
+        # Not every system notifies a process when its worker is killed.
         if os.getppid() != worker:
             raise SystemExit
-        if time.monotonic() >= next_look:
-            next_look = time.monotonic() + _LOOK_UP_EVERY
+        if time.monotonic() >= next_check:
+            next_check = time.monotonic() + _CHECK_INTERVAL
             if not wanted.exists():
                 raise SystemExit
 
     try:
-        cases = task.place.open()
-        look(0.0)
-        cases.run(task.cases, 1, look)
+        cases = task.study_dir.open()
+        check(0.0)
+        cases.run(task.cases, 1, check)
     except Exception:
         traceback.print_exc()
         wanted.unlink(missing_ok=True)

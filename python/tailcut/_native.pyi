@@ -3,6 +3,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, final
 
+import polars
+
 __all__ = [
     "Ack",
     "Cases",
@@ -97,22 +99,22 @@ class Study:
 
 @final
 class Table:
-    """A table of a study, which other libraries take through Arrow's C stream."""
+    """A table of a study, which other libraries read through Arrow's C stream."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __len__(self) -> int: ...
     def to_pandas(self) -> Any:
-        """A data frame of pandas; needs pandas and pyarrow."""
-    def to_polars(self) -> Any:
-        """A data frame of polars; needs polars."""
+        """Returns a data frame of pandas; needs pandas and pyarrow."""
+    def to_polars(self) -> polars.DataFrame:
+        """Returns a data frame of polars; needs polars."""
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """Names of the columns."""
 
 @final
 class Window:
-    """The congestion window and the slow-start threshold, in payload bytes."""
+    """Congestion window and slow-start threshold, in payload bytes."""
 
     @property
     def cwnd(self) -> int: ...
@@ -147,6 +149,8 @@ class Ack:
     def slow_start_limit(self) -> int: ...
     @property
     def srtt_ns(self) -> int: ...
+    @property
+    def rtt_ns(self) -> int | None: ...
 
 @final
 class Congested:

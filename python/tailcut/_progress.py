@@ -1,4 +1,4 @@
-"""How far a study is: a bar of tqdm where that is installed, else plain text on standard error."""
+"""Progress of a study: a bar of tqdm if it is installed, or plain text on standard error."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 import time
 from typing import Any
 
-#: A study that takes no longer shows nothing.
+#: Time before the first output, in seconds. Shorter studies show nothing.
 _PATIENCE_SECONDS = 0.5
-#: How often a bar is drawn.
+#: Time between two updates of a bar, in seconds.
 _EVERY_SECONDS = 0.1
 
 
 class Progress:
-    """Called with the number of runs that are done, with fractions."""
+    """Callable that shows the number of finished runs, as a fraction."""
 
     def __init__(self, runs: int) -> None:
         self._runs = runs
@@ -31,7 +31,7 @@ class Progress:
         self._bar.show(done)
 
     def end(self, done: float) -> None:
-        """Leaves the last line as it is."""
+        """Shows the final state and keeps it on the screen."""
         if self._bar is not None:
             self._bar.show(done)
             self._bar.close()
@@ -68,7 +68,7 @@ class _Plain:
         if self._is_terminal:
             print(f"\r{line}", end="", file=sys.stderr, flush=True)
         elif int(10 * done / self._runs) > self._told:
-            # A file gets ten lines, not one a moment.
+            # A file gets only ten lines.
             self._told = int(10 * done / self._runs)
             print(line, file=sys.stderr, flush=True)
 

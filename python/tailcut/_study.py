@@ -17,11 +17,11 @@ from tailcut import _native
 
 
 class Study:
-    """Finished runs: their tables, the answer, plots, and the report.
+    """Finished runs with their tables, answer, plots, and report.
 
-    Tables are made when they are taken. Anything that reads Arrow's C stream takes them: polars,
-    duckdb, pyarrow, pandas. Columns and units are those of docs/output.md; in front of them stand
-    ``run``, ``design``, ``topology``, ``workload``, ``load`` and ``seed``.
+    Tables are created when they are read, by any library that reads Arrow's C stream: polars,
+    duckdb, pyarrow, pandas. docs/output.md has columns and units; the first columns are ``run``,
+    ``design``, ``topology``, ``workload``, ``load`` and ``seed``.
     """
 
     def __init__(self, native: _native.Study) -> None:
@@ -29,21 +29,21 @@ class Study:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Study:
-        """Reads the study that ``tailcut run``, ``tailcut compare`` or :meth:`save` wrote.
+        """Reads a study that ``tailcut run``, ``tailcut compare`` or :meth:`save` has written.
 
         Raises:
-            StudyError: where the directory holds none, or a file of it is not what was written.
+            StudyError: if the directory contains no study, or a file has changed.
         """
         return cls(_native.Study.open(os.fspath(directory)))
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Writes it into a directory, with the same files as the command, and the report.
+        """Writes the study into a directory, with the same files as the command, and the report.
 
-        A directory with other files in it is left alone; one that holds runs of this study keeps
+        A directory with other files is not changed. A directory with runs of this study keeps
         them.
 
         Raises:
-            StudyError: where the directory is not the study's, or cannot be written.
+            StudyError: if the directory belongs to another study, or cannot be written.
         """
         path = Path(directory)
         if self._native.directory is not None:
@@ -54,92 +54,97 @@ class Study:
         return self.open(path).report(path / "report.html").parent
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the report as one HTML file that loads nothing.
+        """Writes the report as one HTML file that loads no other file.
 
         Raises:
-            StudyError: where it cannot be written.
+            StudyError: if the file cannot be written.
         """
         self._native.report(os.fspath(path))
         return Path(path)
 
     @property
     def answer(self) -> str:
-        """The answer in words, as the command prints it."""
+        """Answer as text, as the command prints it."""
         return self._native.answer()
 
     @property
     def summary(self) -> str:
-        """The table that the command prints below the answer."""
+        """Table that the command prints below the answer."""
         return self._native.summary()
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Every table of the report, as ``tailcut report DIR --json`` prints it."""
+        """All tables of the report, as ``tailcut report DIR --json`` prints them."""
         figures: dict[str, Any] = json.loads(self._native.json())
         return figures
 
     @property
     def pictures(self) -> dict[str, str]:
-        """Every plot of the report as SVG, by its name."""
+        """All plots of the report as SVG, by their names."""
         return dict(self._native.pictures())
 
     @property
     def runs(self) -> _native.Table:
-        """One row a run: what it counted, and completion times by groups of sizes."""
+        """One row for each run: its counters, and completion times by groups of sizes."""
         return self._native.table("runs")
 
     @property
     def flows(self) -> _native.Table:
-        """One row a flow."""
+        """One row for each flow."""
         return self._native.table("flows")
 
     @property
     def requests(self) -> _native.Table:
-        """One row a request; empty for a workload without any."""
+        """One row for each request; empty for a workload without requests."""
         return self._native.table("requests")
 
     @property
     def sessions(self) -> _native.Table:
-        """One row a receiver of a storage session; empty for a workload without any."""
+        """One row for each receiver of a storage session; empty for a workload without sessions."""
         return self._native.table("sessions")
 
     @property
+    def coflows(self) -> _native.Table:
+        """One row for each query or coflow; empty for a workload without them."""
+        return self._native.table("coflows")
+
+    @property
     def ports(self) -> _native.Table:
-        """One row a port."""
+        """One row for each port."""
         return self._native.table("ports")
 
     @property
     def nodes(self) -> _native.Table:
-        """One row a host or switch, with its name."""
+        """One row for each host or switch, with its name."""
         return self._native.table("nodes")
 
     @property
     def topology(self) -> _native.Table:
-        """One row a link, by the port that feeds it."""
+        """One row for each link, by its sending port."""
         return self._native.table("topology")
 
     @property
     def failures(self) -> _native.Table:
-        """One row a link that is down or slow."""
+        """One row for each link that is down or slow."""
         return self._native.table("failures")
 
     @property
     def losses(self) -> _native.Table:
-        """One row a link that loses packets at random."""
+        """One row for each link that loses packets at random."""
         return self._native.table("losses")
 
     @property
     def queues(self) -> _native.Table:
-        """Samples of queues, where they were sampled (``sample_every``)."""
+        """Samples of queues, if the scenario samples them (``sample_every``)."""
         return self._native.table("queues")
 
     @property
     def links(self) -> _native.Table:
-        """Samples of links, where they were sampled (``sample_every``)."""
+        """Samples of links, if the scenario samples them (``sample_every``)."""
         return self._native.table("links")
 
     def __len__(self) -> int:
-        """How many runs have finished."""
+        """Number of finished runs."""
         return self._native.counts()[1]
 
     def __repr__(self) -> str:
@@ -148,7 +153,7 @@ class Study:
         return f"Study {self._native.name}: {finished}{of} runs\n{self.answer}\n\n{self.summary}"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the answer, and the plots that belong to it as pictures."""
+        """Returns the answer and its plots for notebooks."""
         first, *rest = self.answer.split("\n- ")
         items = "".join(f"<li>{html.escape(line)}</li>" for line in rest)
         pictures = [self._picture(name, svg) for name, svg in self._native.pictures()]
@@ -159,7 +164,7 @@ class Study:
     def _picture(name: str, svg: str) -> str:
         if not _IN_NOTEBOOKS.match(name):
             return ""
-        # As an image it has styles of its own, and no script can run.
+        # As an image it has separate styles, and no script in it can run.
         data = base64.b64encode(svg.encode()).decode()
         return (
             f'<img alt="{html.escape(name)}" style="max-width:48%" '
@@ -167,7 +172,7 @@ class Study:
         )
 
 
-#: Plots that a notebook shows; the report has all.
+#: Plots that a notebook shows. The report has all plots.
 _IN_NOTEBOOKS = re.compile(
     r"(all|mice)-p99-(by-design|vs-baseline)|ccdf-(all|mice)|load-\d+-(all|mice)"
 )

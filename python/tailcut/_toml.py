@@ -1,4 +1,4 @@
-"""A dictionary as the text of a scenario."""
+"""Text of a scenario from a dictionary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def toml(scenario: Mapping[str, Any]) -> str:
-    """The text; keys at the top come before sections."""
+    """Returns the text. Keys of the top level come before sections."""
     top, sections = [], []
     for name, value in scenario.items():
         if isinstance(value, Mapping):
@@ -35,7 +35,8 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, os.PathLike)):
-        # JSON's escapes are TOML's, but for one letter that JSON leaves as it is.
+        # TOML has the escapes of JSON. It also requires an escape for one character (DEL) that
+        # JSON allows.
         return json.dumps(os.fspath(value)).replace("\x7f", "\\u007f")
     if hasattr(value, "tolist"):
         return _value(name, value.tolist())

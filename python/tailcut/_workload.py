@@ -1,4 +1,4 @@
-"""Workloads that are given flow by flow."""
+"""Workloads as lists of flows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from tailcut import _native
 
 
 class Workload:
-    """Flows with their starts, ends and sizes; made by :func:`flows`."""
+    """Flows with their starts, hosts and sizes, created by :func:`flows`."""
 
     def __init__(self, name: str, trace: bytes, count: int) -> None:
         self.name = name
-        #: The flows as a trace in CSV, as the command reads it.
+        #: Flows as a trace in CSV, in the format of the command.
         self.trace = trace
         self._count = count
 
@@ -24,30 +24,30 @@ class Workload:
 
 
 def flows(start_ns: Any, src: Any, dst: Any, bytes: Any, *, name: str = "flows") -> Workload:
-    """A workload of exactly these flows.
+    """Returns a workload of exactly these flows.
 
-    Each column is a list, a numpy array, a series of pandas or polars, or an array of Arrow; all
-    have the same length.
+    Each column is a list, a numpy array, a series of pandas or polars, or an array of Arrow. All
+    columns have equal lengths.
 
     Args:
-        start_ns: when each flow starts, in nanoseconds from the start of the run; fractions count
+        start_ns: start of each flow, in nanoseconds after the start of the run. Fractions count
             down to a picosecond.
         src: the sending hosts, numbered from 0 in the order of the topology.
         dst: the receiving hosts.
         bytes: the flows' sizes in bytes, without headers.
-        name: what results call the workload, behind ``trace:``.
+        name: name of the workload in results, after ``trace:``.
 
     Raises:
-        ScenarioError: for columns of different lengths, or for a value that is none; hosts that a
-            topology does not have are refused when the workload meets it.
+        ScenarioError: columns of different lengths, or an invalid value. Hosts that a topology
+            does not have are refused when the workload is used with it.
     """
     columns = [_values(column) for column in (start_ns, src, dst, bytes)]
     return Workload(name, _native.trace_of(*columns), len(columns[0]))
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column as numbers of Python."""
-    # numpy and pandas; polars; pyarrow.
+    """Returns the values of a column as Python numbers."""
+    # The methods belong to numpy and pandas, to polars, and to pyarrow.
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(column, method):
             return list(getattr(column, method)())

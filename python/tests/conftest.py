@@ -1,4 +1,4 @@
-"""What tests share: a small scenario, and the command to compare with."""
+"""Shared parts of the tests: a small scenario, and the command for comparisons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ hosts = 4
 sizes = "websearch"
 """
 
-#: Ten seconds of work and more, to be stopped.
+#: At least ten seconds of work, for tests that stop it.
 LONG = """
 designs = ["dctcp"]
 flows = 500000
@@ -49,7 +49,7 @@ def study(small: tc.Scenario) -> tc.Study:
 
 
 class Command:
-    """The program `tailcut`, which `make build` makes."""
+    """The program `tailcut`, which `make build` builds."""
 
     def __init__(self, program: Path) -> None:
         self._program = program
@@ -65,11 +65,11 @@ class Command:
 @pytest.fixture(scope="session")
 def command() -> Command:
     program = Path(os.environ.get("TAILCUT", REPOSITORY / "target/release/tailcut"))
-    assert program.exists(), f"{program} is not there; `make build` makes it, or set TAILCUT"
+    assert program.exists(), f"{program} does not exist: run `make build`, or set TAILCUT"
     return Command(program)
 
 
 def hashes(study: tc.Study) -> list[str]:
-    """The hashes of a study's runs, in order."""
+    """Returns the hashes of a study's runs, in order."""
     found: list[str] = study.runs.to_polars()["record_hash"].to_list()
     return found

@@ -1,4 +1,4 @@
-"""What runs the cases of a grid, in a process of its own that a test kills.
+"""Engines that run the cases of a grid, in a separate process that a test kills.
 
 ``engines.py ENGINE DIRECTORY`` runs the grid. ``engines.py cluster DIRECTORY`` is a server of
 HyperQueue with a worker.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tailcut as tc
 
-#: Three keys with four values each, ten seeds, a tenth of the flows of `make demo`.
+#: Three keys with four values each, ten seeds, and a tenth of the flows of `make demo`.
 GRID = """
 designs = ["tcp"]
 loads = 0.5
@@ -37,18 +37,18 @@ CASES = 640
 
 
 def threads(directory: Path) -> tc.Study:
-    """In this process, without an executor."""
+    """Runs the cases in this process, without an executor."""
     return grid().run(2, progress=False, directory=directory)
 
 
 def thread_pool(directory: Path) -> tc.Study:
-    """On threads of Python."""
+    """Runs the cases on threads of Python."""
     with ThreadPoolExecutor(2) as pool:
         return grid().run(progress=False, executor=pool, directory=directory)
 
 
 def process_pool(directory: Path) -> tc.Study:
-    """On processes of Python."""
+    """Runs the cases on processes of Python."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         return grid().run(progress=False, executor=pool, directory=directory)
@@ -58,12 +58,12 @@ ENGINES = {"threads": threads, "thread-pool": thread_pool, "process-pool": proce
 
 
 def grid() -> tc.Scenario:
-    """All of its cases."""
+    """Returns the grid with all its cases."""
     return tc.Scenario.from_toml(GRID)
 
 
 def start(what: str, directory: Path) -> subprocess.Popen[str]:
-    """Starts this file in a process group of its own, which says when it is about to begin."""
+    """Starts this file in a separate process group, and waits until it is ready to begin."""
     process = subprocess.Popen(
         [sys.executable, __file__, what, str(directory)],
         stdin=subprocess.PIPE,
@@ -72,7 +72,7 @@ def start(what: str, directory: Path) -> subprocess.Popen[str]:
         start_new_session=True,
     )
     assert process.stdout is not None
-    # HyperQueue prints a table before.
+    # HyperQueue prints a table first.
     assert "up\n" in iter(process.stdout.readline, ""), f"{what} has ended early"
     return process
 

@@ -1,4 +1,4 @@
-"""Studies that are kept in a directory go on where they were."""
+"""Studies in a directory continue where they stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import tailcut as tc
 
 
 def written(directory: Path) -> dict[str, int]:
-    """Every result, and when it was written."""
+    """Returns all results, and the times when they were written."""
     return {str(run): run.stat().st_mtime_ns for run in directory.glob("done/*/run.json")}
 
 
@@ -66,7 +66,7 @@ def test_ctrl_c_gives_cases_back(tmp_path: Path) -> None:
     assert not any(grid.glob("done/*"))
 
 
-#: Fan-ins of six senders and of two, of four that there are.
+#: Fan-ins of six and of two senders. The network has only four senders, so the fan-in with six senders fails.
 FAILING = """
 designs = ["tcp"]
 loads = 0.3

@@ -1,4 +1,4 @@
-"""What is written about the package runs, and its types hold."""
+"""The examples in the documents run, and the types of the package are correct."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_import_compare_data_frame_and_plot_are_ten_lines(tmp_path: Path) -> Non
 
 
 def test_the_other_examples_of_the_page_run_one_after_the_other(tmp_path: Path) -> None:
-    # In a file, so that the processes of a pool can import what it defines.
+    # The code is in a file, so that the processes of a pool can import its definitions.
     script = tmp_path / "page.py"
     body = "".join(f"    {line}" for block in BLOCKS[1:] for line in block.splitlines(True))
     script.write_text(f"if __name__ == '__main__':\n{body}")
@@ -57,6 +57,6 @@ def test_types_hold_in_the_package_and_in_its_tests() -> None:
 
 def test_stubs_say_what_the_native_module_has(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy.stubtest", "tailcut._native"]
-    # Not where the sources are, which would be taken for the package.
+    # The command runs in another folder. In the folder of the sources, Python would import the sources.
     ran = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout

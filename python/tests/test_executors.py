@@ -1,4 +1,4 @@
-"""Cases on executors give the same study."""
+"""A study on an executor equals a study without one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_threads_are_an_executor_too(small: tc.Scenario, study: tc.Study) -> Non
 
 
 class Elsewhere(Executor):
-    """Runs at once what is sent, as a worker would that has no files of ours."""
+    """Runs each task at once, as a worker without files of the package."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -73,7 +73,7 @@ def test_ctrl_c_cancels_what_has_not_begun() -> None:
     sent: list[Future[Any]] = []
 
     class Busy(Executor):
-        """Begins nothing, and has Ctrl-C pressed at the third task."""
+        """Begins no task, and simulates Ctrl-C at the third task."""
 
         def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
             if len(sent) == 2:
@@ -88,5 +88,5 @@ def test_ctrl_c_cancels_what_has_not_begun() -> None:
 
 
 def test_threads_beside_an_executor_are_refused(small: tc.Scenario) -> None:
-    with pytest.raises(ValueError, match="threads: found a number beside an executor"):
+    with pytest.raises(ValueError, match="threads: found a number with an executor"):
         small.run(threads=2, executor=Elsewhere())

@@ -1,4 +1,4 @@
-"""The same grid on each engine, which is killed in the middle, gives what one command gives."""
+"""The same grid on each engine, killed in the middle, has the results of one command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import tailcut as tc
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
-    """What one command writes."""
+    """The results of one command."""
     place = tmp_path_factory.mktemp("whole")
     (place / "grid.toml").write_text(GRID)
     command("run", place / "grid.toml", "--out", place / "out")
@@ -27,13 +27,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
 
 
 def done(directory: Path) -> dict[str, int]:
-    """The results of a study's directory, and when each was written."""
+    """Returns the results of a study's directory, and the times when they were written."""
     results = (result for result in directory.glob("done/*") if result.suffix != ".partial")
     return {result.name: (result / "run.json").stat().st_mtime_ns for result in results}
 
 
 def tables(study: Path) -> Iterator[dict[str, bytes]]:
-    """The bytes of each run's tables, in the order of the runs: their folders name the build."""
+    """Returns the bytes of each run's tables, by run: the names of folders depend on the build."""
     runs = json.loads((study / "manifest.json").read_text())["runs"]
     assert len(runs) == CASES
     for run in runs:
@@ -42,7 +42,7 @@ def tables(study: Path) -> Iterator[dict[str, bytes]]:
 
 
 def kill_in_the_middle(process: subprocess.Popen[str], directory: Path) -> None:
-    """Kills all processes of the group once a sixteenth of the grid is done."""
+    """Kills all processes of the group after a sixteenth of the grid."""
     while sum(1 for _ in directory.glob("done/*")) < CASES // 16:
         assert process.poll() is None, "it has ended early"
     os.killpg(process.pid, signal.SIGKILL)
@@ -50,10 +50,10 @@ def kill_in_the_middle(process: subprocess.Popen[str], directory: Path) -> None:
 
 
 def assert_whole(study: tc.Study, directory: Path, whole: Path, before: dict[str, int]) -> None:
-    assert 0 < len(before) < CASES, "it was stopped in the middle"
+    assert 0 < len(before) < CASES, "the engine was killed in the middle"
     after = done(directory)
     assert len(after) == CASES
-    assert before.items() <= after.items(), "what was done was not run again"
+    assert before.items() <= after.items(), "finished cases were not run again"
     ours, theirs = study.runs.to_polars(), tc.Study.open(whole).runs.to_polars()
     cost = ["cpu_seconds", "wall_seconds", "peak_rss_bytes"]
     assert ours.drop(cost).equals(theirs.drop(cost))
@@ -74,7 +74,7 @@ def test_a_grid_that_is_killed_goes_on_where_it_was(
 
 def test_a_cluster_of_hyperqueue_that_is_killed_loses_no_case(tmp_path: Path, whole: Path) -> None:
     directory = tmp_path / "grid"
-    # Tasks of a few cases each, so that most of them have not begun.
+    # Tasks of a few cases each, so that most tasks have not begun.
     first = start("cluster", tmp_path / "first")
     killer = threading.Thread(target=kill_in_the_middle, args=(first, directory))
     killer.start()

@@ -1,4 +1,4 @@
-"""Cases as tasks of HyperQueue: what goes wrong there, and who ends what."""
+"""Cases as tasks of HyperQueue: errors, and the end of tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HERE = os.getpid()
 
 
 class Homely(tc.Controller):
-    """Works in this process, and in no other."""
+    """Works only in this process."""
 
     name = "homely"
 
@@ -42,7 +42,7 @@ class Homely(tc.Controller):
 
 
 class Fair(tc.Queue):
-    """The rules of the queue that is built in."""
+    """The rules of the built-in queue."""
 
     name = "fair"
     limit = 150_000
@@ -93,7 +93,7 @@ def test_a_server_that_is_not_there_is_told(small: tc.Scenario, tmp_path: Path) 
 
 
 def test_hyperqueue_needs_a_directory(small: tc.Scenario, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="directory: found none beside HyperQueue"):
+    with pytest.raises(ValueError, match="directory: found none with HyperQueue"):
         small.run(executor=tc.HyperQueue(tmp_path))
     with pytest.raises(ValueError, match="chunk: found -1; allowed: seconds, 0 or more"):
         tc.HyperQueue(chunk=-1)
@@ -106,10 +106,10 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until(there: Callable[[], bool]) -> None:
-    """Waits for something that takes a moment."""
+    """Waits until a condition holds."""
     end = time.monotonic() + 60
     while not there():
-        assert time.monotonic() < end, "it does not come"
+        assert time.monotonic() < end, "the condition does not hold in time"
         time.sleep(0.01)
 
 
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_the_tasks(server: Path, tmp_path: Path) -> None:
         )
     thread.join()
     until(lambda: not any(grid.glob("locks/*.lock")))
-    assert not any(grid.glob("done/*")), "the case was given back"
+    assert not any(grid.glob("done/*")), "the case waits again"
 
 
 def test_tasks_end_when_their_worker_is_killed(tmp_path: Path) -> None:
@@ -148,4 +148,4 @@ def test_tasks_end_when_their_worker_is_killed(tmp_path: Path) -> None:
     thread.join()
     cluster.communicate()
     until(lambda: not any(grid.glob("locks/*.lock")))
-    assert not any(grid.glob("done/*")), "the case was given back"
+    assert not any(grid.glob("done/*")), "the case waits again"

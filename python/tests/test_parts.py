@@ -29,7 +29,7 @@ class Limited(tc.Queue):
 
 
 class Threshold(tc.Queue):
-    """DCTCP's marking: a packet that finds more than the threshold is marked."""
+    """DCTCP's marking: a packet is marked if the queue is longer than the threshold."""
 
     name = "py-threshold"
     like = "dctcp"
@@ -52,7 +52,7 @@ class DropFront(tc.Queue):
 
 
 class Impatient(tc.Queue):
-    """What has been queued for too long is dropped on its way out."""
+    """Drops packets that were queued for too long, when they leave."""
 
     name = "py-impatient"
     limit = LIMIT
@@ -99,13 +99,13 @@ def run(*designs: str, **values: Any) -> tc.Study:
 def test_a_queue_in_python_with_the_rules_of_a_built_in_one_gives_its_run() -> None:
     study = run("tcp", "py-tail-drop", "py-spared", "py-limited", queue__limit=f"{LIMIT}B")
     assert len(set(hashes(study))) == 1
-    assert study.runs.to_polars()["dropped_packets"].min() > 0
+    assert min(study.runs.to_polars()["dropped_packets"].to_list()) > 0
 
 
 def test_a_queue_that_marks_is_dctcps() -> None:
     study = run("dctcp", "py-threshold", queue__limit="100KB", queue__mark_above="30KB")
     assert len(set(hashes(study))) == 1
-    assert study.runs.to_polars()["marks"].min() > 0
+    assert min(study.runs.to_polars()["marks"].to_list()) > 0
 
 
 def test_packets_can_be_dropped_from_the_front_and_on_the_way_out() -> None:
@@ -135,7 +135,7 @@ def test_a_balancer_sends_packets_where_the_queue_is_short() -> None:
 
 
 def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
-    # Other programs share the machine: the best of some tries, in turns.
+    # Other programs share the machine, so the best of several tries counts, in turns.
     def cost(design: str) -> float:
         study = run(design, flows=400)
         seconds: float = study.runs.to_polars()["cpu_seconds"].item()
@@ -144,7 +144,7 @@ def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
     tries = [(cost("tcp"), cost("py-spared"), cost("py-tail-drop")) for _ in range(4)]
     rust, spared, asked = (min(costs) for costs in zip(*tries, strict=True))
     assert spared < 3 * rust
-    # Asked about every packet it is near that, on either side.
+    # With a call for every packet, the cost is near that limit, above or below.
     assert asked < 5 * rust
 
 
@@ -165,7 +165,7 @@ def test_what_a_part_raises_ends_the_study() -> None:
         def enqueue(self, now_ns: int, backlog: int, size: int, ecn: bool) -> Any:
             return "drop"
 
-    with pytest.raises(ValueError, match="a queue said 'drop'; allowed: tailcut.QUEUE"):
+    with pytest.raises(ValueError, match="a queue returned 'drop'; allowed: tailcut.QUEUE"):
         run("py-odd")
 
     class Lost(tc.Balancer):

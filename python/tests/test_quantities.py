@@ -1,4 +1,4 @@
-"""Spellings of quantities: the table that the command's places read, too."""
+"""Spellings of quantities, from the table that the tests of the command also use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios: where they come from, and what is told when something is wrong."""
+"""Scenarios: their sources, and their errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from conftest import REPOSITORY, SMALL, hashes
 
 import tailcut as tc
-from tailcut._executor import Recipe
+from tailcut._executor import ScenarioSource
 
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.toml"))
 
@@ -80,15 +80,15 @@ def test_the_text_of_a_scenario_describes_the_same_runs(path: Path) -> None:
         case._replace(topology="") for case in scenario.cases()
     ]
     config, config_again = scenario.config, again.config
-    # Where a study or a network has no name of its own, the text gives it the one that it has.
+    # If a study or a network has no name, the text contains its derived name.
     for section in ("study", "topology"):
         config[section]["name"] = config_again[section]["name"]
     assert config_again == config
 
 
 def test_what_a_start_says_and_nothing_reads_is_not_in_the_text() -> None:
-    # What `compare` starts from samples queues; stations have none.
-    start = tc.Scenario(Recipe(None, "compare", "", {}, True, ())).with_(
+    # The start of `compare` samples queues, but stations have none.
+    start = tc.Scenario(ScenarioSource(None, "compare", "", {}, True, ())).with_(
         designs=["stations"], workload="requests:fixed:10KB"
     )
     assert start.config["study"]["sample_every"] == "500 us"

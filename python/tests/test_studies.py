@@ -1,4 +1,4 @@
-"""Answers, pictures, reports, and the files of a study."""
+"""Answers, pictures, reports, and files of a study."""
 
 from __future__ import annotations
 

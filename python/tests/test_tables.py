@@ -1,4 +1,4 @@
-"""Tables go to other libraries through Arrow's C stream."""
+"""Other libraries read tables through Arrow's C stream."""
 
 from __future__ import annotations
 
@@ -26,6 +26,18 @@ def test_polars_pandas_pyarrow_and_duckdb_take_a_table(study: tc.Study) -> None:
     counted: Any = duckdb.sql("select count(*) from flows where fct_ns >= ideal_fct_ns")
     ((rows,),) = counted.fetchall()
     assert rows == len(frame)
+
+
+def test_flows_say_whether_the_answer_measures_them(small: tc.Scenario) -> None:
+    scenario = small.with_(measure__from="50%", measure__until="75%")
+    flows = scenario.run(progress=False).flows.to_polars()
+    of_runs = flows.sort("run", "start_ns").group_by("run", maintain_order=True)
+    measured = of_runs.agg("measured")["measured"].to_list()
+    runs = flows["run"].n_unique()
+    flows_of_run = len(flows) // runs
+    first, last = flows_of_run // 2, flows_of_run * 3 // 4
+    expected = [first <= number < last for number in range(flows_of_run)]
+    assert measured == [expected] * runs
 
 
 def test_a_table_can_be_taken_again_and_outlives_its_study(small: tc.Scenario) -> None:

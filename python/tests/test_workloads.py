@@ -1,4 +1,4 @@
-"""Workloads that are given flow by flow."""
+"""Workloads as lists of flows."""
 
 from __future__ import annotations
 

@@ -1,25 +1,25 @@
-//! Programs in network namespaces, and the CPU time that they take.
+//! Programs in network namespaces, and their CPU time.
 
 use std::ffi::OsString;
 use std::io;
 use std::process::{Command, Stdio};
 
-/// A program that runs.
+/// Running program.
 pub struct Running {
     pid: libc::pid_t,
     name: String,
 }
 
-/// What a program has used when it ended.
+/// Resources that a program has used until its end.
 pub struct Ended {
-    /// Seconds of CPU, user and system, of it and of its children.
+    /// CPU time of the program and its children in seconds, user and system.
     pub cpu: f64,
     /// Peak memory in bytes.
     pub memory: u64,
     is_well: bool,
 }
 
-/// Starts a program in a namespace, with its output to standard error only where it fails.
+/// Starts a program in a namespace. Its output is discarded; with the variable BENCH_SHOWS, its errors are shown.
 pub fn start(space: &str, command: &[OsString]) -> io::Result<Running> {
     let child = Command::new("ip")
         .args(["netns", "exec", space])
@@ -41,10 +41,11 @@ pub fn start(space: &str, command: &[OsString]) -> io::Result<Running> {
 }
 
 impl Running {
-    /// Waits for its end.
+    /// Waits until the program ends.
     pub fn wait(self) -> io::Result<Ended> {
         let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
-        // SAFETY: both are written to by the kernel and live until the call is over.
+        // SAFETY: the kernel writes to both variables, and they live until the call returns. `std::process::Child`
+        // cannot return the CPU time of the process.
         let waited = unsafe { libc::wait4(self.pid, &mut status, 0, &mut usage) };
         if waited != self.pid {
             return Err(io::Error::last_os_error());
@@ -57,27 +58,27 @@ impl Running {
         })
     }
 
-    /// The same; it has to end well.
+    /// Waits until the program ends. Returns an error if it fails.
     pub fn succeed(self) -> io::Result<Ended> {
         let name = self.name.clone();
         let ended = self.wait()?;
         match ended.is_well {
             true => Ok(ended),
             false => Err(io::Error::other(format!(
-                "{name} failed (BENCH_SHOWS=1 shows what it says)"
+                "{name} failed (BENCH_SHOWS=1 shows its output)"
             ))),
         }
     }
 
-    /// Asks a daemon to end, and waits for that.
+    /// Ends a daemon with SIGTERM, and waits for its end.
     pub fn stop(self) -> io::Result<Ended> {
-        // SAFETY: a process of our own that nobody has waited for yet.
+        // SAFETY: the process is a child of this one, and has not been waited for yet.
         unsafe { libc::kill(self.pid, libc::SIGTERM) };
         self.wait()
     }
 }
 
-/// Seconds of CPU that the whole machine has used: user, nice, system, interrupts.
+/// Returns the CPU time of the whole machine in seconds: user (also with a low priority), system, and interrupts.
 pub fn machine() -> io::Result<f64> {
     let text = std::fs::read_to_string("/proc/stat")?;
     let first = text.lines().next().unwrap_or_default();
@@ -86,9 +87,9 @@ pub fn machine() -> io::Result<f64> {
         .skip(1)
         .filter_map(|tick| tick.parse().ok())
         .collect();
-    // SAFETY: it takes a number and gives one.
+    // SAFETY: the call takes a number and returns a number.
     let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-    // Idle and waiting for a disk are the fourth and fifth.
+    // The fourth and the fifth field are the time without work and the time of waits for disks.
     let busy = [0, 1, 2, 5, 6]
         .iter()
         .filter_map(|at| ticks.get(*at))
@@ -96,7 +97,7 @@ pub fn machine() -> io::Result<f64> {
     Ok(busy / a_second)
 }
 
-/// Seconds of CPU of the kernel's threads for packets that nobody's system call handles.
+/// Returns the CPU time in seconds of the kernel's threads that process packets outside system calls.
 pub fn softirqs() -> io::Result<f64> {
     let mut all = 0.0;
     for entry in std::fs::read_dir("/proc")? {

@@ -1,4 +1,4 @@
-//! `tailcut cast` beside other programs, in network namespaces of one machine.
+//! Comparison of `tailcut cast` with other programs, in network namespaces of one machine.
 
 mod cpu;
 mod memory;
@@ -24,71 +24,71 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compare: each program in turn, as many rounds as wanted
+    /// Compare the programs: each program in turn, for a number of rounds
     Run(Run),
-    /// The small quinn program: receive once, and answer with the BLAKE3 hash
+    /// Small quinn program: receive once, and answer with the BLAKE3 hash
     QuicRecv {
         listen: SocketAddr,
-        /// Hash nothing
+        /// Compute no hash
         #[arg(long)]
         bare: bool,
     },
-    /// The small quinn program: send a file and check the hash
+    /// Small quinn program: send a file and check the hash
     QuicSend {
         to: SocketAddr,
         file: PathBuf,
-        /// As many bytes of memory in place of the file's, and hash nothing
+        /// Send this many bytes from memory in place of the file, and compute no hash
         #[arg(long)]
         bare: bool,
     },
-    /// The small TCP program: receive once, and answer with the BLAKE3 hash
+    /// Small TCP program: receive once, and answer with the BLAKE3 hash
     TcpRecv { listen: SocketAddr },
-    /// The small TCP program: send a file and check the hash
+    /// Small TCP program: send a file and check the hash
     TcpSend {
         to: SocketAddr,
         file: PathBuf,
-        /// As many bytes of memory in place of the file's
+        /// Send this many bytes from memory in place of the file
         #[arg(long)]
         memory: bool,
     },
-    /// Endpoints of `tailcut cast`: receive so many bytes in objects with their hashes, from memory
+    /// Receive this many bytes into memory, as objects with their hashes, with the endpoints of `tailcut cast`
     MemoryRecv { listen: SocketAddr, bytes: u64 },
-    /// Send them
+    /// Send this many bytes as objects from memory, with the endpoints of `tailcut cast`
     MemorySend {
         to: SocketAddr,
         bytes: u64,
-        /// Bytes of an IP packet
+        /// Size of an IP packet in bytes
         mtu: u16,
     },
 }
 
 #[derive(clap::Args)]
 struct Run {
-    /// The program that is measured
+    /// Measured program
     #[arg(long, default_value = "../../target/release/tailcut")]
     tailcut: PathBuf,
-    /// MiB of the file that is sent
+    /// Size of the sent file in MiB
     #[arg(long, default_value_t = 1024)]
     mib: u64,
-    /// Instead of the file: a directory of so many files, with the size of each
+    /// Send a directory in place of the file: the number of files, and the size of each in bytes
     #[arg(long, value_name = "COUNT,BYTES", value_parser = tree)]
     tree: Option<(u32, u64)>,
-    /// How often each is measured
+    /// Number of measurements of each program
     #[arg(long, default_value_t = 6)]
     rounds: u32,
-    /// Where files lie: of memory unless given
+    /// Folder of files; in memory by default
     #[arg(long, default_value = "/dev/shm")]
     dir: PathBuf,
-    /// Programs, in place of all that fit
+    /// Programs to measure; by default all that fit the setting
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Hosts that receive: 1 over one link, more through a switch
+    /// Receiving hosts: 1 over one link, more through a switch
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     receivers: u8,
-    /// Bytes of an IP packet, 1280 to 9000
+    /// Size of an IP packet in bytes, 1280 to 9000
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1_280..=9_000))]
     mtu: u16,
-    /// Through the switch with one receiver too
+    /// Use the switch even with one receiver
     #[arg(long)]
     switch: bool,
 }
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
 fn compare(run: &Run) -> io::Result<()> {
     if unsafe { libc::geteuid() } != 0 {
         return Err(io::Error::other(
-            "it makes network namespaces: run it as root",
+            "this program creates network namespaces: run it as root",
         ));
     }
     let home = run.dir.join(format!("cast-bench-{}", std::process::id()));
@@ -157,7 +157,7 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
         let names: Vec<&str> = all.iter().map(|peer| peer.name).collect();
         let names = names.join(", ");
         return Err(io::Error::other(format!(
-            "--only: nothing is measured; allowed: {names}"
+            "--only selects no program; allowed: {names}"
         )));
     }
     for missing in wanted.iter().filter_map(|peer| peer.missing()) {
@@ -199,7 +199,8 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is sent, and its bytes: random ones, so that nothing can be compressed.
+/// Creates the source, and returns its path and its size in bytes. The bytes are random, so that no program can
+/// compress them.
 fn make_source(run: &Run, home: &Path) -> io::Result<(PathBuf, u64)> {
     let mut random = blake3::Hasher::new().update(b"cast bench").finalize_xof();
     let source = home.join("source");
@@ -215,7 +216,7 @@ fn make_source(run: &Run, home: &Path) -> io::Result<(PathBuf, u64)> {
     };
     let mut buffer = vec![0; size as usize];
     for number in 0..count {
-        // A hundred in each directory.
+        // A file system is slow with very large directories, so each directory has a hundred files.
         let directory = source.join(format!("{:03}/{:03}", number / 10_000, number / 100 % 100));
         if number % 100 == 0 {
             std::fs::create_dir_all(&directory)?;
@@ -226,7 +227,7 @@ fn make_source(run: &Run, home: &Path) -> io::Result<(PathBuf, u64)> {
     Ok((source, u64::from(count) * size))
 }
 
-/// A hash of a file, or of the names and contents of all files of a directory.
+/// Returns the hash of a file, or of the names and contents of all files in a directory.
 pub fn digest(path: &Path) -> io::Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     add(path, &mut hasher)?;

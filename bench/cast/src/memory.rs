@@ -1,4 +1,5 @@
-//! `tailcut cast`'s endpoints without files: objects of 16 MiB from memory, hashed at both ends, into nothing.
+//! Endpoints of `tailcut cast` without files. They transfer objects of 16 MiB from memory, which both ends hash. The
+//! receiver then drops them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,17 +7,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tailcut_cast::driver::{Endpoint, Options, Sending};
 
-/// Bytes of an object without its hash: a slab of `tailcut cast`.
+/// Size of an object without its hash, in bytes. It is the size of a slab of `tailcut cast`.
 const OBJECT: usize = 16 << 20;
 const HASH: usize = blake3::OUT_LEN;
-/// Objects on their way at once, as of `tailcut cast`.
+/// Number of objects in flight at the same time, as in `tailcut cast`.
 const AT_ONCE: usize = 2;
 
 fn other(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// An object that is sent again and again.
+/// Object that is sent repeatedly.
 struct Shared(Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for Shared {
@@ -38,11 +39,11 @@ pub fn receive(listen: SocketAddr, bytes: u64) -> io::Result<()> {
             .split_at_checked(OBJECT)
             .ok_or_else(|| other("an object that is too short"))?;
         if blake3::hash(object).as_bytes() != told {
-            return Err(other("the hashes do not agree"));
+            return Err(other("the hashes differ"));
         }
         endpoint.recycle(bytes);
     }
-    // The sender is to hear that all is here.
+    // The last acknowledgments need time to reach the sender.
     std::thread::sleep(std::time::Duration::from_millis(100));
     Ok(())
 }
@@ -54,6 +55,7 @@ pub fn send(to: SocketAddr, bytes: u64, mtu: u16) -> io::Result<()> {
     };
     let endpoint = Endpoint::bind((Ipv4Addr::UNSPECIFIED, 0).into(), &options)?;
     let mut random = blake3::Hasher::new().update(b"cast memory").finalize_xof();
+    // There is one more buffer than objects in flight, for the object that is hashed meanwhile.
     let mut buffers: VecDeque<Arc<Vec<u8>>> = (0..=AT_ONCE)
         .map(|_| {
             let mut buffer = vec![0; OBJECT + HASH];
@@ -66,7 +68,7 @@ pub fn send(to: SocketAddr, bytes: u64, mtu: u16) -> io::Result<()> {
         let Some(mut buffer) = buffers.pop_front() else {
             return Err(other("no buffer"));
         };
-        // The endpoint may hold it for a moment longer.
+        // The endpoint may still hold a completed object for a short time.
         let object = loop {
             match Arc::get_mut(&mut buffer) {
                 Some(object) => break object,

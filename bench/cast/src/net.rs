@@ -1,10 +1,10 @@
-//! Network namespaces: a sender and receivers, with a veth between two, or a switch (a bridge in a
-//! namespace of its own) between all.
+//! Network namespaces of a sender and its receivers. A single receiver is connected by a veth. Several are connected by
+//! a switch (a bridge in a separate namespace).
 
 use std::io;
 use std::process::Command;
 
-/// The namespaces. They go when this is dropped.
+/// Network namespaces. They are removed when this is dropped.
 pub struct Net {
     name: String,
     is_switched: bool,
@@ -73,12 +73,12 @@ impl Net {
         format!("{}-switch", self.name)
     }
 
-    /// The namespace of the sender.
+    /// Returns the namespace of the sender.
     pub fn sender(&self) -> String {
         self.host(0)
     }
 
-    /// The namespaces of receivers, and their addresses.
+    /// Returns the namespaces of the receivers, and their addresses.
     pub fn receivers(&self) -> Vec<(String, String)> {
         (1..=self.receivers)
             .map(|at| (self.host(at), format!("10.91.0.{}", at + 1)))

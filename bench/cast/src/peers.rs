@@ -1,4 +1,4 @@
-//! The programs that are compared, and how each is run.
+//! Programs of the comparison, and their commands.
 
 use crate::cpu::{self, Running};
 use crate::digest;
@@ -9,44 +9,49 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What all of them send, and where.
+/// Parts that all programs use: the source, the folder for their files, and the network.
 pub struct Setting {
+    /// Folder of all files of this program.
     pub home: PathBuf,
+    /// Path of the measured program `tailcut`.
     pub tailcut: PathBuf,
+    /// File or directory that is sent.
     pub source: PathBuf,
+    /// Size of the source in bytes.
     pub bytes: u64,
+    /// Whether the source is a directory.
     pub is_tree: bool,
-    /// Bytes of an IP packet.
+    /// Size of an IP packet in bytes.
     pub mtu: u16,
     pub net: Net,
 }
 
-/// Whether what has arrived lies on disk.
+/// Whether received data is stored on disk.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrives {
-    /// As a copy that is compared with the source after the transfer.
+    /// On disk, as a copy. It is compared with the source after the transfer.
     AsCopy,
-    /// The program compares hashes, or has none.
+    /// Not stored. The program compares hashes, or does not check the data.
     Nowhere,
 }
 
 type Commands = fn(&Setting, &Receiver) -> Vec<OsString>;
 
-/// A program.
+/// Program of the comparison.
 pub struct Peer {
     pub name: &'static str,
-    /// What has to be installed.
+    /// Command that must be installed. Empty if the project contains the program.
     needs: &'static str,
     arrives: Arrives,
     takes_tree: bool,
     takes_many: bool,
-    /// Whether it ends by itself at the receivers.
+    /// Whether the program at the receivers ends after the transfer. Daemons have to be stopped.
     ends: bool,
     receive: Commands,
     send: fn(&Setting, &[Receiver]) -> Vec<OsString>,
 }
 
-/// One host that receives.
+/// Receiving host.
 pub struct Receiver {
     space: String,
     address: String,
@@ -54,9 +59,10 @@ pub struct Receiver {
 }
 
 impl Peer {
-    /// What is not installed.
+    /// Returns the command that is not installed, if any.
     pub fn missing(&self) -> Option<String> {
         let paths = std::env::var_os("PATH").unwrap_or_default();
+        // sshd is in /usr/sbin, which not every PATH contains.
         let mut places = std::env::split_paths(&paths).chain([PathBuf::from("/usr/sbin")]);
         let is_there = self.needs.is_empty() || places.any(|place| place.join(self.needs).exists());
         let package = match self.needs {
@@ -113,12 +119,12 @@ fn key(setting: &Setting) -> String {
     setting.home.join("key").display().to_string()
 }
 
-/// A shell in place of a program, so that its output can be thrown away.
+/// Returns a shell command, which can discard the output of a program.
 fn shell(line: String) -> Vec<OsString> {
     words(&["sh", "-c", &line])
 }
 
-/// A configuration of sshd with keys of its own.
+/// Returns the folder for the configuration and the keys of sshd.
 fn ssh(setting: &Setting) -> PathBuf {
     setting.home.join("ssh")
 }
@@ -360,13 +366,13 @@ pub fn all(_: &Setting) -> Vec<Peer> {
     ]
 }
 
-/// This program.
+/// Returns the command of this program.
 fn own(arguments: &[&str]) -> Vec<OsString> {
     let program = std::env::current_exe().unwrap_or_default();
     with(vec![program.into_os_string()], words(arguments))
 }
 
-/// One transfer of a program, and whether what arrived is what was sent.
+/// Runs one transfer of a program, and compares the copies with the source.
 pub fn measure(peer: &Peer, setting: &Setting, root: &blake3::Hash) -> io::Result<Sample> {
     prepare(setting)?;
     let mut receivers = Vec::new();
@@ -399,7 +405,7 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
             &(peer.receive)(setting, receiver),
         )?);
     }
-    // They are to listen. What they do until then counts.
+    // The receivers need time until they listen. Their CPU time until then also counts.
     std::thread::sleep(Duration::from_millis(400));
     let (began, machine, softirqs) = (Instant::now(), cpu::machine()?, cpu::softirqs()?);
     let sender = cpu::start(&setting.net.sender(), &(peer.send)(setting, receivers))?;
@@ -430,7 +436,7 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
     })
 }
 
-/// What programs need beside the source: keys.
+/// Creates the keys of `tailcut cast` and of sshd, and the configuration of sshd.
 fn prepare(setting: &Setting) -> io::Result<()> {
     let key = setting.home.join("key");
     if !key.exists() {

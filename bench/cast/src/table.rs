@@ -1,22 +1,22 @@
-//! What was measured, as a table in Markdown.
+//! Results as a table in Markdown.
 
 use tailcut_units::median;
 
-/// One transfer.
+/// Results of one transfer.
 #[derive(Clone, Copy)]
 pub struct Sample {
-    /// Bits that arrived, at all receivers together.
+    /// Bits that arrived, summed over all receivers.
     pub bits: f64,
     pub seconds: f64,
-    /// Seconds of CPU of the programs at all ends.
+    /// CPU time of the programs at all ends, in seconds.
     pub ends: f64,
-    /// Seconds of CPU of the whole machine.
+    /// CPU time of the whole machine, in seconds.
     pub machine: f64,
-    /// The most memory of a sender and of a receiver, in bytes.
+    /// Peak memory in bytes: of the sender, and the largest of all receivers.
     pub memory: [u64; 2],
 }
 
-/// All transfers of one program.
+/// Results of all transfers of one program.
 pub struct Row {
     name: &'static str,
     samples: Vec<Sample>,
@@ -51,8 +51,8 @@ impl Row {
     }
 }
 
-/// Medians, and in brackets the least and the most: with six rounds or more that interval holds the true
-/// median with at least 96.9 %.
+/// Prints medians, with the minimum and maximum in brackets. With six rounds or more, this interval contains the true
+/// median with a probability of at least 96.9 %.
 pub fn print(rows: &[Row]) {
     println!(
         "| program | n | Gbit a CPU-second of all ends | of the whole machine | Gb/s | seconds | peak MB, sender and receiver |"

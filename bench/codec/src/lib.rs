@@ -1,4 +1,4 @@
-//! The codec as it is in `crates/cast`, without the rest of that crate and what the rest needs.
+//! Codec of `crates/cast`, without the other parts of this crate and their dependencies.
 
 #[path = "../../../crates/cast/src/codec/mod.rs"]
 pub mod codec;

@@ -1,36 +1,37 @@
 //! Capture of packets at hosts or at a port, as frames in a pcapng file.
 
+use crate::capture_points::CapturePoints;
 use crate::in_order::InOrder;
-use crate::places::Places;
 use crate::sink::{Captured, Limits, Sink};
 use std::io::{self, Write};
 use std::sync::Arc;
 use tailcut_fabric::queue::DropReason;
-use tailcut_fabric::{Observer, Packet, PortId, Seen};
+use tailcut_fabric::{ObservedPacket, Observer, Packet, PortId};
 use tailcut_transport::{Condition, Segment};
 use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
-/// Bytes of a frame that are kept. All headers fit. Payloads are zeros.
+/// Largest number of bytes of a frame that a capture keeps. All headers fit. Generated payloads are zeros, so
+/// their bytes are not needed.
 const SNAP: u32 = 128;
 
-/// Domain of the initial sequence numbers among random streams, with one stream per flow.
+/// Domain of the random streams for initial sequence numbers. Each flow has a separate stream.
 const SEQUENCE_DOMAIN: u64 = 0x7365_7175_656e_6365;
 
 /// Properties of TCP segments that exist on the wire and not in the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Dress {
+pub struct WireOptions {
     /// Seed of the initial sequence numbers. Each direction of a connection has its own number.
     pub seed: u64,
-    /// MSS in SYNs.
+    /// MSS option in SYNs, in bytes.
     pub mss: u16,
     /// Whether SYNs permit SACK.
     pub sack: bool,
 }
 
-impl Dress {
+impl WireOptions {
     fn frame(&self, segment: &Segment) -> Result<Frame, FrameError> {
-        // The flow is part of the seed, because a host uses its ports again.
+        // A host uses its ports again, so addresses and ports do not identify a connection. The flow does.
         let flow = u64::from(segment.flow.0);
         let seed = stream_seed(self.seed, SEQUENCE_DOMAIN, flow);
         let connection = Connection::drawn(&segment.tuple, seed, self.mss, self.sack);
@@ -38,16 +39,16 @@ impl Dress {
     }
 }
 
-/// Real frame at a place, including the changes by switches.
+/// Real frame at a capture point, as switches have changed it so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RealFrame {
-    /// Number of the connection that the frame belongs to, the same in both directions.
+    /// Number of the frame's connection. It is the same in both directions.
     pub flow: FlowId,
     /// Whether a switch has removed the payload.
     pub is_trimmed: bool,
     /// First bytes of the frame, starting with the Ethernet header, without FCS.
     pub bytes: Vec<u8>,
-    /// Bytes of the frame, without a payload that was removed.
+    /// Length of the frame in bytes. A removed payload does not count.
     pub length: u32,
 }
 
@@ -58,15 +59,15 @@ impl RealFrame {
 
 /// Content of a packet for a capture.
 pub enum Carried {
-    /// A segment. Its frame is generated.
+    /// Segment, for which the capture generates a frame.
     Segment(Segment),
-    /// A frame.
+    /// Frame, which the capture copies.
     Real(RealFrame),
 }
 
 /// Body of a packet that can be captured.
 pub trait Body {
-    /// Returns the content of the body in `packet`. Called only at the places of a capture.
+    /// Returns the content of the body in `packet`. Called only at the points of a capture.
     fn carried(&self, packet: &Packet) -> Carried;
 }
 
@@ -93,7 +94,7 @@ impl Carried {
     }
 }
 
-/// Event of a packet.
+/// Event of a packet at a capture point.
 #[derive(Clone, Copy)]
 enum Event {
     Left,
@@ -101,37 +102,37 @@ enum Event {
     Dropped(DropReason),
 }
 
-/// Packet that was seen.
-struct Sighting {
-    place: u32,
+/// Packet at a capture point.
+struct CapturedPacket {
+    point: u32,
     event: Event,
     carried: Carried,
 }
 
-/// Captured place.
-struct Lane {
+/// Interfaces of a capture point.
+struct PointInterfaces {
     interface: Interface,
-    /// Interface of its dropped packets, after the first drop.
+    /// Interface of the point's dropped packets. `None` before the first drop.
     dropped: Option<Interface>,
-    /// Drops since the last packet left.
+    /// Number of drops since the last captured packet left.
     drops: u64,
 }
 
-/// Capture at its [`Places`]. At a host it records the packets that leave its uplinks and the
-/// packets that reach it. At a port it records the packets that the port sends. At both it records
-/// drops. A packet that leaves has the time at which its service begins. A packet that reaches its
-/// host has the time of its last bit.
+/// Recorder of packets at [`CapturePoints`]. At a host it records the packets that leave its uplinks and
+/// the packets that reach it. At a port it records the packets that the port sends. At both it
+/// also records dropped packets. A packet that leaves has the time at which its service begins. A packet that
+/// reaches its host has the time of its last bit.
 ///
 /// Dropped packets are on a separate interface, `NAME dropped`, with the reason as a comment. The
-/// next packet that leaves has the number of drops.
+/// next packet that leaves the point contains the number of drops before it.
 ///
 /// Packets carry segments, for which frames are generated, or real frames.
 pub struct Capture<W> {
-    places: Arc<Places>,
-    lanes: Vec<Lane>,
-    dress: Dress,
+    points: Arc<CapturePoints>,
+    interfaces_of: Vec<PointInterfaces>,
+    wire_options: WireOptions,
     look: fn(&Packet, &Segment) -> Segment,
-    seen: InOrder<Sighting>,
+    pending: InOrder<CapturedPacket>,
     sink: Sink<W>,
 }
 
@@ -140,68 +141,71 @@ impl<W: Write> Capture<W> {
     /// it is on the wire, after the changes by switches.
     pub fn new(
         out: W,
-        places: Arc<Places>,
-        dress: Dress,
+        points: Arc<CapturePoints>,
+        wire_options: WireOptions,
         limits: Limits,
         look: fn(&Packet, &Segment) -> Segment,
     ) -> Self {
         let mut sink = Sink::new(out, limits);
-        let lane = |sink: &mut Sink<W>, name: &str, rate_bps| Lane {
+        let interfaces = |sink: &mut Sink<W>, name: &str, rate_bps| PointInterfaces {
             interface: sink.interface(name, SNAP, rate_bps),
             dropped: None,
             drops: 0,
         };
-        let all = places.all.iter();
-        let lanes = all.map(|place| lane(&mut sink, &place.name, place.rate.as_bps()));
-        let lanes = lanes.collect();
+        let all = points.all.iter();
+        let interfaces_of =
+            all.map(|point| interfaces(&mut sink, &point.name, point.rate.as_bps()));
+        let interfaces_of = interfaces_of.collect();
+        // An empty capture still shows its interfaces.
         sink.begin();
         Self {
-            places,
-            lanes,
-            dress,
+            points,
+            interfaces_of,
+            wire_options,
             look,
-            seen: InOrder::new(),
+            pending: InOrder::new(),
             sink,
         }
     }
 
     /// Writes all packets up to the time `now`.
     fn write_until(&mut self, now: Time) {
-        while let Some((at, sighting)) = self.seen.next_until(now) {
-            self.write(at, sighting);
+        while let Some((at, captured)) = self.pending.next_until(now) {
+            self.write(at, captured);
         }
     }
 
-    fn write(&mut self, at: Time, sighting: Sighting) {
-        let place = sighting.place as usize;
-        let lane = &mut self.lanes[place];
+    fn write(&mut self, at: Time, captured: CapturedPacket) {
+        let point = captured.point as usize;
+        let interfaces = &mut self.interfaces_of[point];
         let mut drops = 0;
-        match sighting.event {
-            Event::Left => drops = std::mem::take(&mut lane.drops),
+        match captured.event {
+            Event::Left => drops = std::mem::take(&mut interfaces.drops),
             Event::Reached => {}
-            Event::Dropped(_) => lane.drops += 1,
+            Event::Dropped(_) => interfaces.drops += 1,
         }
-        if !self.sink.takes(at, sighting.carried.flow()) {
-            lane.drops += drops;
+        if !self.sink.takes(at, captured.carried.flow()) {
+            // This packet is not captured, so the next one gets the number of drops.
+            interfaces.drops += drops;
             return;
         }
-        let comment = comment(&sighting);
-        let frame = match sighting.carried {
-            Carried::Segment(segment) => match self.dress.frame(&segment) {
+        let comment = comment(&captured);
+        let frame = match captured.carried {
+            Carried::Segment(segment) => match self.wire_options.frame(&segment) {
                 Ok(frame) => frame,
                 Err(error) => return self.sink.has_no_frame(error),
             },
             Carried::Real(RealFrame { bytes, length, .. }) => Frame { bytes, length },
         };
-        let (interface, direction) = match sighting.event {
-            Event::Left => (lane.interface, Direction::Out),
-            Event::Reached => (lane.interface, Direction::In),
+        let (interface, direction) = match captured.event {
+            Event::Left => (interfaces.interface, Direction::Out),
+            Event::Reached => (interfaces.interface, Direction::In),
             Event::Dropped(_) => {
-                let place = &self.places.all[place];
-                let name = format!("{} dropped", place.name);
+                let point = &self.points.all[point];
+                let name = format!("{} dropped", point.name);
                 let sink = &mut self.sink;
-                let make = || sink.interface(&name, SNAP, place.rate.as_bps());
-                (*lane.dropped.get_or_insert_with(make), Direction::Out)
+                let make = || sink.interface(&name, SNAP, point.rate.as_bps());
+                (*interfaces.dropped.get_or_insert_with(make), Direction::Out)
             }
         };
         let note = Note {
@@ -212,8 +216,8 @@ impl<W: Write> Capture<W> {
         self.sink.put(at, interface, &frame, &note);
     }
 
-    /// Ends the capture of a run that ended at `end`. Events after `end` were reported early and
-    /// are discarded. Returns the output.
+    /// Ends the capture of a run that ended at `end`. Ports may have reported events after `end` early. These
+    /// events are discarded. Returns the output.
     ///
     /// # Errors
     /// The first error of the output.
@@ -222,37 +226,37 @@ impl<W: Write> Capture<W> {
         self.sink.finish()
     }
 
-    fn see<B: Body + ?Sized>(
+    fn record<B: Body + ?Sized>(
         &mut self,
         at: Time,
-        place: Option<u32>,
+        point: Option<u32>,
         event: Event,
         packet: &Packet,
         body: &B,
     ) {
-        if let Some(place) = place {
+        if let Some(point) = point {
             let carried = match body.carried(packet) {
                 Carried::Segment(segment) => Carried::Segment((self.look)(packet, &segment)),
                 real => real,
             };
-            let sighting = Sighting {
-                place,
+            let captured = CapturedPacket {
+                point,
                 event,
                 carried,
             };
-            self.seen.tell(at, sighting);
+            self.pending.push(at, captured);
         }
     }
 }
 
 /// Returns the comment of a packet.
-fn comment(sighting: &Sighting) -> String {
-    let condition = match sighting.carried.condition() {
+fn comment(captured: &CapturedPacket) -> String {
+    let condition = match captured.carried.condition() {
         Condition::Whole => None,
         Condition::Trimmed => Some("trimmed".to_owned()),
         Condition::Returned => Some("trimmed, on the way back to its sender".to_owned()),
     };
-    let dropped = match sighting.event {
+    let dropped = match captured.event {
         Event::Dropped(reason) => Some(format!("dropped: {}", reason.name())),
         Event::Left | Event::Reached => None,
     };
@@ -261,13 +265,13 @@ fn comment(sighting: &Sighting) -> String {
 }
 
 impl<W: Write, B: Body + ?Sized> Observer<B> for Capture<W> {
-    fn enqueued(&mut self, seen: Seen<'_, B>) {
+    fn enqueued(&mut self, seen: ObservedPacket<'_, B>) {
         self.write_until(seen.now);
     }
 
-    fn started(&mut self, seen: Seen<'_, B>) {
-        let place = self.places.of_port(seen.port);
-        self.see(seen.now, place, Event::Left, seen.packet, seen.body);
+    fn started(&mut self, seen: ObservedPacket<'_, B>) {
+        let point = self.points.of_port(seen.port);
+        self.record(seen.now, point, Event::Left, seen.packet, seen.body);
     }
 
     fn dropped(
@@ -279,13 +283,13 @@ impl<W: Write, B: Body + ?Sized> Observer<B> for Capture<W> {
         body: &B,
     ) {
         self.write_until(now);
-        let place = port.and_then(|port| self.places.of_port(port));
-        self.see(now, place, Event::Dropped(reason), packet, body);
+        let point = port.and_then(|port| self.points.of_port(port));
+        self.record(now, point, Event::Dropped(reason), packet, body);
     }
 
     fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, body: &B) {
         self.write_until(now);
-        let place = self.places.of_host(host);
-        self.see(now, place, Event::Reached, packet, body);
+        let point = self.points.of_host(host);
+        self.record(now, point, Event::Reached, packet, body);
     }
 }

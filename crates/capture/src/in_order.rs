@@ -1,5 +1,5 @@
-//! Queue that sorts events by time. A port that settles departures at a packet's arrival reports
-//! them before they happen.
+//! Queue that sorts events by time. This is necessary because some ports compute the departure of a packet
+//! when the packet arrives, and report it before it happens.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,13 +8,13 @@ use tailcut_units::Time;
 /// Event with its time. Events at the same time keep the order of their reports.
 struct Timed<T> {
     at: Time,
-    told: u64,
+    number: u64,
     what: T,
 }
 
 impl<T> Timed<T> {
     const fn key(&self) -> (Time, u64) {
-        (self.at, self.told)
+        (self.at, self.number)
     }
 }
 
@@ -38,27 +38,27 @@ impl<T> Ord for Timed<T> {
     }
 }
 
-/// Events that were reported and are not due yet.
+/// Events that were reported early. They wait until the capture reaches their time.
 pub(crate) struct InOrder<T> {
     waiting: BinaryHeap<Reverse<Timed<T>>>,
-    told: u64,
+    number: u64,
 }
 
 impl<T> InOrder<T> {
     pub fn new() -> Self {
         Self {
             waiting: BinaryHeap::new(),
-            told: 0,
+            number: 0,
         }
     }
 
-    pub fn tell(&mut self, at: Time, what: T) {
-        let told = self.told;
-        self.told += 1;
-        self.waiting.push(Reverse(Timed { at, told, what }));
+    pub fn push(&mut self, at: Time, what: T) {
+        let number = self.number;
+        self.number += 1;
+        self.waiting.push(Reverse(Timed { at, number, what }));
     }
 
-    /// Returns the next event up to the time `now`.
+    /// Returns the earliest event, or `None` if it is later than `now`.
     pub fn next_until(&mut self, now: Time) -> Option<(Time, T)> {
         let Reverse(first) = self.waiting.peek()?;
         if first.at > now {
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_early_waits_and_one_time_keeps_the_order_of_telling() {
+    fn what_was_reported_early_waits_and_one_time_keeps_the_order_of_reports() {
         let mut order = InOrder::new();
         let at = Time::from_ns;
         for (time, what) in [(7, 'd'), (3, 'a'), (5, 'b'), (5, 'c')] {
-            order.tell(at(time), what);
+            order.push(at(time), what);
         }
         let mut until = |time| {
             let mut come = Vec::new();

@@ -1,28 +1,28 @@
 //! Captures of a network's packets. A capture observes the network and does not change it.
 //!
-//! A [`Capture`] works with any fabric ([`tailcut_fabric::Observer`]), with any driver and any type
-//! of packet body. It opens no file, but writes into a given output.
+//! A [`Capture`] is a [`tailcut_fabric::Observer`]. It works with any fabric, any driver and any type of packet
+//! body. It opens no file. The caller gives it an output.
 //!
 //! ```
 //! use tailcut_fabric::topology::Topology;
-//! use tailcut_capture::Places;
+//! use tailcut_capture::CapturePoints;
 //!
 //! /// The names under which a network's packets can be captured.
 //! fn host_and_port(network: &Topology) {
-//!     assert!(Places::named(network, "h0").is_ok());
-//!     assert!(Places::named(network, "h0>s0").is_ok());
-//!     assert!(Places::named(network, "all").is_ok());
-//!     assert!(Places::named(network, "nowhere").is_err());
+//!     assert!(CapturePoints::named(network, "h0").is_ok());
+//!     assert!(CapturePoints::named(network, "h0>s0").is_ok());
+//!     assert!(CapturePoints::named(network, "all").is_ok());
+//!     assert!(CapturePoints::named(network, "nowhere").is_err());
 //! }
 //! ```
 
 mod capture;
+mod capture_points;
 mod in_order;
-mod places;
 mod sink;
 
-pub use capture::{Body, Capture, Carried, Dress, RealFrame};
-pub use places::{Places, UnknownPlace};
+pub use capture::{Body, Capture, Carried, RealFrame, WireOptions};
+pub use capture_points::{CapturePoints, UnknownCapturePoint};
 pub use sink::{Captured, Limits};
 
 #[cfg(doctest)]

@@ -1,4 +1,4 @@
-//! Capture file with limits.
+//! Capture file with a limited size.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -8,32 +8,32 @@ use tailcut_wire::capture::{Frame, FrameError, Interface, Note, PcapNg};
 /// Limits of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of the file, at most.
+    /// Largest size of the file in bytes.
     pub bytes: u64,
-    /// Number of flows: the first ones that are seen. `None`: all flows.
+    /// Number of flows that are captured. These are the first flows in the capture. `None`: all flows.
     pub flows: Option<u64>,
 }
 
-/// Content of a capture, and the packets that it lacks.
+/// Numbers of packets in a capture, and of packets that are missing in it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Captured {
-    /// Packets in the file.
+    /// Number of packets in the file.
     pub packets: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Packets that came when the file was full.
+    /// Number of packets that are missing because the file was full.
     pub too_late: u64,
-    /// Time of the first packet that came when the file was full. `None`: the file never was full.
+    /// Time of the first packet that is missing because the file was full. `None`: the file was never full.
     pub full_at: Option<Time>,
-    /// Packets of flows beyond the limit.
+    /// Number of packets that are missing because the limit of flows was reached.
     pub of_other_flows: u64,
-    /// Packets that do not fit into a frame.
+    /// Number of packets that are missing because no frame can represent them.
     pub without_frame: u64,
-    /// Reason why the first packet of `without_frame` does not fit into a frame.
+    /// Reason why no frame can represent the first packet of `without_frame`.
     pub why: Option<FrameError>,
 }
 
-/// Writer of the file. It takes frames in order of time.
+/// Writer of the file. The caller passes the frames in order of time.
 pub(crate) struct Sink<W> {
     out: W,
     file: PcapNg,
@@ -55,7 +55,7 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Writes the interfaces so far, even beyond the limit of bytes.
+    /// Writes the interfaces that were added so far, even if they exceed the limit of bytes.
     pub fn begin(&mut self) {
         let new = self.file.take();
         self.write(&new);
@@ -88,6 +88,7 @@ impl<W: Write> Sink<W> {
     pub fn put(&mut self, at: Time, interface: Interface, frame: &Frame, note: &Note<'_>) {
         self.file.packet(interface, at, frame, note);
         let new = self.file.take();
+        // A file must not end within a frame.
         if self.captured.bytes + new.len() as u64 > self.limits.bytes {
             self.too_late(at);
         } else {
@@ -106,8 +107,7 @@ impl<W: Write> Sink<W> {
         self.captured.full_at.get_or_insert(at);
     }
 
-    /// Writes to the output. After a failure nothing more is written, so that the first error is
-    /// reported.
+    /// Writes to the output. After an error, nothing more is written, so that `finish` reports this error.
     fn write(&mut self, new: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.out.write_all(new).err();

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use tailcut_capture::{Body, Capture, Captured, Carried, Dress, Limits, Places, RealFrame};
+use tailcut_capture::{
+    Body, Capture, CapturePoints, Captured, Carried, Limits, RealFrame, WireOptions,
+};
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
@@ -10,7 +12,7 @@ use tailcut_transport::tcp::{TcpFlags, TcpHeader};
 use tailcut_transport::{Header, Segment};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
 
-const DRESS: Dress = Dress {
+const WIRE_OPTIONS: WireOptions = WireOptions {
     seed: 1,
     mss: 1_460,
     sack: false,
@@ -59,9 +61,9 @@ fn star() -> Topology {
     .expect("a switch")
 }
 
-/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, back to back, and `out` gets the
-/// capture. When two packets reach the switch at the same time, one of them is queued. So the port
-/// to host 2 drops some packets at the end.
+/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, back to back. The capture is written to `out`.
+/// When two packets reach the switch at the same time, one of them is queued. So the queue of the port to host
+/// 2 grows, and some of the last packets are dropped.
 fn incast<W: Write>(
     out: W,
     name: &str,
@@ -70,8 +72,8 @@ fn incast<W: Write>(
     end: Time,
 ) -> io::Result<(W, Captured)> {
     let topology = star();
-    let places = Places::named(&topology, name).expect("a name of the network");
-    let capture = Capture::new(out, Arc::new(places), DRESS, limits, |_, sent| *sent);
+    let points = CapturePoints::named(&topology, name).expect("a name of the network");
+    let capture = Capture::new(out, Arc::new(points), WIRE_OPTIONS, limits, |_, sent| *sent);
     let config = FabricConfig {
         port_events: events,
         ..FabricConfig::default()
@@ -95,7 +97,8 @@ fn incast<W: Write>(
     fabric.into_observer().finish(end)
 }
 
-/// Packet block: interface, nanoseconds, captured length and whole length, and the rest.
+/// Packet block of the file: interface, time in nanoseconds, captured length and original length, and all other
+/// bytes.
 #[derive(PartialEq, Eq, Debug)]
 struct Frame {
     interface: u32,
@@ -145,7 +148,7 @@ fn a_host_is_captured_when_packets_leave_it_and_when_they_reach_it() {
     assert_eq!(names, ["h0"]);
     let left: Vec<u64> = frames.iter().map(|frame| frame.ns).collect();
     assert_eq!(left, [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
-    // A frame has Ethernet, IPv4, TCP and 1,000 bytes. Its first bytes are kept.
+    // A frame has the headers of Ethernet, IPv4 and TCP, and 1,000 bytes. Its first 128 bytes are kept.
     assert!(frames.iter().all(|frame| frame.lengths == [128, 1_054]));
     assert_eq!((told.packets, told.bytes), (8, file.len() as u64));
 
@@ -178,7 +181,8 @@ fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
     };
     assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
     assert!(of(0).all(|frame| !says(frame, "dropped")));
-    // This is the option epb_dropcount of the next packet sent: number 4 with 8 bytes.
+    // A packet that was sent has the option epb_dropcount for the drops before it: option number 4, 8 bytes
+    // long.
     let drops: usize = of(0)
         .flat_map(|frame| frame.rest.windows(12))
         .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])
@@ -258,7 +262,7 @@ fn only_the_flows_that_come_by_first_are_captured_when_so_asked() {
 
 #[test]
 fn what_was_to_happen_after_the_end_is_not_captured() {
-    // The last packet at the switch is queued, and its departure is settled when it arrives.
+    // The last packet at the switch is queued. Its departure time is known as soon as it arrives.
     let end = Time::from_ns(9_500);
     let until = |events| {
         let told = incast(Vec::new(), "s0>h2", PLENTY, events, end);
@@ -298,13 +302,13 @@ fn a_disk_that_is_full_is_told_at_the_end() {
 #[test]
 fn hosts_without_an_address_are_counted_with_the_reason() {
     let topology = star();
-    let places = Arc::new(Places::named(&topology, "all").expect("hosts"));
+    let points = Arc::new(CapturePoints::named(&topology, "all").expect("hosts"));
     let look = |_: &Packet, sent: &Segment| {
         let mut segment = *sent;
         segment.tuple.src = HostId(1 << 24);
         segment
     };
-    let capture = Capture::new(Vec::new(), places, DRESS, PLENTY, look);
+    let capture = Capture::new(Vec::new(), points, WIRE_OPTIONS, PLENTY, look);
     let mut fabric = Fabric::observed(&topology, &FabricConfig::default(), capture);
     let packet = Packet {
         dst: HostId(2),
@@ -333,8 +337,8 @@ impl Body for Real {
 #[test]
 fn real_frames_are_captured_with_their_own_bytes() {
     let topology = star();
-    let places = Arc::new(Places::named(&topology, "h2").expect("a host"));
-    let capture = Capture::new(Vec::new(), places, DRESS, PLENTY, |_, sent| *sent);
+    let points = Arc::new(CapturePoints::named(&topology, "h2").expect("a host"));
+    let capture = Capture::new(Vec::new(), points, WIRE_OPTIONS, PLENTY, |_, sent| *sent);
     let mut fabric = Fabric::observed(&topology, &FabricConfig::default(), capture);
     for (flow, is_trimmed) in [(1, false), (2, true)] {
         let packet = Packet {

@@ -16,14 +16,14 @@ use std::sync::Arc;
 use tailcut_cast::codec::{Code, Encoder, Kernel, Present, Recovery};
 use tailcut_units::{median, mix64};
 
-/// Rounds per median.
+/// Number of rounds. Each result is the median over them.
 const ROUNDS: usize = 15;
 
-/// CPU time per figure and round in seconds, at least.
+/// Minimum CPU time of a method in a round, in seconds.
 const LONG_ENOUGH: f64 = 2e-3;
 
-/// Bytes of all blocks in memory. The value is large enough that the next block is in no processor
-/// cache.
+/// Size of all blocks in memory, in bytes. It is larger than the processor's caches, so the next block is in
+/// none of them.
 const COLD: usize = 16 << 20;
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
         Some(ks) if !ks.is_empty() => ks.to_vec(),
         _ => vec![10, 101, 256, 1_002],
     };
-    println!("microseconds of CPU time; in brackets the crate's time over ours\n");
+    println!("microseconds of CPU time; in brackets: the crate's time divided by this time\n");
     for k in ks {
         decoding(k, symbol, 1);
         decoding(k, symbol, COLD / (k * symbol) + 1);
@@ -109,8 +109,8 @@ fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
 
-/// Measures the time to recover a block without 1, 4, 10 %, 25 % or all of its source symbols,
-/// evenly spread, from one repair symbol more than are missing.
+/// Measures the time to recover a block. 1, 4, 10 %, 25 % or all of its source symbols are missing, evenly
+/// spread. The number of repair symbols is one larger than the number of missing symbols.
 fn decoding(k: usize, symbol: usize, blocks: usize) {
     println!("K = {k}, T = {symbol}: one of {blocks} blocks in turn");
     let block = bytes(k as u64, k * symbol);
@@ -162,7 +162,8 @@ fn decoding(k: usize, symbol: usize, blocks: usize) {
     }
 }
 
-/// Measures the crate's decoder. It consumes owned symbols. The time to copy them is not included.
+/// Measures the crate's decoder. It takes ownership of its symbols. The time to copy the symbols before is not
+/// included.
 fn by_crate(symbols: &[EncodingPacket], length: usize, symbol: usize) -> Way<'_> {
     let mut way = Way::new("crate", || {});
     let mut rounds = Vec::new();

@@ -1,4 +1,4 @@
-//! Share of blocks that K, K + 1 or K + 2 symbols cannot decode, for docs/cast.md:
+//! Share of blocks that cannot be decoded from K, K + 1 or K + 2 symbols, for docs/cast.md:
 //!
 //! ```sh
 //! cargo run --release -p tailcut-cast --example codec_failures            # `-- 1000` for a short one
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         None => 300_000,
         Some(Ok(blocks)) if blocks > 0 => blocks,
         Some(_) => {
-            eprintln!("the argument is a number of blocks, at least 1");
+            eprintln!("the argument is not a number of blocks; allowed: 1 or more");
             return ExitCode::from(2);
         }
     };
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Draws `blocks` losses of `missing` of `k` source symbols. Prints the share of blocks that cannot
-/// be decoded from the same number of repair symbols, one more, and two more. A failure with two
+/// For each of `blocks` blocks, draws `missing` lost symbols among the `k` source symbols. Prints the share of
+/// blocks that cannot be decoded from `missing`, `missing + 1` and `missing + 2` repair symbols. A failure with two
 /// more symbols implies a failure with fewer, so one block counts for all three.
 fn measure(k: u32, missing: u32, first: bool, blocks: u64) {
     let code = Code::new(k).expect("K fits");
@@ -101,7 +101,7 @@ fn distinct(count: u32, mut draw: impl FnMut() -> u32) -> Vec<u32> {
     drawn
 }
 
-/// Returns the exact interval of a share (Clopper and Pearson 1934), 95 %.
+/// Returns the exact 95 % confidence interval of a share (Clopper and Pearson 1934).
 fn interval(failed: u64, of: u64) -> (f64, f64) {
     let (x, n) = (failed as f64, of as f64);
     let quantile = |a, b, p| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(p));

@@ -16,8 +16,9 @@ use tailcut_cast::transfer::{Event, get, serve};
 
 type Failed = Box<dyn std::error::Error>;
 
-/// Bytes of the file, and rate of a replica in bytes per second: 64 MB at 100 Mbit/s.
+/// Bytes of the file: 64 MB.
 const LENGTH: usize = 64_000_000;
+/// Rate of a replica in bytes per second: 100 Mbit/s.
 const RATE: u64 = 12_500_000;
 
 /// Fault of the third replica.

@@ -25,7 +25,7 @@ impl Draws {
     }
 }
 
-/// A block for the crate, whose last symbol is padded.
+/// Block in the format of the crate `raptorq`: its last symbol is padded.
 struct Crate {
     transmission: ObjectTransmissionInformation,
     padded: Vec<u8>,
@@ -64,9 +64,9 @@ impl Crate {
     }
 }
 
-/// Removes random source symbols of a block and recovers them from the same number of repair
-/// symbols, or a few more, with random identifiers. The code and the crate must agree on whether
-/// the symbols are enough, and on every byte.
+/// Removes random source symbols of a block. Then recovers them from the same number of repair symbols, or a
+/// few more, with random identifiers. The code and the crate must agree on whether these symbols are enough,
+/// and on every byte of the result.
 fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     let k = code.source_symbols();
     let last = 1 + draws.below(symbol);
@@ -75,7 +75,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
 
     let mut present = Present::new(k);
     let mut symbols = Vec::new();
-    // The losses range from few to many.
+    // Each symbol is lost with the same chance, which is itself drawn. So the losses range from few to many.
     let chance = draws.next();
     let mut damaged = block.clone();
     for (esi, bytes) in (0..).zip(damaged.chunks_mut(symbol)) {
@@ -88,6 +88,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
         }
     }
     let more = present.missing() as usize + [0, 0, 0, 1, 2][draws.below(5)];
+    // The identifiers lie in a small range, in a larger range, or are spread over a very large one.
     let width = [24, 200, 1 << 20][draws.below(3)];
     let mut repair: Vec<(u32, Vec<u8>)> = Vec::new();
     while repair.len() < more {
@@ -112,7 +113,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     recovery
 }
 
-/// Returns the number of patterns that a test draws: 1,000, or the value of
+/// Returns the number of loss patterns that a test draws: 1,000, or the value of the environment variable
 /// `TAILCUT_CODEC_PATTERNS`.
 fn patterns() -> u64 {
     let asked = std::env::var("TAILCUT_CODEC_PATTERNS").ok();
@@ -253,15 +254,15 @@ fn what_does_not_fit_is_an_error_that_says_what_fits() {
     };
     says(
         recover(90, 10, 10, 10, 10),
-        "a block of 90 bytes: it has 91 to 100",
+        "a block of 90 bytes; allowed: 91 to 100",
     );
     says(
         recover(101, 10, 10, 10, 10),
-        "a block of 101 bytes: it has 91 to 100",
+        "a block of 101 bytes; allowed: 91 to 100",
     );
     says(
         recover(100, 0, 10, 10, 10),
-        "a symbol of 0 bytes: it has 1 to 65535",
+        "a symbol of 0 bytes; allowed: 1 to 65535",
     );
     says(
         recover(100, 10, 11, 10, 10),
@@ -269,12 +270,12 @@ fn what_does_not_fit_is_an_error_that_says_what_fits() {
     );
     says(
         recover(100, 10, 10, 12, 9),
-        "repair symbol 12 has 9 bytes: the symbols of its block have 10",
+        "repair symbol 12 has 9 bytes; allowed: 10, as in its block",
     );
     for esi in [9, 1 << 24] {
         says(
             recover(100, 10, 10, esi, 10),
-            &format!("symbol {esi} is no repair symbol: those are 10 to 16777215"),
+            &format!("symbol {esi} is not a repair symbol; allowed: 10 to 16777215"),
         );
     }
     let mut encoder = Encoder::new(code, 10).expect("fits");
@@ -285,7 +286,7 @@ fn what_does_not_fit_is_an_error_that_says_what_fits() {
         .expect_err("does not fit");
     says(
         error,
-        "repair symbol 11 has 11 bytes: the symbols of its block have 10",
+        "repair symbol 11 has 11 bytes; allowed: 10, as in its block",
     );
     assert_eq!(good, [7; 10]);
 }
@@ -313,7 +314,7 @@ fn the_codes_that_were_used_last_are_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
-    /// Any claim of a peer leads to an error or a result, never to a panic.
+    /// All values that a peer may send lead to a result or an error, and never to a panic.
     #[test]
     fn any_claim_has_an_answer(
         k in 1_u32..40,

@@ -123,7 +123,7 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
             );
             assert_eq!(bytes, [1, 2, 3]);
         }
-        // One key ahead is tried, but a forged packet does not advance the key.
+        // A packet with the next key is tried. But a forged packet must not make this key the current one.
         for (number, refusal) in [
             (2 * GENERATION, Refusal::Forged),
             (3 * GENERATION, Refusal::Ahead),
@@ -325,7 +325,7 @@ fn the_first_packet_numbers_are_small() {
     assert_eq!(
         expand(Some(0), u32::MAX),
         u64::from(u32::MAX),
-        "there is none below 0"
+        "no packet number is below 0"
     );
     assert_eq!(expand(Some(u64::from(u32::MAX)), 3), (1 << 32) + 3);
 }

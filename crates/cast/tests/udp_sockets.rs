@@ -16,7 +16,7 @@ const LOCALHOSTS: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
 #[derive(Clone, PartialEq, Debug)]
 struct Message {
     from: SocketAddr,
-    told: Ancillary,
+    ancillary: Ancillary,
     is_cut: bool,
     datagrams: Vec<Vec<u8>>,
 }
@@ -30,8 +30,7 @@ fn bind_with(local: &str, options: SocketOptions) -> Socket {
     Socket::bind(local, &options).expect("a free port")
 }
 
-/// Receives messages until `count` datagrams have arrived. Returns further messages that are
-/// waiting, too.
+/// Receives messages until at least `count` datagrams have arrived and no message is waiting.
 fn received(socket: &Socket, count: usize) -> Vec<Message> {
     received_with(socket, count, &mut Inbox::full())
 }
@@ -42,7 +41,7 @@ fn received_with(socket: &Socket, count: usize, inbox: &mut Inbox) -> Vec<Messag
         let taken = socket.receive(inbox, &mut |incoming| {
             messages.push(Message {
                 from: incoming.from,
-                told: incoming.told,
+                ancillary: incoming.ancillary,
                 is_cut: incoming.is_cut,
                 datagrams: incoming.datagrams().map(<[u8]>::to_vec).collect(),
             });
@@ -88,9 +87,9 @@ fn the_whole_class_byte_and_both_addresses_arrive() {
             let arrived = received(&b, 1);
             assert_eq!(datagrams(&arrived), [b"symbol".to_vec()]);
             assert_eq!(arrived[0].from, a.local());
-            assert_eq!(arrived[0].told.class, class);
-            assert_eq!(arrived[0].told.to, Some(b.local().ip()));
-            assert_ne!(arrived[0].told.interface, 0);
+            assert_eq!(arrived[0].ancillary.class, class);
+            assert_eq!(arrived[0].ancillary.to, Some(b.local().ip()));
+            assert_ne!(arrived[0].ancillary.interface, 0);
             assert!(!arrived[0].is_cut);
         }
     }
@@ -128,7 +127,7 @@ fn the_kernel_stamps_what_arrives() {
             .expect("sent");
         }
         let messages = received(&b, 2);
-        let stamps = [0, 1].map(|at| messages[at].told.stamp.expect("a stamp"));
+        let stamps = [0, 1].map(|at| messages[at].ancillary.stamp.expect("a stamp"));
         assert!(stamps.is_sorted(), "{stamps:?}");
         for stamp in stamps {
             assert!(stamp.abs_diff(now) < 10 * MINUTE, "{stamp}, {now}");
@@ -164,7 +163,7 @@ fn what_the_kernel_had_no_room_for_is_counted() {
         a.send(&[message]).expect("sent");
         let last = received(&b, 1);
         arrived += datagrams(&last).len() - 1;
-        let told = last.last().and_then(|message| message.told.overflows);
+        let told = last.last().and_then(|message| message.ancillary.overflows);
         assert_eq!(told, Some((sent - arrived) as u32));
         assert_eq!(b.overflows() as usize, sent - arrived);
     }
@@ -202,7 +201,7 @@ fn one_message_is_many_datagrams_on_both_sides() {
             assert_eq!(datagrams(&arrived), expected);
             let merged = arrived
                 .iter()
-                .any(|message| message.told.segment == Some(1_432));
+                .any(|message| message.ancillary.segment == Some(1_432));
             assert_eq!(merged, merges, "{} messages", arrived.len());
             assert_eq!(arrived.len(), if merges { 1 } else { 40 });
         }
@@ -271,7 +270,7 @@ fn what_the_kernel_does_not_cut_is_sent_piece_by_piece() {
     };
     assert_eq!(a.send(&[message]).expect("sent"), 1);
     assert_eq!(datagrams(&received(&b, 300)), vec![vec![9; 10]; 300]);
-    assert_eq!(a.segments(), 1, "nothing more is to be cut");
+    assert_eq!(a.segments(), 1, "the datagrams need no further split");
 }
 
 #[test]
@@ -364,15 +363,15 @@ fn who_has_joined_a_group_receives_what_is_sent_to_it_until_it_leaves() {
     send(b"first");
     let arrived = received(&b, 1);
     assert_eq!(datagrams(&arrived), [b"first".to_vec()]);
-    assert_eq!(arrived[0].told.to, Some(group));
-    assert_eq!(arrived[0].told.class, TrafficClass(0x2a));
+    assert_eq!(arrived[0].ancillary.to, Some(group));
+    assert_eq!(arrived[0].ancillary.class, TrafficClass(0x2a));
     assert_eq!(alone(&a, &c), [b"alone".to_vec()], "it has not joined");
     b.leave(group, LOOPBACK).expect("it had joined");
     send(b"second");
     assert_eq!(alone(&a, &b), [b"alone".to_vec()]);
 }
 
-/// Returns the datagrams that a socket has received when a unicast datagram to it arrives.
+/// Sends a unicast datagram to a socket. Returns all datagrams that the socket has received until it arrives.
 fn alone(from: &Socket, socket: &Socket) -> Vec<Vec<u8>> {
     let to = SocketAddr::new(
         "127.0.0.1".parse().expect("an address"),

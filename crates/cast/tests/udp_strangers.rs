@@ -1,4 +1,4 @@
-//! Tests of the cost of a packet from an unknown host: no allocation, and no answer that is longer
+//! Tests of packets from unknown hosts. Such a packet must cause no allocation, and no answer that is longer
 //! than the packet.
 #![cfg(target_os = "linux")]
 

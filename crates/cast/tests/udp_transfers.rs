@@ -132,7 +132,7 @@ fn what_is_received_waits_for_the_application_within_the_memory_that_it_allows()
         .collect();
     let mut received = Vec::new();
     for _ in 0..5 {
-        // Each object that is taken makes room for another one.
+        // Each received object makes room for the next object.
         received.push(b.receive().expect("open").into_bytes());
     }
     for sending in sendings {

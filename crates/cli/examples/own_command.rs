@@ -1,5 +1,5 @@
-//! A user's own `tailcut`: the command with one more congestion controller, load balancer, queue discipline and
-//! application. Their names work in scenarios, as arguments, in the lab and in the report:
+//! Custom `tailcut` program with an additional congestion controller, load balancer, queue discipline and application.
+//! Their names work in scenarios, as arguments, in the lab and in the report:
 //!
 //! ```sh
 //! cargo run --release --example own_command -- compare --designs dctcp,gentle,gentle@least-queued
@@ -21,7 +21,7 @@ use tailcut_scenario::sim::{
 };
 use tailcut_scenario::units::{Duration, HostId, Time};
 
-/// NewReno that keeps seven eighths of its window at a mark, and half at a loss.
+/// NewReno that keeps 7/8 of its window after a mark, and 1/2 after a loss.
 #[derive(Debug)]
 struct Gentle(NewReno);
 
@@ -81,7 +81,7 @@ impl LoadBalancer for LeastQueued {
     }
 }
 
-/// Each host tells the next one a word every millisecond.
+/// Each host sends a short message to the next host every millisecond.
 struct Heartbeat {
     hosts: u32,
     next: Time,

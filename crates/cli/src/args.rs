@@ -1,4 +1,4 @@
-//! The command line. Help, man page and completions come from these definitions.
+//! Definition of the command line. Help, manual page and completions derive from it.
 
 use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Seeds, Shared, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,9 +9,9 @@ use tailcut_units::quantity;
 
 /// Compare designs for short transfers in multi-path data-centre networks.
 ///
-/// A design is named `[replication+]transport[@routing]`: tcp, dctcp, repflow, repsyn,
-/// repflow+dctcp, dctcp@spray. `tailcut compare tcp repflow` simulates both under the same flows and
-/// says which has the better tail.
+/// The name of a design is `[replication+]transport[@routing]`: tcp, dctcp, repflow, repsyn, repflow+dctcp,
+/// dctcp@spray. `tailcut compare tcp repflow` simulates both with the same flows and shows which has the better tail
+/// latency.
 #[derive(Parser, Debug)]
 #[command(name = "tailcut", version, max_term_width = 100)]
 pub struct Cli {
@@ -21,7 +21,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Compare designs on one workload and say which has the better tail
+    /// Compare designs on one workload and show which has the best tail latency
     #[command(after_help = "\
 Examples:
   tailcut compare tcp repflow
@@ -32,7 +32,7 @@ Examples:
   tailcut compare dctcp dctcp:tcp.dctcp_gain=0.01,queue.mark_above=30KB
   tailcut compare tcp dctcp --find-limit loads p99=2ms")]
     Compare(Compare),
-    /// Run a scenario from a file (see docs/scenario.md), or one that is built in
+    /// Run a scenario from a file (see docs/scenario.md), or a built-in scenario
     #[command(after_help = "\
 Examples:
   tailcut run scenarios/two-racks.toml
@@ -41,30 +41,29 @@ Examples:
       --zip tcp.min_rto,tcp.initial_rto
   tailcut run storage-rate.toml --find-limit workload.sessions_per_second=5000..30000 p99=5ms")]
     Run(Run),
-    /// Run what a paper has published, and print ours beside theirs
+    /// Reproduce published figures, and print them next to ours
     Reproduce(Reproduce),
-    /// Plan a study as cases that any number of processes run, watch it, and collect its results
+    /// Divide a study into cases, submit and monitor them, and collect the results
     Study(StudyOf),
-    /// Run cases of a planned study; those that are done, or that another process is at, are skipped
+    /// Run cases of a planned study; skip cases that are done or that another process runs
     #[command(after_help = "\
-Exit codes: 0 all of these cases are done, 3 some failed, 4 another process is at some,
-130 interrupted, 2 wrong input or the system refused.
+Exit codes: 0 all these cases are done, 3 some failed, 4 another process runs some,
+130 interrupted, 2 wrong input or an error of the operating system.
 
 Examples:
   tailcut case grid
   tailcut case grid 0..11 --threads 1
   seq 0 35 | xargs -P 4 -I{} tailcut case grid {} --threads 1")]
     Case(Case),
-    /// Write the report of finished runs again, of one study or of several as one, and their plots as
-    /// pictures
+    /// Write a new report of the finished runs of one or several studies, optionally with plots as image files
     Report(Report),
-    /// List the names that other commands take
+    /// List the names that other commands accept
     List(List),
-    /// Run programs on Linux hosts of their own, over this simulator's switches, in wall-clock time
+    /// Run programs on isolated Linux hosts over the simulator's switches, in wall-clock time
     #[cfg(all(feature = "lab", target_os = "linux"))]
     #[command(subcommand)]
     Lab(tailcut_lab::command::LabCommand),
-    /// Run programs on Linux hosts of their own: not in this build
+    /// Run programs on isolated Linux hosts: not in this build
     #[cfg(not(all(feature = "lab", target_os = "linux")))]
     #[command(hide = true)]
     Lab(Absent),
@@ -75,7 +74,7 @@ Examples:
     #[cfg(not(all(feature = "cast", target_os = "linux")))]
     #[command(hide = true)]
     Cast(Absent),
-    /// Tell what RepNet would gain on this network, by handshakes with a server, without root
+    /// Estimate the gain of RepNet on this network from handshakes with a server, without root
     #[cfg(all(feature = "probe", target_os = "linux"))]
     #[command(after_help = "\
 Examples:
@@ -83,45 +82,46 @@ Examples:
   tailcut probe 10.1.2.3:6379 --volleys 1000 --out probe-of-redis
   tailcut probe web1:443 --every 5m --for 6h --out probe-of-a-day")]
     Probe(ProbeOf),
-    /// Tell what RepNet would gain on this network: not in this build
+    /// Estimate the gain of RepNet on this network: not in this build
     #[cfg(not(all(feature = "probe", target_os = "linux")))]
     #[command(hide = true)]
     Probe(Absent),
-    /// Carry connections of any program over two paths, as a sidecar
+    /// Relay TCP connections of any program over two paths, as a sidecar
     #[cfg(feature = "proxy")]
     #[command(subcommand)]
     Proxy(tailcut_repnet::proxy::ProxyCommand),
-    /// Carry connections of any program over two paths: not in this build
+    /// Relay TCP connections of any program over two paths: not in this build
     #[cfg(not(feature = "proxy"))]
     #[command(hide = true)]
     Proxy(Absent),
-    /// Stand before an HTTP service: bounded concurrency, three classes, work dropped when its client leaves
+    /// Protect an HTTP service: limit concurrency, queue by priority class, cancel work of disconnected clients
     #[cfg(feature = "guard")]
     Guard(tailcut_rans::guard::program::GuardCommand),
-    /// Stand before an HTTP service: not in this build
+    /// Protect an HTTP service: not in this build
     #[cfg(not(feature = "guard"))]
     #[command(hide = true)]
     Guard(Absent),
-    /// Stand before replicas of an HTTP service: requests go to two of them, the first good answer counts
+    /// Send each HTTP request to two replicas of a service and return the first good response
     #[cfg(feature = "gateway")]
     Gateway(tailcut_rans::gateway::GatewayCommand),
-    /// Stand before replicas of an HTTP service: not in this build
+    /// Send each HTTP request to two replicas of a service: not in this build
     #[cfg(not(feature = "gateway"))]
     #[command(hide = true)]
     Gateway(Absent),
-    /// Measure the speed of the simulator on this machine, on one core; with lab-udp, lab-queue, lab-tcp or
-    /// lab-12x100M that of the lab
+    /// Measure the speed of the simulator on one core of this machine; lab-udp, lab-queue, lab-tcp and lab-12x100M
+    /// measure the lab
     Bench(Bench),
-    /// Print completions for a shell
+    /// Print command-line completions for a shell
     Completions {
-        /// The shell
+        /// Shell
         shell: Shell,
     },
     /// Print the manual page
     Man,
 }
 
-/// What follows a command that is not in this build. Nobody reads it, and a whole build has none.
+/// Arguments of a command that is not in this build. They are accepted and ignored, so that the error can name the
+/// missing feature.
 #[allow(dead_code)]
 #[derive(Args, Debug)]
 pub struct Absent {
@@ -129,66 +129,66 @@ pub struct Absent {
     rest: Vec<std::ffi::OsString>,
 }
 
-/// What may be changed of a scenario on the command line.
+/// Flags that change a scenario.
 #[derive(Args, Clone, Default, Debug)]
 pub struct Changes {
-    /// Flow sizes by name (`tailcut list workloads`), fixed:BYTES, table:FILE.csv,
-    /// requests:SIZES, or trace:FILE.csv
+    /// Flow sizes: a name (`tailcut list workloads`), fixed:BYTES, table:FILE.csv, requests:SIZES, or trace:FILE.csv
     #[arg(long, short, value_name = "WORKLOAD")]
     pub workload: Option<String>,
-    /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
+    /// Topology of the network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     pub topology: Option<String>,
-    /// Loads of the sending hosts' links, unless workload.load_of says whose; of the servers' busiest
-    /// stations for requests. One, a list A,B,C, or a range A..B or A..B:STEP
+    /// Loads: one value, a list A,B,C, or a range A..B or A..B:STEP. A load refers to the links of the sending hosts,
+    /// or to other links if workload.load_of names them, and for requests to the busiest resource (processor, disk or
+    /// link) of the servers
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
-    /// Who sends to whom
+    /// Traffic matrix: which hosts send to which hosts
     #[arg(long, value_name = "MATRIX")]
     pub matrix: Option<String>,
-    /// The arrival process: poisson, uniform or fixed
+    /// Arrival process: poisson, uniform or fixed
     #[arg(long, value_name = "PROCESS")]
     pub arrivals: Option<String>,
-    /// How long flows arrive, in simulated time, such as 100ms
+    /// Time during which flows arrive, in simulated time, such as 100ms
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// How many flows there are at most
+    /// Maximum number of flows
     #[arg(long, value_name = "N")]
     pub flows: Option<String>,
-    /// The clock that runs are under: simulated, wall (real hosts, docs/lab.md) or both
+    /// Clock of the runs: simulated, wall (real hosts, docs/lab.md) or both
     #[arg(long, value_name = "CLOCK")]
     pub clock: Option<String>,
-    /// How many times slower real hosts' network runs
+    /// Factor by which the network of real hosts is slowed down
     #[arg(long, value_name = "N")]
     pub slowdown: Option<String>,
-    /// Set any key of a scenario (`tailcut list keys`); may be given several times
+    /// Set any key of a scenario (`tailcut list keys`); can be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Run with each value of any key: a list V1,V2,... or a range FROM..TO:STEP or FROM..TO*FACTOR.
-    /// Several make a grid
+    /// Run with each value of a key: a list V1,V2,... or a range FROM..TO:STEP or FROM..TO*FACTOR. Several sweeps give
+    /// all combinations
     #[arg(long, value_name = "KEY=VALUES")]
     pub sweep: Vec<String>,
-    /// Let swept keys change together, their first values first; may be given several times
+    /// Combine the values of swept keys in order: first with first, second with second; can be repeated
     #[arg(long, value_name = "KEY,KEY")]
     pub zip: Vec<String>,
 }
 
-/// What else is run of a study.
+/// Flags for additional runs of a study.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Variants {
-    /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
-    /// the order of the designs holds: five times as many runs
+    /// Repeat all runs with halved and doubled timers and buffers, one change at a time, and report whether the order
+    /// of the designs stays the same: five times as many runs
     #[arg(long)]
     pub sensitivity: bool,
 }
 
-/// A limit that is searched for.
+/// Flag for the search of a limit.
 #[derive(Args, Clone, Default, Debug)]
 pub struct FindLimit {
-    /// Find between which values of a key a figure passes a time, for each design: by bisection, with
-    /// 6, 12 or 24 seeds at a point (--seeds: the most). METRIC is mean, p50, p95, p99 or p99.9 of what
-    /// an answer is about: mice, requests, or sessions. Loads are searched from 0.05 to 1, other keys
-    /// over what the scenario sweeps, unless =LOW..HIGH says where
+    /// Find the values of a key between which a metric passes a time, for each design, by bisection with 6, 12 or 24
+    /// seeds for each point (--seeds sets the maximum). METRIC is mean, p50, p95, p99 or p99.9 of the times of mice,
+    /// requests or sessions. The range is =LOW..HIGH; by default 0.05 to 1 for loads, and the swept values for other
+    /// keys
     #[arg(
         long,
         num_args = 2,
@@ -199,13 +199,13 @@ pub struct FindLimit {
     pub find_limit: Option<Vec<String>>,
 }
 
-/// What becomes of runs that the directory holds already.
+/// Flags for runs that the directory already contains.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Finished {
-    /// Take finished runs of other builds of tailcut, too
+    /// Also reuse finished runs of other builds of tailcut
     #[arg(long)]
     pub accept_older: bool,
-    /// Remove the runs that the directory holds, and start over
+    /// Remove all runs in the directory and start again
     #[arg(long, conflicts_with = "accept_older")]
     pub fresh: bool,
 }
@@ -224,8 +224,7 @@ impl From<Finished> for Earlier {
 
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// Designs, each with settings of its own if wanted (DESIGN:KEY=VALUE,...); the others are compared
-    /// with the first
+    /// Designs, optionally with settings (DESIGN:KEY=VALUE,...); the first is the baseline of the comparison
     #[arg(required = true, value_name = "DESIGN")]
     pub designs: Vec<String>,
     #[command(flatten)]
@@ -242,7 +241,7 @@ pub struct Compare {
 
 #[derive(Args, Debug)]
 pub struct Run {
-    /// The scenario's file, or the name of one that is built in (`tailcut list scenarios`)
+    /// Scenario file, or the name of a built-in scenario (`tailcut list scenarios`)
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
     #[command(flatten)]
@@ -259,17 +258,16 @@ pub struct Run {
     pub shared: Shared,
 }
 
-/// What is captured of the packets, for tshark and Wireshark.
+/// Flags for packet captures, which tshark and Wireshark can read.
 #[derive(Args, Clone, Default, Debug)]
 pub struct Capture {
-    /// Write packets into captures/ (pcapng): those of a host by its name (h3), of a port
-    /// ('h3>leaf[0]'), or of all hosts
+    /// Write packets of a host (h3), of a port ('h3>leaf[0]'), or of all hosts to captures/ (pcapng)
     #[arg(long, value_name = "HOST|PORT|all", conflicts_with = "find_limit")]
     pub capture: Option<String>,
-    /// The most bytes of a capture file [default: 100MB]
+    /// Maximum size of a capture file [default: 100MB]
     #[arg(long, value_name = "BYTES", requires = "capture")]
     pub capture_bytes: Option<String>,
-    /// Capture the first N flows that come by [default: all]
+    /// Capture only the first N flows that pass [default: all]
     #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
     pub capture_flows: Option<u64>,
     /// Capture the runs of the first N seeds [default: 1]
@@ -307,7 +305,7 @@ pub struct ProbeOf {
 
 #[derive(Args, Debug)]
 pub struct List {
-    /// What to list
+    /// Kind of names
     pub what: Listing,
     #[command(flatten)]
     pub json: Json,
@@ -315,32 +313,32 @@ pub struct List {
 
 #[derive(Subcommand, Debug)]
 pub enum Study {
-    /// Write the plan of a study: its cases, and the CPU time that they are expected to take
+    /// Write the plan of a study: its cases and their expected CPU time
     #[command(after_help = "\
 Examples:
   tailcut study plan grid tcp dctcp --sweep queue.limit=50,100,200 --seeds 6
   tailcut study plan grid --scenario scenarios/two-racks.toml --load 0.1..0.7:0.2")]
     Plan(Box<Plan>),
-    /// Have an engine run the cases that wait, as jobs: Slurm, as an array
+    /// Submit the waiting cases as jobs to an engine: Slurm, as an array
     #[command(after_help = "\
 Examples:
   tailcut study submit grid --on slurm --partition short --at-most 100
   tailcut study submit grid --on slurm --print > grid.sh
   tailcut study submit grid --on slurm -- --mem=2G --constraint=avx2")]
     Submit(Submit),
-    /// Say which cases are done, failed, running or waiting, and how much CPU time is to go
+    /// Show which cases are done, failed, running or waiting, and the CPU time left
     Status(Status),
-    /// Make of the results what `compare` would have written, and print its answer
+    /// Collect the results, write the same files as `compare`, and print its answer
     Collect(Collect),
-    /// Let failed cases be run again
+    /// Mark failed cases as waiting, so that they are run again
     Retry(StudyAt),
-    /// Remove results that are no longer planned, and what processes left that have ended
+    /// Remove results that are no longer planned, and files of processes that have ended
     Prune(Prune),
 }
 
 #[derive(Args, Debug)]
 pub struct StudyAt {
-    /// The study's directory
+    /// Directory of the study
     pub dir: PathBuf,
 }
 
@@ -354,25 +352,24 @@ pub struct Status {
 
 #[derive(Args, Debug)]
 pub struct Plan {
-    /// The study's directory: new, empty, or that of a study, whose results are kept
+    /// Directory of the study: new, empty, or with a study, whose results are kept
     pub dir: PathBuf,
-    /// Designs, as `compare` takes them
+    /// Designs, as for `compare`
     #[arg(
         value_name = "DESIGN",
         required_unless_present = "scenario",
         conflicts_with = "scenario"
     )]
     pub designs: Vec<String>,
-    /// The scenario's file, or the name of one that is built in, as `run` takes it
+    /// Scenario file, or the name of a built-in scenario, as for `run`
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     #[command(flatten)]
     pub changes: Changes,
-    /// Plan also what takes more than a day of CPU time
+    /// Accept a plan of more than a day of CPU time
     #[arg(long)]
     pub yes: bool,
-    /// Also write the cases that wait as a job file. hq: DIR/hq.toml for HyperQueue, whose program has
-    /// not been tested with it
+    /// Also write the waiting cases as a job file. hq: DIR/hq.toml for HyperQueue (not tested with the program hq)
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<JobFile>,
     #[command(flatten)]
@@ -383,31 +380,31 @@ pub struct Plan {
 
 #[derive(Args, Debug)]
 pub struct Submit {
-    /// The study's directory, which all machines of the engine see under this path
+    /// Directory of the study, which all machines of the engine must have at this path
     pub dir: PathBuf,
-    /// The engine
+    /// Engine
     #[arg(long, value_name = "ENGINE")]
     pub on: Engine,
-    /// Print the script, and submit nothing
+    /// Print the script but do not submit it
     #[arg(long)]
     pub print: bool,
-    /// The partition that the jobs run in
+    /// Partition in which the jobs run
     #[arg(long, value_name = "NAME")]
     pub partition: Option<String>,
-    /// The account that pays for them
+    /// Account that is charged for the jobs
     #[arg(long, value_name = "NAME")]
     pub account: Option<String>,
-    /// The most time of a job, as sbatch takes it [default: four times what its cases are expected to
-    /// take, and 10 minutes]
+    /// Time limit of a job, in the format of sbatch [default: four times the expected time of its cases, plus 10
+    /// minutes]
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
-    /// How many jobs run at the same time at most
+    /// Maximum number of jobs that run at the same time
     #[arg(long, value_name = "N")]
     pub at_most: Option<std::num::NonZeroUsize>,
-    /// The CPU time that the cases of a job are expected to take, at least
+    /// Minimum of the expected CPU time of a job's cases
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     pub chunk: std::num::NonZeroU32,
-    /// Further flags of sbatch
+    /// Further flags for sbatch
     #[arg(last = true, value_name = "FLAG")]
     pub flags: Vec<String>,
 }
@@ -416,10 +413,10 @@ pub struct Submit {
 pub struct Collect {
     #[command(flatten)]
     pub study: StudyAt,
-    /// Collect what is done where cases are missing or have failed
+    /// Collect the finished cases even if cases are missing or have failed
     #[arg(long)]
     pub partial: bool,
-    /// Take cases of several builds of tailcut, too
+    /// Also accept cases from several builds of tailcut
     #[arg(long)]
     pub accept_older: bool,
     #[command(flatten)]
@@ -430,24 +427,24 @@ pub struct Collect {
 pub struct Prune {
     #[command(flatten)]
     pub study: StudyAt,
-    /// Remove it; without this only say what would be removed
+    /// Remove the files; without this flag they are only listed
     #[arg(long)]
     pub yes: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct Case {
-    /// The study's directory
+    /// Directory of the study
     pub dir: PathBuf,
-    /// Which cases, by their places from 0: I, I..J (both ends included), I.. or ..J, or a list of these
-    /// such as 0..3,7 [default: all]
+    /// Cases by number, starting at 0: I, I..J (including J), I.. or ..J, or a list of these such as 0..3,7 [default:
+    /// all]
     #[arg(value_name = "I..J", allow_hyphen_values = true)]
     pub cases: Option<String>,
-    /// How long to wait for cases that other processes are at, once there is nothing else to run: a case
-    /// is run whose process gives it up, or is silent for a minute
+    /// Time to wait for cases that other processes run, when no other case is left. If such a process gives up its
+    /// case, or shows no activity for a minute, this command runs the case
     #[arg(long, value_name = "SECONDS", default_value = "0")]
     pub wait: u64,
-    /// Run them within this process
+    /// Run the cases in this process
     #[arg(long, hide = true)]
     pub within: bool,
     #[command(flatten)]
@@ -458,24 +455,23 @@ pub struct Case {
 
 #[derive(Args, Debug)]
 pub struct Reproduce {
-    /// Which one; all of them when it is left out
+    /// Name of a reproduction [default: all]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Shorter runs, for minutes rather than hours; bands are those of the full runs
+    /// Shorter runs: minutes instead of hours. The bands stay those for full runs
     #[arg(long)]
     pub quick: bool,
-    /// Exit with 1 when a row leaves its band, or when too few of the rows with a published number
-    /// are decided
+    /// Exit with code 1 if a row is outside of its band, or if too few of the rows with a published number are decided
     #[arg(long)]
     pub check: bool,
-    /// Put the rows into the tables of this Markdown page, after its lines `<!-- rows of NAME -->`,
-    /// and list the runs behind them beside it, in PAGE.runs.json
+    /// Write the rows to the tables of this Markdown page, after its lines `<!-- rows of NAME -->`, and list the runs
+    /// in PAGE.runs.json
     #[arg(long, value_name = "PAGE.md")]
     pub page: Option<PathBuf>,
-    /// The clock that runs are under: simulated, or wall (real hosts, docs/lab.md)
+    /// Clock of the runs: simulated, or wall (real hosts, docs/lab.md)
     #[arg(long, value_name = "CLOCK", default_value = "simulated")]
     pub clock: ReproduceOn,
-    /// How many times slower real hosts' network runs than each study says
+    /// Factor by which the network of real hosts is slowed down, in place of each study's value
     #[arg(long, value_name = "N")]
     pub slowdown: Option<u32>,
     #[command(flatten)]
@@ -484,7 +480,7 @@ pub struct Reproduce {
     pub shared: Shared,
 }
 
-/// What a figure is reproduced on.
+/// Platform on which figures are reproduced.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum ReproduceOn {
     /// The simulator
@@ -495,10 +491,10 @@ pub enum ReproduceOn {
 
 #[derive(Args, Debug)]
 pub struct Report {
-    /// The directory of the runs; several are joined by the keys that they differ in
+    /// Directory with runs; several directories are joined, and the keys that differ become parameters
     #[arg(required = true, value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
-    /// Also write each plot as a picture
+    /// Also write each plot as an image file
     #[arg(long, value_name = "FORMAT")]
     pub plots: Option<Picture>,
     #[command(flatten)]
@@ -509,13 +505,13 @@ pub struct Report {
 
 #[derive(Args, Debug)]
 pub struct Bench {
-    /// Only this workload
+    /// Workload to measure [default: all]
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
-    /// Measure each workload N times and give the median
+    /// Measure each workload N times and print the median
     #[arg(long, value_name = "N", default_value = "1")]
     pub repeat: std::num::NonZeroUsize,
-    /// Measure one workload within this process
+    /// Measure one workload in this process
     #[arg(long, hide = true, requires = "workload")]
     pub within: bool,
     #[command(flatten)]
@@ -524,30 +520,30 @@ pub struct Bench {
     pub first: FirstSeed,
 }
 
-/// What runs jobs.
+/// Engine that runs jobs.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// Slurm: an array of jobs
     Slurm,
 }
 
-/// The format of a job file.
+/// Format of a job file.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobFile {
-    /// HyperQueue's
+    /// HyperQueue
     Hq,
 }
 
-/// The format of a picture.
+/// Format of an image file.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Picture {
-    /// Scalable
+    /// Vector graphics
     Svg,
-    /// Pixels
+    /// Pixel graphics
     Png,
 }
 
-/// What can be listed.
+/// Kinds of names that can be listed.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listing {
     /// Parts of a design's name
@@ -558,8 +554,8 @@ pub enum Listing {
     Workloads,
     /// Kinds of networks and their parameters
     Topologies,
-    /// Scenarios that are built in
+    /// Built-in scenarios
     Scenarios,
-    /// Every key of a scenario
+    /// All keys of a scenario
     Keys,
 }

@@ -1,4 +1,4 @@
-//! Which build of the program this is, so that runs of another one are told apart.
+//! Identity of this build of the program, which distinguishes its runs from runs of other builds.
 
 use anyhow::Context;
 use std::fs::File;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use tailcut_scenario::record::Fingerprint;
 use tailcut_study::Program;
 
-/// The hash of this program's file.
+/// Returns the hash of this program's file.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// The file cannot be read.
 pub fn hash() -> anyhow::Result<String> {
     let read = || -> io::Result<String> {
         let mut hash = Fingerprint::new();
@@ -20,10 +20,10 @@ pub fn hash() -> anyhow::Result<String> {
     read().context("cannot read the file of this program")
 }
 
-/// This program, as it tells studies who it is.
+/// Returns the identity that studies record for this program.
 ///
 /// # Errors
-/// As [`hash`].
+/// The errors of [`hash`].
 pub fn this() -> anyhow::Result<Program> {
     Ok(Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -32,7 +32,7 @@ pub fn this() -> anyhow::Result<Program> {
     })
 }
 
-/// This process's command line.
+/// Returns the command line of this process.
 pub fn command_line() -> Vec<String> {
     let arguments = std::env::args_os();
     arguments
@@ -40,12 +40,12 @@ pub fn command_line() -> Vec<String> {
         .collect()
 }
 
-/// The file that this process was started from.
+/// Returns the path of the file from which this process was started.
 ///
 /// # Errors
-/// Where the system does not say.
+/// The operating system does not provide the path.
 pub fn program() -> io::Result<PathBuf> {
-    // On Linux this is that very file, even after another one has taken its name.
+    // On Linux this path leads to the original file even after another file has replaced it.
     let running = PathBuf::from("/proc/self/exe");
     match running.exists() {
         true => Ok(running),

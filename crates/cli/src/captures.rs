@@ -1,4 +1,4 @@
-//! `--capture`: the files of a study's captures, and what is told of them.
+//! `--capture`: capture files of a study, and messages about them.
 
 use crate::args::Capture;
 use crate::failure::Failure;
@@ -11,10 +11,10 @@ use tailcut_scenario::record::{CaptureFile, OutputDir, PackedRun, RunSummary};
 use tailcut_scenario::units::Time;
 use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study};
 
-/// What the flags ask for.
+/// Returns the capture plan of the flags, or `None` without `--capture`.
 ///
 /// # Errors
-/// A name that the study's network does not have, or a limit that is none.
+/// The study's network does not have the named host or port, or a limit is not a number.
 pub fn plan(study: &Study, flags: &Capture) -> Outcome<Option<CapturePlan>> {
     let Some(what) = &flags.capture else {
         return Ok(None);
@@ -32,20 +32,20 @@ pub fn plan(study: &Study, flags: &Capture) -> Outcome<Option<CapturePlan>> {
     Ok(Some(plan))
 }
 
-/// The captures of a study, while its runs are run; none without a plan.
+/// Captures of a study while its runs are executed. Without a plan nothing is captured.
 pub struct Captures<'a> {
     study: &'a Study,
     output: &'a OutputDir,
     plan: Option<&'a CapturePlan>,
-    kept: Mutex<Vec<Kept>>,
+    finished: Mutex<Vec<FinishedCapture>>,
 }
 
-/// A capture in its place.
-struct Kept {
+/// Finished capture file.
+struct FinishedCapture {
     run: usize,
     path: PathBuf,
     captured: Captured,
-    /// Whether the run that was there already has another record.
+    /// Whether the run's existing tables come from a different result.
     differs: bool,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Captures<'a> {
             study,
             output,
             plan,
-            kept: Mutex::new(Vec::new()),
+            finished: Mutex::new(Vec::new()),
         }
     }
 
@@ -66,7 +66,8 @@ impl<'a> Captures<'a> {
             .is_some_and(|plan| plan.takes(&self.study.runs[run]))
     }
 
-    /// The runs that need not be run: they are there already and are not captured.
+    /// Returns the summaries of runs that need not be executed: the directory already contains them, and they are not
+    /// captured.
     pub fn done(&self) -> Vec<Option<RunSummary>> {
         let taken = self.output.found().taken.iter().enumerate();
         let done = taken.map(|(run, taken)| taken.clone().filter(|_| !self.takes(run)));
@@ -79,7 +80,7 @@ impl<'a> Captures<'a> {
         done
     }
 
-    /// The observer of a run.
+    /// Creates the observer of a run.
     pub fn begin(&self, run: usize) -> Result<Observer, Failure> {
         match self.plan.filter(|_| self.takes(run)) {
             None => Ok(None),
@@ -101,41 +102,44 @@ impl<'a> Captures<'a> {
             anyhow!("cannot write the capture of {run}: {error}")
         })?;
         let taken = self.output.found().taken[run].as_ref();
-        let kept = Kept {
+        let finished = FinishedCapture {
             run,
             path: self.output.keep_capture(run, file)?,
             captured,
             differs: taken.is_some_and(|taken| taken.record_hash != record.hash()),
         };
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(kept);
+        let mut all = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(finished);
         Ok(())
     }
 
-    /// Says where the captures are, and what they leave out and why.
-    pub fn tell(self) {
+    /// Prints the location of the captures, and which packets they omit and why.
+    pub fn report(self) {
         if self.plan.is_none() {
             return;
         }
-        let mut kept = self
-            .kept
+        let mut finished = self
+            .finished
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        kept.sort_by_key(|kept| kept.run);
-        let packets: u64 = kept.iter().map(|kept| kept.captured.packets).sum();
+        finished.sort_by_key(|finished| finished.run);
+        let packets: u64 = finished
+            .iter()
+            .map(|finished| finished.captured.packets)
+            .sum();
         let shown = self.output.path().display();
-        let files = counted(kept.len(), "file");
+        let files = counted(finished.len(), "file");
         note(&format!(
             "captures: {packets} packets in {files} in {shown}/captures"
         ));
-        for kept in &kept {
-            for left_out in left_out(&kept.captured) {
-                note(&format!("{}: {left_out}", kept.path.display()));
+        for finished in &finished {
+            for left_out in left_out(&finished.captured) {
+                note(&format!("{}: {left_out}", finished.path.display()));
             }
-            if kept.differs {
+            if finished.differs {
                 note(&format!(
-                    "{}: this build runs it otherwise than the build whose tables were there",
-                    kept.path.display()
+                    "{}: the result differs from the existing tables, which another build wrote",
+                    finished.path.display()
                 ));
             }
         }
@@ -145,7 +149,7 @@ impl<'a> Captures<'a> {
             .iter()
             .partition(|run| run.stack.design.has_packets());
         if !without.is_empty() {
-            note("runs of stations are not captured: they have no packets");
+            note("runs of the design stations are not captured, because they have no packets");
         }
         let plan = self.plan;
         let of_other_seeds = |run: &&&_| plan.is_some_and(|plan| !plan.takes(run));
@@ -153,13 +157,13 @@ impl<'a> Captures<'a> {
         if others > 0 {
             let runs = counted(others, "run");
             note(&format!(
-                "not captured: {runs} of other seeds; --capture-seeds N takes the first N"
+                "not captured: {runs} of other seeds; --capture-seeds N captures the first N seeds"
             ));
         }
     }
 }
 
-/// A number of things, such as 1 file or 2 files.
+/// Returns a count with its noun, such as "1 file" or "2 files".
 fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -167,28 +171,28 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// What a capture leaves out, a sentence for each reason.
+/// Describes the packets that a capture omits, with one sentence for each reason.
 fn left_out(captured: &Captured) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut omissions = Vec::new();
     if let Some(at) = captured.full_at {
-        told.push(format!(
-            "full at {:.3} ms of simulated time; {} packets from then on are left out \
+        omissions.push(format!(
+            "full at {:.3} ms of simulated time; {} later packets are omitted \
              (--capture-bytes)",
             at.as_secs_f64() * 1e3,
             captured.too_late
         ));
     }
     if captured.of_other_flows > 0 {
-        told.push(format!(
-            "{} packets of other flows are left out (--capture-flows)",
+        omissions.push(format!(
+            "{} packets of other flows are omitted (--capture-flows)",
             captured.of_other_flows
         ));
     }
     if let Some(why) = captured.why {
-        told.push(format!(
-            "{} packets that no frame can hold are left out; the first: {why}",
+        omissions.push(format!(
+            "{} packets that do not fit in a frame are omitted; the first: {why}",
             captured.without_frame
         ));
     }
-    told
+    omissions
 }

@@ -1,26 +1,26 @@
-//! Flags, put into a scenario.
+//! Application of flags to a scenario.
 
 use crate::args::Changes;
 use crate::shared::Seeds;
 use tailcut_scenario::{
-    Outcome, Place, Scenario, ScenarioError, replace_topology, replace_workload, shortened,
+    Location, Outcome, Scenario, ScenarioError, replace_topology, replace_workload, shortened,
 };
 
-/// Puts what the command line says in place of what the scenario says. `--topology` and
-/// `--workload` replace whole sections, so they come first; `--set` comes last.
+/// Overrides values of the scenario with flags. `--topology` and `--workload` replace whole sections, so they are
+/// applied first. `--set` is applied last, so that it overrides all other flags.
 ///
 /// # Errors
-/// A flag whose value is not allowed.
+/// The value of a flag is not allowed.
 pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outcome<()> {
     if changes.topology.is_some() || changes.workload.is_some() {
-        // What the scenario says of itself is no longer true.
+        // The description in the scenario is no longer true.
         scenario.unset("", "about");
     }
     if let Some(text) = &changes.topology {
-        replace_topology(scenario, text, &Place::flag("--topology"))?;
+        replace_topology(scenario, text, &Location::flag("--topology"))?;
     }
     if let Some(text) = &changes.workload {
-        replace_workload(scenario, text, &Place::flag("--workload"))?;
+        replace_workload(scenario, text, &Location::flag("--workload"))?;
     }
     let seed = seeds.first.seed.map(|seed| seed.to_string());
     let seeds = seeds.seeds.map(|seeds| seeds.to_string());
@@ -37,10 +37,10 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outco
     ];
     for (flag, path, text) in flags {
         if let Some(text) = text {
-            scenario.set(path, text, &Place::flag(flag))?;
+            scenario.set(path, text, &Location::flag(flag))?;
         }
     }
-    let set = Place::flag("--set");
+    let set = Location::flag("--set");
     let mut given: Vec<&str> = Vec::new();
     for assignment in &changes.set {
         let Some((path, text)) = assignment.split_once('=') else {
@@ -63,10 +63,10 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outco
     sweep(scenario, changes, &given)
 }
 
-/// Puts the sweeps of the command line in place of those that the scenario has of the same keys. What is
-/// `set` there cannot be swept too.
+/// Replaces the scenario's sweeps of the same keys with sweeps of the command line. A key in `set` cannot also be
+/// swept.
 fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()> {
-    let flag = Place::flag("--sweep");
+    let flag = Location::flag("--sweep");
     let mut given: Vec<&str> = Vec::new();
     for sweep in &changes.sweep {
         let Some((path, values)) = sweep.split_once('=') else {
@@ -89,7 +89,7 @@ fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()
     }
     for zip in &changes.zip {
         let keys: Vec<&str> = zip.split(',').map(str::trim).collect();
-        scenario.zip(&keys, &Place::flag("--zip"))?;
+        scenario.zip(&keys, &Location::flag("--zip"))?;
     }
     Ok(())
 }

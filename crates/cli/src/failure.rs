@@ -1,48 +1,48 @@
-//! How the command ends when it does not end well.
+//! Errors with which a command ends, and their exit codes.
 
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 use tailcut_scenario::{RunFailed, ScenarioError, record};
 
-/// Why the command stops before its end.
+/// Reason why a command ends without success.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something that the user can mend: input, a directory, a full disk.
+    /// An error that the user can correct, such as wrong input, an unsuitable directory or a full disk.
     Refused(anyhow::Error),
-    /// A check that was asked for did not hold.
+    /// The check of `reproduce --check` failed.
     CheckFailed,
-    /// Cases have failed; in words.
+    /// Cases have failed. Contains the message.
     CasesFailed(String),
-    /// Other processes are at the cases that are left; in words.
-    Elsewhere(String),
-    /// A command has ended with an exit code of its own; in words.
+    /// Other processes run the remaining cases. Contains the message.
+    CasesRunElsewhere(String),
+    /// A command with its own exit codes has failed. Contains the code and the message.
     #[cfg_attr(
         not(all(feature = "cast", target_os = "linux")),
-        expect(dead_code, reason = "of `tailcut cast`")
+        expect(dead_code, reason = "used only by `tailcut cast`")
     )]
     Ended(u8, String),
-    /// The user interrupted it; what was finished is kept.
+    /// The user interrupted the command. Finished runs are kept.
     Interrupted,
-    /// Whoever read standard output has gone: nothing is left to do.
+    /// The reader of standard output has closed it, so no output is needed.
     NobodyReads,
 }
 
 impl Failure {
-    /// The process's exit code.
+    /// Returns the exit code of the process.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Refused(_) => ExitCode::from(2),
             Self::CheckFailed => ExitCode::from(1),
             Self::CasesFailed(_) => ExitCode::from(3),
-            Self::Elsewhere(_) => ExitCode::from(4),
+            Self::CasesRunElsewhere(_) => ExitCode::from(4),
             Self::Ended(code, _) => ExitCode::from(*code),
             Self::Interrupted => ExitCode::from(130),
             Self::NobodyReads => ExitCode::SUCCESS,
         }
     }
 
-    /// A failure to write standard output.
+    /// Converts an error of writing to standard output.
     pub fn of_stdout(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
@@ -54,7 +54,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Some causes are part of the message before them already.
+            // Some messages already contain their cause, which must not appear twice.
             Self::Refused(error) => {
                 let mut shown = error.to_string();
                 for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -64,12 +64,12 @@ impl fmt::Display for Failure {
                 }
                 f.write_str(&shown)
             }
-            Self::CasesFailed(words) | Self::Elsewhere(words) | Self::Ended(_, words) => {
+            Self::CasesFailed(words) | Self::CasesRunElsewhere(words) | Self::Ended(_, words) => {
                 f.write_str(words)
             }
-            Self::CheckFailed => f.write_str("a row left its band"),
+            Self::CheckFailed => f.write_str("a row is outside of its band"),
             Self::Interrupted => f.write_str("interrupted"),
-            Self::NobodyReads => f.write_str("nobody reads standard output"),
+            Self::NobodyReads => f.write_str("standard output is closed"),
         }
     }
 }

@@ -1,14 +1,13 @@
-//! Interruption: the first signal asks runs to stop, the second one ends the process.
+//! Handling of interruptions: the first signal stops the runs, the second signal ends the process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_scenario::sim::RunControl;
 
-/// Listens for interruption (and, on Unix, termination) from now on. The flag turns true with the
-/// first signal.
+/// Installs a handler for interruption (and, on Unix, termination). The returned flag becomes true at the first signal.
 ///
 /// # Errors
-/// Where the system refuses a handler.
+/// The operating system does not accept the handler.
 pub fn listen() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -20,7 +19,7 @@ pub fn listen() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Lets a run go on until a flag is set.
+/// Run control that stops a run when a flag is set.
 pub struct Until<'a>(pub &'a AtomicBool);
 
 impl RunControl for Until<'_> {

@@ -1,4 +1,4 @@
-//! Several studies as one: what they differ in are its parameters.
+//! Joining of several studies. The keys in which they differ become parameters.
 
 use crate::output::note;
 use anyhow::Context;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tailcut_report::Study;
 use tailcut_scenario::record::{Parameter, RunKey};
-use tailcut_scenario::{alike, recorded_keys, recorded_parameters};
+use tailcut_scenario::{recorded_keys, recorded_parameters, with_common_form};
 
-/// Keys that decide a workload's name.
+/// Keys that determine the name of a workload.
 const NAMING: [&str; 4] = [
     "workload.kind",
     "workload.sizes",
@@ -17,13 +17,13 @@ const NAMING: [&str; 4] = [
     "workload.file",
 ];
 
-/// The name of a network or workload whose runs differ in it.
+/// Name of a network or workload that differs between the runs.
 const SWEPT: &str = "swept";
 
-/// The study in a directory, or those of several as one.
+/// Loads the study in a directory, or joins the studies of several directories.
 ///
 /// # Errors
-/// A directory that holds no study, or a damaged one.
+/// A directory contains no study or a damaged study.
 pub fn load(dirs: &[PathBuf]) -> anyhow::Result<Study> {
     let studies = dirs.iter().map(tailcut_report::load);
     let mut studies: Vec<Study> = studies.collect::<Result<_, _>>()?;
@@ -34,19 +34,19 @@ pub fn load(dirs: &[PathBuf]) -> anyhow::Result<Study> {
     let (study, repeated) = joined;
     if repeated > 0 {
         note(&format!(
-            "runs that are in several of the directories, of which the first is taken: {repeated}"
+            "runs that are in several directories (only the first is used): {repeated}"
         ));
     }
     Ok(study)
 }
 
-/// Gives every run the keys that studies differ in, or that one of them sweeps, as parameters.
+/// Adds parameters to all runs: the keys in which the studies differ, and the keys that a study sweeps.
 fn name_differences(studies: &mut [Study]) {
     let keys = studies
         .iter()
         .map(|study| recorded_keys(&study.manifest().config));
     let keys: Vec<BTreeMap<String, Value>> = keys.collect();
-    let mut told: Vec<String> = Vec::new();
+    let mut named_keys: Vec<String> = Vec::new();
     let swept = studies.iter().flat_map(|study| &study.manifest().runs);
     let swept = swept.flat_map(|run| run.key.parameters.iter().map(|one| one.key.clone()));
     let differing = keys.iter().flat_map(BTreeMap::keys).filter(|key| {
@@ -55,11 +55,11 @@ fn name_differences(studies: &mut [Study]) {
         values.any(|value| value != first)
     });
     for key in swept.chain(differing.cloned()) {
-        if !told.contains(&key) {
-            told.push(key);
+        if !named_keys.contains(&key) {
+            named_keys.push(key);
         }
     }
-    let columns: Vec<Column> = told
+    let columns: Vec<Column> = named_keys
         .iter()
         .map(|key| Column::of(key, studies, &keys))
         .collect();
@@ -69,17 +69,17 @@ fn name_differences(studies: &mut [Study]) {
                 .iter()
                 .filter_map(|column| column.parameter(index, key));
             key.parameters = parameters.collect();
-            rename_place(key, &told);
+            remove_from_names(key, &named_keys);
         });
     }
 }
 
-/// A key with all of its values.
+/// Key, and its values in all studies.
 struct Column {
     key: String,
-    /// By study, what it was set to; `None` where there is no such key.
+    /// Value of the key for each study; `None` if the study does not have the key or sweeps it.
     of_studies: Vec<Option<Parameter>>,
-    /// Each parameter of a run that sweeps the key, and the same in the form that all have.
+    /// Parameters of runs that sweep the key: original form, and the form that all studies share.
     swept: Vec<(Parameter, Parameter)>,
 }
 
@@ -92,7 +92,7 @@ impl Column {
                 swept.push(one.clone());
             }
         }
-        // What a study sweeps everywhere is not what its configuration says.
+        // If a study sweeps the key, the value in its configuration is not the value of its runs.
         let set = keys.iter().zip(studies).map(|(keys, study)| {
             let mut runs = study.manifest().runs.iter();
             let is_swept = runs.any(|run| run.key.parameters.iter().any(|one| one.key == key));
@@ -103,7 +103,7 @@ impl Column {
         let mut all = recorded_parameters(key, &values);
         let count = all.len();
         all.extend(swept.iter().cloned());
-        let mut all = alike(all).into_iter();
+        let mut all = with_common_form(all).into_iter();
         let mut of_set = all.by_ref().take(count).collect::<Vec<_>>().into_iter();
         Self {
             key: key.to_owned(),
@@ -120,22 +120,23 @@ impl Column {
         match own {
             Some(own) => {
                 let known = self.swept.iter().find(|(known, _)| known == own);
-                known.map(|(_, told)| told.clone())
+                known.map(|(_, common)| common.clone())
             }
             None => self.of_studies[study].clone(),
         }
     }
 }
 
-/// Leaves what runs differ in out of the names of their networks and workloads, so that they are compared.
-fn rename_place(key: &mut RunKey, told: &[String]) {
-    let is_told = |name: &str| told.iter().any(|key| key == name);
-    if is_told("topology.kind") {
+/// Removes the differing keys from the names of networks and workloads. Runs with different names would not be
+/// compared.
+fn remove_from_names(key: &mut RunKey, named_keys: &[String]) {
+    let is_named = |name: &str| named_keys.iter().any(|key| key == name);
+    if is_named("topology.kind") {
         SWEPT.clone_into(&mut key.topology);
     } else if let Some((kind, given)) = key.topology.split_once(':') {
         let kept = given.split(',').filter(|one| {
             let name = one.split('=').next().unwrap_or_default();
-            !is_told(&format!("topology.{name}"))
+            !is_named(&format!("topology.{name}"))
         });
         let kept: Vec<&str> = kept.collect();
         key.topology = match kept.is_empty() {
@@ -143,7 +144,7 @@ fn rename_place(key: &mut RunKey, told: &[String]) {
             false => format!("{kind}:{}", kept.join(",")),
         };
     }
-    if NAMING.iter().any(|name| is_told(name)) {
+    if NAMING.iter().any(|name| is_named(name)) {
         SWEPT.clone_into(&mut key.workload);
     }
 }

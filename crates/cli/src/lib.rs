@@ -1,6 +1,6 @@
-//! The commands of tailcut as a library: flags and scenarios become runs, runs become a report.
+//! Commands of tailcut as a library: they convert flags and scenarios to runs, and write a report of the runs.
 //!
-//! The program `tailcut` is a call of [`main`]. [`definition`] has every command and flag:
+//! The program `tailcut` calls [`main`]. [`definition`] returns all commands and flags:
 //!
 //! ```
 //! let commands = tailcut::definition();
@@ -9,12 +9,11 @@
 //! ```
 
 mod args;
-mod asked;
 mod build;
 mod captures;
 mod changes;
 mod command;
-mod conduct;
+mod execution;
 mod failure;
 mod interrupt;
 mod join;
@@ -23,6 +22,7 @@ mod output;
 mod pool;
 mod progress;
 mod real_hosts;
+mod scenario_args;
 mod sensitivity;
 mod shared;
 
@@ -35,9 +35,9 @@ use std::process::ExitCode;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The command: reads its arguments, does what they say, and gives the exit code: 0 when done, 1 when
-/// a check did not hold, 2 for wrong input or where the system refuses, 3 when cases of a study have failed,
-/// 4 when other processes are at those that are left, 130 when interrupted.
+/// Executes the command line of this process and returns the exit code: 0 for success, 1 if a check failed, 2 for wrong
+/// input or an error of the operating system, 3 if cases of a study have failed, 4 if other processes run the remaining
+/// cases, 130 after an interruption.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match execute(&cli) {
@@ -51,7 +51,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The definition of every command and flag.
+/// Returns the definition of all commands and flags.
 pub fn definition() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
@@ -73,33 +73,33 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Cast(command) => command::cast::execute(command),
         #[cfg(not(all(feature = "cast", target_os = "linux")))]
         Command::Cast { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no cast: it takes Linux, and `cargo build --release` without \
+            "this build has no cast: build it on Linux with `cargo build --release`, without \
              --no-default-features"
         ))),
         #[cfg(all(feature = "probe", target_os = "linux"))]
         Command::Probe(arguments) => command::probe::execute(arguments),
         #[cfg(not(all(feature = "probe", target_os = "linux")))]
         Command::Probe { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no probe: it takes Linux, and `cargo build --release` without \
+            "this build has no probe: build it on Linux with `cargo build --release`, without \
              --no-default-features"
         ))),
         #[cfg(feature = "proxy")]
         Command::Proxy(command) => Ok(tailcut_repnet::proxy::execute(command)?),
         #[cfg(not(feature = "proxy"))]
         Command::Proxy { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no proxy: it takes `cargo build --release` without --no-default-features"
+            "this build has no proxy: use `cargo build --release` without --no-default-features"
         ))),
         #[cfg(feature = "guard")]
         Command::Guard(command) => Ok(tailcut_rans::guard::program::execute(command)?),
         #[cfg(not(feature = "guard"))]
         Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no guard: it takes `cargo build --release` without --no-default-features"
+            "this build has no guard: use `cargo build --release` without --no-default-features"
         ))),
         #[cfg(feature = "gateway")]
         Command::Gateway(command) => Ok(tailcut_rans::gateway::execute(command)?),
         #[cfg(not(feature = "gateway"))]
         Command::Gateway { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no gateway: it takes `cargo build --release` without --no-default-features"
+            "this build has no gateway: use `cargo build --release` without --no-default-features"
         ))),
         Command::Bench(arguments) => command::bench::execute(arguments),
         Command::Completions { shell } => command::shell::completions(*shell),

@@ -1,4 +1,4 @@
-//! The command tailcut.
+//! The program `tailcut`.
 
 use std::process::ExitCode;
 

@@ -1,13 +1,13 @@
-//! Standard output, whose reader may leave and whose disk may be full.
+//! Writing to standard output and standard error. Standard output may be closed, or redirected to a full disk.
 
 use crate::failure::Failure;
 use serde::Serialize;
 use std::io::Write;
 
-/// Writes text to standard output, with a line's end.
+/// Writes text to standard output and adds a line end if there is none.
 ///
 /// # Errors
-/// Whatever keeps it from being written whole.
+/// The text cannot be written completely.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
@@ -22,7 +22,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(Failure::of_stdout)
 }
 
-/// The letters on a line of the terminal that standard output is; `None` where it is none.
+/// Returns the width in characters of the terminal on standard output, or `None` if it is no terminal.
 pub fn width() -> Option<u16> {
     let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
     Some(width.0)
@@ -31,7 +31,7 @@ pub fn width() -> Option<u16> {
 /// Writes a value to standard output as JSON.
 ///
 /// # Errors
-/// Whatever keeps it from being written whole.
+/// The text cannot be written completely.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| anyhow::Error::new(error).context("cannot encode the result"))?;
@@ -41,7 +41,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 /// Writes a value to standard output as JSON on one line.
 ///
 /// # Errors
-/// Whatever keeps it from being written whole.
+/// The text cannot be written completely.
 #[cfg(all(feature = "cast", target_os = "linux"))]
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value)
@@ -49,7 +49,7 @@ pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Writes a line to standard error. Where that fails there is nobody left to tell.
+/// Writes a line to standard error. An error is ignored, because it cannot be reported anywhere.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

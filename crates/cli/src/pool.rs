@@ -1,4 +1,4 @@
-//! Runs of a study over threads, with their progress on standard error.
+//! Parallel execution of a study's runs, with progress on standard error.
 
 use crate::failure::Failure;
 use crate::progress::StudyProgress;
@@ -9,36 +9,36 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use tailcut_scenario::record::{PackedRun, RunKey, RunSummary};
 use tailcut_scenario::sim::RunConfig;
-use tailcut_scenario::{Crew, Watcher};
+use tailcut_scenario::{Watcher, Workers};
 
-/// How runs are run.
+/// Settings for the execution of runs.
 #[derive(Clone, Copy)]
 pub struct Pool<'a> {
-    /// Runs at the same time.
+    /// Number of runs at the same time.
     threads: NonZeroUsize,
-    /// Turns true when runs are to stop.
+    /// Becomes true when the runs must stop.
     pub stop: &'a AtomicBool,
-    /// Whether progress is kept to plain lines.
+    /// Whether progress is shown as plain lines, without a progress bar.
     plain: bool,
 }
 
-/// Runs at the same time, as the command line says.
+/// Returns the number of runs at the same time for a flag.
 ///
 /// # Errors
-/// A number of threads beyond any machine.
+/// The number of threads is too large.
 pub fn threads(flag: Threads) -> anyhow::Result<NonZeroUsize> {
     const MOST: usize = 4_096;
-    let threads = flag.threads.unwrap_or(Crew::default().threads);
+    let threads = flag.threads.unwrap_or(Workers::default().threads);
     (threads.get() <= MOST)
         .then_some(threads)
         .with_context(|| format!("--threads: found {threads}; allowed: 1 to {MOST}"))
 }
 
 impl<'a> Pool<'a> {
-    /// As the command line says.
+    /// Creates the settings from flags.
     ///
     /// # Errors
-    /// A number of threads beyond any machine.
+    /// The number of threads is too large.
     pub fn new(flag: Threads, json: Json, stop: &'a AtomicBool) -> anyhow::Result<Self> {
         Ok(Self {
             threads: threads(flag)?,
@@ -47,12 +47,11 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// Runs those of `runs` that are not `done`, each with an observer that `watch` makes, and gives
-    /// each record, with its run's number and its observer, to `keep`. The summaries of all come back
-    /// in the order of the runs; `None` for those that were stopped.
+    /// Executes the runs that are not in `done`. Each run gets an observer from `watch`. Its number, its record and its
+    /// observer are passed to `keep`. Returns the summaries of all runs in order, with `None` for interrupted runs.
     ///
     /// # Errors
-    /// The first error of a run, of `watch` or of `keep`; the other runs are stopped then.
+    /// The first error of a run, of `watch` or of `keep`. All other runs are then stopped.
     pub fn run<O: Watcher>(
         &self,
         runs: &[RunConfig],
@@ -69,12 +68,12 @@ impl<'a> Pool<'a> {
         let threads = self.threads.min(most);
         let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();
         let progress = StudyProgress::new(&keys, done, threads.get(), self.plain, self.stop);
-        let crew = Crew {
+        let workers = Workers {
             threads,
             progress: &progress,
             hosts: real_hosts::hosts(),
         };
-        let outcome = crew.run_watched(runs, &missing, watch, keep);
+        let outcome = workers.run_watched(runs, &missing, watch, keep);
         progress.clear();
         for (run, summary) in missing.into_iter().zip(outcome?) {
             summaries[run] = summary;

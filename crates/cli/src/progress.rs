@@ -1,5 +1,5 @@
-//! How far a study has come, on standard error: a bar on a terminal; elsewhere a line a run, and
-//! now and then one while a run goes on.
+//! Progress of a study on standard error. A terminal shows a progress bar. Otherwise a line is printed for each
+//! finished run, and occasionally during a run.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
@@ -11,18 +11,17 @@ use tailcut_scenario::record::{RunKey, RunSummary};
 use tailcut_scenario::{Ended, Progress};
 use tailcut_study::{Forecast, UnderWay, rounded_time};
 
-/// A run's share of the bar.
+/// Length of the progress bar for each run.
 const PER_RUN: f64 = 1_000.0;
 
-/// Without a terminal, between two lines while runs go on: at first and at most. Each wait is twice
-/// as long as the one before.
+/// First and longest interval between two lines without a terminal. Each interval is twice as long as the previous one.
 const FIRST_WAIT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(160);
 
-/// On a terminal, between two looks at what the runs under way say.
+/// Interval between two updates of the progress bar.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The progress of a study's runs.
+/// Progress of a study's runs.
 pub struct StudyProgress<'a> {
     bar: Option<ProgressBar>,
     state: Mutex<State>,
@@ -34,15 +33,15 @@ struct State {
     threads: usize,
     finished: usize,
     forecast: Forecast,
-    /// By run: when it started, and how much of it is over.
+    /// Running runs, indexed by number: start time, and completed share from 0 to 1.
     under_way: BTreeMap<usize, (Instant, f64)>,
     told_at: Instant,
     wait: Duration,
 }
 
 impl<'a> StudyProgress<'a> {
-    /// Of a study's runs on this many threads; those of `done` are there already. `plain` keeps it to
-    /// lines. Runs stop when `stop` turns true.
+    /// Creates the progress of `runs` on `threads` threads. Runs in `done` already exist. `plain` disables the progress
+    /// bar. The runs stop when `stop` becomes true.
     pub fn new(
         runs: &[RunKey],
         done: &[Option<RunSummary>],
@@ -53,7 +52,7 @@ impl<'a> StudyProgress<'a> {
         let bar = (std::io::stderr().is_terminal() && !plain).then(|| {
             let bar = ProgressBar::new((runs.len() as f64 * PER_RUN) as u64);
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-            let style = "{bar:32.cyan/blue} {percent:>3} %  {msg}  {elapsed} gone";
+            let style = "{bar:32.cyan/blue} {percent:>3} %  {msg}  {elapsed} elapsed";
             bar.set_style(
                 ProgressStyle::with_template(style)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -74,7 +73,7 @@ impl<'a> StudyProgress<'a> {
         progress
     }
 
-    /// Takes the bar away.
+    /// Removes the progress bar from the terminal.
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -120,7 +119,7 @@ impl State {
         self.under_way.insert(run, (now, 0.0));
     }
 
-    /// More of a run is over; it never goes back.
+    /// Records the completed share of a run. The recorded share never decreases.
     fn advance(&mut self, run: usize, share: f64) {
         if let Some((_, over)) = self.under_way.get_mut(&run) {
             *over = over.max(share.min(1.0));
@@ -135,13 +134,13 @@ impl State {
         }
     }
 
-    /// How many runs are over, with the shares of those under way.
+    /// Returns the number of finished runs plus the completed shares of the running ones.
     fn over(&self) -> f64 {
         let shares = self.under_way.values().map(|(_, share)| share);
         self.finished as f64 + shares.sum::<f64>()
     }
 
-    /// How far the study is, and how long it still takes where that is known.
+    /// Returns the progress of the study, with the remaining time if it is known.
     fn message(&self, now: Instant) -> String {
         let under_way = self
             .under_way
@@ -153,7 +152,8 @@ impl State {
             });
         let under_way: Vec<UnderWay> = under_way.collect();
         let to_go = self.forecast.seconds_to_go(&under_way, self.threads);
-        // Runs that have taken longer than their likes: nobody knows how long they still take.
+        // Less than a second means that the running runs take longer than the similar runs before them. The remaining
+        // time is then unknown.
         let to_go = to_go.filter(|&seconds| seconds >= 1.0);
         let to_go = to_go.map_or_else(String::new, |time| {
             format!(", {} to go", rounded_time(time))
@@ -161,18 +161,18 @@ impl State {
         format!("{} of {} runs{to_go}", self.finished, self.runs)
     }
 
-    /// A line for where there is no terminal: what is under way, too.
+    /// Returns the line that is printed without a terminal. It also describes the running runs.
     fn line(&self, now: Instant) -> String {
         let furthest = self.under_way.values().map(|(_, share)| *share);
         let per_cent = furthest.fold(0.0, f64::max) * 100.0;
         let going = match self.under_way.len() {
-            1 => format!("the one under way is at {per_cent:.0} %"),
-            several => format!("the furthest of {several} under way is at {per_cent:.0} %"),
+            1 => format!("1 is running, at {per_cent:.0} %"),
+            several => format!("{several} are running, the furthest at {per_cent:.0} %"),
         };
         format!("{}; {going}", self.message(now))
     }
 
-    /// Whether it is time to say something.
+    /// Whether the next update is due.
     fn is_due(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.told_at) >= self.wait
     }
@@ -220,7 +220,7 @@ impl Progress for StudyProgress<'_> {
     }
 }
 
-/// A run that has ended.
+/// Returns the line for a finished run.
 fn in_a_line(ended: &Ended<'_>) -> String {
     format!(
         "{}: {}, {:.1} s",
@@ -268,7 +268,7 @@ mod tests {
         state.start(0, start);
         state.advance(0, 0.4);
         let later = start + Duration::from_secs(40);
-        let first = "0 of 4 runs; the one under way is at 40 %";
+        let first = "0 of 4 runs; 1 is running, at 40 %";
         assert_eq!(state.line(later), first);
         state.finish(0, start + Duration::from_secs(100));
         assert_eq!(state.message(later), "1 of 4 runs, about 5 min to go");

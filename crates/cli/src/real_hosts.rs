@@ -1,4 +1,4 @@
-//! Real hosts for studies under the wall's clock, where this build has them.
+//! Real hosts for runs in wall time, if this build includes the lab.
 
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
@@ -6,7 +6,7 @@ use crate::output::note;
 use tailcut_scenario::sim::RunClock;
 use tailcut_scenario::{RealHosts, Scenario, Study};
 
-/// What runs studies under the wall's clock, where this build has it.
+/// Returns the executor of runs in wall time, or `None` if this build does not include the lab.
 pub fn hosts() -> Option<&'static dyn RealHosts> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     return Some(&tailcut_lab::ThisMachine);
@@ -14,15 +14,15 @@ pub fn hosts() -> Option<&'static dyn RealHosts> {
     return None;
 }
 
-/// Puts what the kernels of real hosts will do in place of what a scenario asks for, if any of its runs is
-/// on them, and says what has changed.
+/// Replaces settings of the scenario with the behaviour of the real hosts' kernels, if a run uses real hosts, and
+/// prints the changes.
 ///
 /// # Errors
-/// A key that was asked for and that is the kernel's own.
-pub fn settle(scenario: &mut Scenario) -> Result<(), Failure> {
+/// The user set a key that only the kernel determines.
+pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<(), Failure> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     if scenario.table("").word("clock") != Some("simulated") {
-        for words in tailcut_lab::settle(scenario)? {
+        for words in tailcut_lab::apply_kernel_limits(scenario)? {
             note(&words);
         }
     }
@@ -30,10 +30,10 @@ pub fn settle(scenario: &mut Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gets what real hosts need, if any of a study's runs is on them. To be called before there are threads.
+/// Prepares this process for real hosts if a run of the study uses them. Call it before the process starts threads.
 ///
 /// # Errors
-/// The system refuses.
+/// The operating system reports an error.
 pub fn prepare(study: &Study) -> Result<(), Failure> {
     let needs = study
         .runs

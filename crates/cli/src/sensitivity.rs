@@ -1,7 +1,7 @@
-//! `--sensitivity`: the same runs with timers and buffers halved and doubled, one at a time, and whether
-//! the order of the designs holds.
+//! `--sensitivity`: repeats all runs with halved and doubled timers and buffers, one change at a time, and records
+//! whether the order of the designs stays the same.
 
-use crate::conduct::conduct;
+use crate::execution::execute_study;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::pool::Pool;
@@ -11,22 +11,22 @@ use tailcut_scenario::Study;
 use tailcut_scenario::record::Earlier;
 use tailcut_study::VARIATIONS;
 
-/// Runs a finished study again with each change, into directories below its own, and keeps the order of the
-/// designs beside it.
+/// Repeats a finished study with each change, in subdirectories of its directory, and writes the resulting orders of
+/// the designs to its directory.
 ///
 /// # Errors
-/// As [`conduct`]; [`Failure::Interrupted`] when it was stopped.
+/// The errors of [`execute_study`]; [`Failure::Interrupted`] after an interruption.
 pub fn vary(study: &Study, dir: &Path, earlier: Earlier, pool: Pool<'_>) -> Result<(), Failure> {
     let mut variants = Vec::new();
     for variation in VARIATIONS {
-        note(&format!("the same with {}", variation.what));
+        note(&format!("repetition with {}", variation.what));
         let varied = variation.of(study);
         let dir = dir.join("sensitivity").join(variation.name);
-        let conducted = conduct(&varied, dir, earlier, pool, None)?;
-        if conducted.runs.iter().any(Option::is_none) {
+        let executed = execute_study(&varied, dir, earlier, pool, None)?;
+        if executed.runs.iter().any(Option::is_none) {
             return Err(Failure::Interrupted);
         }
-        let loaded = tailcut_report::load(conducted.output.path())?;
+        let loaded = tailcut_report::load(executed.output.path())?;
         variants.push(Variant {
             what: variation.what.to_owned(),
             order: order(&loaded),

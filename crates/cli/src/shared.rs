@@ -1,4 +1,4 @@
-//! Flags that several commands share. Each command has those that it reads, and refuses the others.
+//! Flags that several commands share. A command accepts only the flags that it uses.
 
 use clap::Args;
 use std::num::NonZeroUsize;
@@ -13,7 +13,7 @@ pub struct Json {
     pub json: bool,
 }
 
-/// `--json` of a command all of whose own commands have it.
+/// `--json` of a command whose subcommands all have this flag.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct JsonOfAll {
     /// Print JSON on standard output; progress goes to standard error
@@ -24,7 +24,7 @@ pub struct JsonOfAll {
 /// `--seed`.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct FirstSeed {
-    /// The first seed
+    /// First seed
     #[arg(long, value_name = "SEED", value_parser = quantity::count)]
     pub seed: Option<u64>,
 }
@@ -34,7 +34,7 @@ pub struct FirstSeed {
 pub struct Seeds {
     #[command(flatten)]
     pub first: FirstSeed,
-    /// How many seeds to run, counted up from the first
+    /// Number of seeds, counted up from the first seed
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub seeds: Option<u64>,
 }
@@ -42,7 +42,7 @@ pub struct Seeds {
 /// `--threads`.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Threads {
-    /// Runs at the same time; results do not depend on it [default: the machine's cores]
+    /// Number of runs at the same time; it does not change results [default: number of cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 }
@@ -50,7 +50,7 @@ pub struct Threads {
 /// `--out`.
 #[derive(Args, Clone, Default, Debug)]
 pub struct Out {
-    /// The directory that results are written to [default: out/NAME]
+    /// Directory for the results [default: out/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

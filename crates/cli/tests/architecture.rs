@@ -1,4 +1,4 @@
-//! The rules of the project's layout: dependencies point down only, and what is sans-I/O is `no_std`.
+//! Rules for the layout of the project: dependencies point only downwards, and crates without I/O are `no_std`.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -6,13 +6,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A crate, from the lowest to the highest.
+/// Rule for a crate.
 struct Rule {
     name: &'static str,
-    /// What it is built on, and beside it `units`.
+    /// Allowed dependencies, in addition to `units`.
     on: &'static [&'static str],
-    /// What it also names because these crates hand it on: a run is configured in terms of the fabric
-    /// and gives records.
+    /// Further dependencies. The allowed dependencies re-export their types. For example, the configuration
+    /// of a run contains
+    /// types of the fabric.
     handed_on: &'static [&'static str],
 }
 
@@ -34,19 +35,19 @@ impl Rule {
     }
 }
 
-/// What each crate may depend on within the project, beside what it may use in tests. Crates that are
-/// not there yet have their rule already.
+/// Allowed dependencies between the project's crates, from the lowest crate to the highest, without dependencies of
+/// tests.
 const RULES: [Rule; 22] = [
     rule("tailcut-units", &[]),
     rule("tailcut-requests", &[]),
-    // Flows that carry copies of requests have the sizes of their headers.
+    // Flows that carry copies of requests use the sizes of the requests' headers.
     rule("tailcut-transport", &["tailcut-requests"]),
     rule("tailcut-fabric", &[]),
     rule("tailcut-workload", &[]),
     rule("tailcut-record", &[]),
-    // Headers and bytes; transport knows no bytes.
+    // `wire` converts headers of `transport` to bytes. `transport` itself does not depend on the encoding.
     rule("tailcut-wire", &["tailcut-transport", "tailcut-requests"]),
-    // Framing, and the work of requests, are words of the workload.
+    // The types for framing and for the work of requests are in `workload`.
     rule(
         "tailcut-design",
         &[
@@ -99,13 +100,13 @@ const RULES: [Rule; 22] = [
         ],
     )
     .and(&["tailcut-fabric", "tailcut-requests", "tailcut-transport"]),
-    // What the proxies have in common; it knows none of them.
+    // Common parts of the proxies. The crate depends on none of them.
     rule("tailcut-proxy", &[]),
     rule(
         "tailcut-repnet",
         &["tailcut-transport", "tailcut-wire", "tailcut-proxy"],
     ),
-    // Its page is drawn by the report.
+    // The report draws the plots of the probe's page.
     rule("tailcut-probe", &["tailcut-report"]).and(&["tailcut-record"]),
     rule("tailcut-rans", &["tailcut-requests", "tailcut-proxy"]),
     rule(
@@ -128,7 +129,7 @@ const RULES: [Rule; 22] = [
     ),
 ];
 
-/// Holds every parser of bytes from outside against any bytes, wherever it is.
+/// Fuzz targets for all parsers of untrusted bytes, in all crates.
 const FUZZ: Rule = rule(
     "tailcut-fuzz",
     &[
@@ -145,7 +146,7 @@ const FUZZ: Rule = rule(
     ],
 );
 
-/// Closed forms and checkers: below everything that they are held against, and for tests only.
+/// Crate with closed forms and checkers. Only tests may depend on it.
 const ORACLE: &str = "tailcut-oracle";
 
 /// Crates without clocks, sockets, threads and randomly seeded maps.
@@ -158,7 +159,7 @@ const SANS_IO: [&str; 6] = [
     "workload",
 ];
 
-/// What would let a sans-I/O crate reach the standard library.
+/// Code that would give a crate without I/O access to the standard library.
 const WAYS_TO_STD: [&str; 2] = ["extern crate std", "use std::"];
 
 fn root() -> PathBuf {
@@ -186,7 +187,7 @@ fn packages() -> Vec<Value> {
     metadata["packages"].as_array().expect("packages").clone()
 }
 
-/// The project's crates that a package depends on: those that it is built with, and those of its tests.
+/// Returns the project's crates that a package depends on: for its build, and for its tests.
 fn dependencies(package: &Value) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut built_with, mut tested_with) = (BTreeSet::new(), BTreeSet::new());
     for dependency in package["dependencies"].as_array().expect("dependencies") {
@@ -232,7 +233,7 @@ fn rules_point_down_only() {
         for other in rule.on.iter().chain(rule.handed_on) {
             assert!(below.contains(other), "{}: {other} is not below", rule.name);
         }
-        // What is handed on comes from what it is built on.
+        // A re-exported crate must be a dependency of an allowed dependency.
         for other in rule.handed_on {
             let through = RULES.iter().filter(|one| rule.on.contains(&one.name));
             let mut hands_on = through.flat_map(|one| one.on.iter().chain(one.handed_on));
@@ -297,7 +298,7 @@ fn sans_io_crates_are_no_std() {
         assert!(attribute, "crates/{name}/src/lib.rs: found no #![no_std]");
         for file in rust_files(source) {
             let text = fs::read_to_string(&file).expect("a source file");
-            // What follows belongs to tests, which may use what they like.
+            // The code after this line belongs to tests, which may use the standard library.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for way in WAYS_TO_STD {
                 assert!(!code.contains(way), "{}: found `{way}`", file.display());
@@ -324,14 +325,14 @@ fn rust_files(folder: PathBuf) -> Vec<PathBuf> {
 
 #[test]
 fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
-    // Needs the target's core and alloc: `rustup target add thumbv7em-none-eabi`; `make test` adds it.
+    // The target's `core` and `alloc` are required: `rustup target add thumbv7em-none-eabi`. `make test` installs them.
     const TARGET: &str = "thumbv7em-none-eabi";
     let target_is_there = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", TARGET])
         .output()
         .is_ok_and(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).exists());
     if !target_is_there {
-        // Without the target the check above, of the sources, is the one that holds.
+        // Without the target only the sources are checked.
         eprintln!("{TARGET} is not installed: sources were checked instead");
         return sans_io_crates_are_no_std();
     }
@@ -350,7 +351,7 @@ fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
     );
 }
 
-/// Lines of a file's code, without its tests.
+/// Returns the number of lines of a file, without its tests.
 fn code_lines(file: &PathBuf) -> usize {
     let text = fs::read_to_string(file).expect("a source file");
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Guard, gateway and proxy read one kind of configuration: the same keys, units and errors.
+//! Configuration of guard, gateway and proxy: all have the same keys, units and errors.
 
 use anyhow::Result;
 use std::path::Path;
 use tailcut_proxy::config::{Common, Draft, keys};
-use tailcut_proxy::http::Limits as FrontLimits;
+use tailcut_proxy::http::Limits as ListenerLimits;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_rans::gateway::{self, GatewayConfig};
 use tailcut_rans::guard::GuardConfig;
@@ -15,7 +15,7 @@ const GUARD: &str = "listen = 1\nto = 2\nworkers = 3\n";
 const GATEWAY: &str = "[[routes]]\nlisten = 1\nreplicas = [2]\n";
 const PROXY: &str = "[[routes]]\nname = \"a\"\nlisten = 1\nto = 2\nreplicate = \"out\"\n";
 
-/// The error of a program's configuration, or its values.
+/// Function that returns the values of a program's configuration, or its error.
 type Read = fn(&Draft) -> Result<String>;
 
 fn guard(draft: &Draft) -> Result<String> {
@@ -164,7 +164,7 @@ fn the_same_key_has_the_same_errors_in_all_three() {
     }
 }
 
-/// Keys of a program that have one value, each with a value that is not its default.
+/// Keys of a program with a single value, each with a value that is not the default.
 fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
     let common = [("admin", "false"), ("drain_timeout", "1m"), ("listen", "7")];
     let front = [
@@ -245,8 +245,8 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Every key of a program, and the keys that [`scalars`] does not set: lists, tables, names of files, and keys that
-/// another key has to go with.
+/// Returns all keys of a program, and the keys that [`scalars`] does not set: lists, tables, paths of files, and keys
+/// that require another key.
 fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
     fn of<T: serde::de::DeserializeOwned>(table: &str) -> Vec<String> {
         let keys = keys::<T>().into_iter();
@@ -257,14 +257,14 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
         "guard" => vec![
             of::<ProgramConfig>(""),
             of::<GuardConfig>(""),
-            of::<FrontLimits>("limits."),
+            of::<ListenerLimits>("limits."),
         ],
         "gateway" => vec![
             of::<gateway::RouteConfig>(""),
             of::<gateway::Times>(""),
-            of::<gateway::Kept>(""),
+            of::<gateway::StoredBodyLimits>(""),
             of::<gateway::Limits>("limits."),
-            of::<FrontLimits>("limits."),
+            of::<ListenerLimits>("limits."),
             of::<gateway::Check>("check."),
             of::<ClientTls>("replica_tls."),
         ],
@@ -332,7 +332,7 @@ fn every_flag_has_its_key() {
         let (all, _) = all_keys(name);
         for flag in flags {
             let key = match flag {
-                // They say where keys are, and what to do with them.
+                // These flags set no key.
                 "config" | "set" | "route" | "check" | "help" => continue,
                 "no-admin" => "admin".to_owned(),
                 "replica" => "replicas".to_owned(),

@@ -1,7 +1,7 @@
-//! The report's intervals hold about as often as they say, on runs of the demo that are kept here: 40
-//! sets of 20 seeds, of which `make coverage` measures many more.
+//! Coverage of the report's intervals on stored runs of the demo: 40 sets of 20 seeds. `make coverage` measures many
+//! more sets.
 
-// The program uses what this test does not.
+// This test does not use all functions of the module.
 #[allow(dead_code)]
 #[path = "../examples/coverage/measure.rs"]
 mod measure;
@@ -35,11 +35,11 @@ fn intervals_of_the_demo_hold_about_as_often_as_they_say() {
         if cell.figure.contains(", p9") && cell.seeds < 6 {
             assert_eq!(cell.sets, 0, "{what}");
         } else if cell.sets > 0 {
-            // Of 40 with a chance of 0.92 each, fewer than 33 hold in one case of 100.
+            // With 40 intervals and a coverage of 0.92, fewer than 33 contain the true value with a probability of 1 %.
             assert!(cell.sets == 40 && cell.held >= 33, "{what}");
         }
     }
-    // What needs ten flows beyond it is there with twenty seeds only.
+    // A quantile needs ten flows above it. For p99.9 only 20 seeds have enough flows.
     let p999 = measured
         .iter()
         .filter(|cell| cell.figure.ends_with("p99.9"));

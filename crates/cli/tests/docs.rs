@@ -1,6 +1,6 @@
-//! The reference in `docs/` says what the parsers do, no more and no less.
+//! The reference in `docs/` describes exactly the keys that the parsers accept.
 //!
-//! Run with `TAILCUT_WRITE_DOCS=1` to write the tables of `docs/scenario.md` anew.
+//! `TAILCUT_WRITE_DOCS=1` updates the tables of `docs/scenario.md`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The table of a section's keys as it stands in the reference.
+/// Returns the table of a section's keys as the reference must contain it.
 fn table(section: &Section) -> String {
     let mut text =
         String::from("| key | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");

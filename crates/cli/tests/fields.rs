@@ -1,8 +1,7 @@
-//! No struct shares more than ten of its fields with other files of its crate.
+//! Check that no struct shares more than ten of its fields with other files of its crate.
 //!
-//! A field counts that is `pub(crate)`, `pub(super)` or `pub(in ..)`, and so does a `pub` one of a struct
-//! that is not `pub` itself. Private fields do not count, nor those of a struct that is public with
-//! them: they are its interface. Tests do not count either.
+//! A field is shared if it is `pub(crate)`, `pub(super)` or `pub(in ..)`, or if it is `pub` and its struct is not
+//! `pub`. Private fields, public fields of public structs (their interface) and tests are not counted.
 
 mod sources;
 
@@ -10,13 +9,13 @@ use sources::{code, crates};
 use std::fs;
 use std::path::Path;
 
-/// Shared fields at most.
+/// Maximum number of shared fields.
 const MOST: usize = 10;
 
-/// Structs that are known to have more: crate, name, number. They can only shrink.
+/// Known structs with more shared fields: crate, name, number. The numbers may only decrease.
 const KNOWN: &[(&str, &str, usize)] = &[];
 
-/// The structs of a source text with their numbers of shared fields.
+/// Returns the structs of a source text with their numbers of shared fields.
 fn structs(text: &str) -> Vec<(String, usize)> {
     let starts = text.match_indices("struct ");
     let found = starts.filter_map(|(at, keyword)| {
@@ -36,8 +35,8 @@ fn structs(text: &str) -> Vec<(String, usize)> {
     found.collect()
 }
 
-/// The fields of a struct, whose text begins behind its name: those between its braces, or all up to the
-/// semicolon.
+/// Returns the fields of a struct: the text between its braces, or up to the semicolon. `text` starts after the
+/// struct's name.
 fn fields(text: &str) -> &str {
     let mut depth = 0;
     let mut begins = 0;

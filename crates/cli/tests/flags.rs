@@ -1,4 +1,4 @@
-//! No command lists a flag that has no effect: flags of the simulator exist only where they act.
+//! Check that no command lists a flag without effect.
 
 use clap::error::ErrorKind;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const SHARED: [&str; 5] = ["json", "seed", "seeds", "threads", "out"];
 
-/// Commands whose code reads shared flags, and these flags. All other commands have none.
+/// Commands whose code reads shared flags, with these flags. All other commands have no shared flags.
 const ACTING: [(&str, &[&str]); 24] = [
     ("compare", &SHARED),
     ("run", &SHARED),
@@ -34,7 +34,7 @@ const ACTING: [(&str, &[&str]); 24] = [
     ("bench", &["json", "seed"]),
 ];
 
-/// Every command with its words, its own commands after it.
+/// Collects all commands with their paths. Subcommands follow their command.
 fn all(command: &clap::Command, path: &str, into: &mut Vec<(String, clap::Command)>) {
     for inner in command
         .get_subcommands()
@@ -96,7 +96,7 @@ fn shared_flags_are_listed_where_they_act_and_refused_elsewhere() {
     }
 }
 
-/// The Rust files of a folder.
+/// Appends the contents of all Rust files in a directory.
 fn sources(folder: &Path, into: &mut String) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -1,8 +1,8 @@
-//! No circle of imports among more than two files of a crate.
+//! Check that no more than two files of a crate import each other in a circle.
 //!
-//! An import is a path that starts with `crate::`, `super::`, `self::` or a module of the file's own, in
-//! a `use` or in the code; tests do not count. A name that a file only hands on (`pub use`) is an
-//! import of the file that has it.
+//! An import is a path in a `use` or in the code that starts with `crate::`, `super::`, `self::` or a submodule of the
+//! file. Tests do not count. If a file re-exports a name (`pub use`), its import counts as an import of the file that
+//! defines the name.
 
 mod sources;
 
@@ -11,22 +11,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Circles that are known, by crate: how many files each has. They can only shrink: where one has
-/// become smaller, the smaller number belongs here.
+/// Known circles of imports, by crate: the number of files in each circle. The numbers may only decrease. If
+/// a circle becomes smaller,
+/// enter its new size.
 const KNOWN: &[(&str, &[usize])] = &[];
 
-/// A path of modules and at its end perhaps a name, from the crate's root.
+/// Path from the crate's root: modules, possibly with a name at the end.
 type Segments = Vec<String>;
 
-/// The files of a crate by their modules; the root is the empty path.
+/// Files of a crate by module. The root has the empty path.
 struct Modules {
     files: BTreeMap<Segments, File>,
 }
 
 struct File {
-    /// Paths that `use` statements import, by the names that they give them.
+    /// Paths that `use` statements import, by local name.
     uses: BTreeMap<String, Segments>,
-    /// Every path that the file names.
+    /// All paths that the file contains.
     named: Vec<Segments>,
 }
 
@@ -34,7 +35,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The text after a word, at each place where it stands alone.
+/// Returns the texts that follow a word, for each occurrence as a whole word.
 fn after_word<'t>(text: &'t str, word: &str) -> Vec<&'t str> {
     let found = text.match_indices(word).filter(|(at, _)| {
         let before = text[..*at].chars().next_back();
@@ -43,7 +44,7 @@ fn after_word<'t>(text: &'t str, word: &str) -> Vec<&'t str> {
     found.map(|(at, _)| &text[at + word.len()..]).collect()
 }
 
-/// The paths of a `use` tree with the names that it gives them, and what follows the tree.
+/// Collects the paths of a `use` tree with their local names. Returns the text after the tree.
 fn tree<'t>(text: &'t str, before: &[String], found: &mut Vec<(String, Segments)>) -> &'t str {
     let text = text.trim_start();
     if let Some(mut inner) = text.strip_prefix('{') {
@@ -80,14 +81,14 @@ fn tree<'t>(text: &'t str, before: &[String], found: &mut Vec<(String, Segments)
         None => (path.last().map_or("", String::as_str), rest),
     };
     found.push((given.to_owned(), path.clone()));
-    // Something that is no name must not be read twice.
+    // A character that is not part of a name is skipped. Otherwise the loop would not end.
     match name.is_empty() {
         true => rest.get(1..).unwrap_or(""),
         false => rest,
     }
 }
 
-/// A path of names in code: those before the first that no `::` follows, and that one.
+/// Returns a path in code, up to the first name that is not followed by `::`.
 fn inline(text: &str, before: &[String]) -> Segments {
     let mut path = before.to_vec();
     let mut rest = text;
@@ -134,7 +135,7 @@ impl Modules {
         Self { files }
     }
 
-    /// The file that a path ends in: that of the last module, or the one that has the name behind it.
+    /// Returns the file that a path leads to: the file of the last module, or the file that defines the name after it.
     fn file_of(&self, path: &[String], hops: usize) -> Option<&Segments> {
         let depth = (0..=path.len())
             .rev()
@@ -150,7 +151,7 @@ impl Modules {
         }
     }
 
-    /// The files that each file imports.
+    /// Returns the files that each file imports.
     fn imports(&self) -> BTreeMap<&Segments, BTreeSet<&Segments>> {
         let imports = self.files.iter().map(|(module, file)| {
             let its = file.named.iter().filter_map(|path| self.file_of(path, 8));
@@ -159,7 +160,7 @@ impl Modules {
         imports.collect()
     }
 
-    /// The files of each circle of more than two.
+    /// Returns the files of each circle of more than two files.
     fn circles(&self) -> Vec<Vec<String>> {
         let imports = self.imports();
         let reached_from = |start: &Segments| {
@@ -196,7 +197,7 @@ impl File {
             let path = [module.as_slice(), &[name.to_owned()]].concat();
             known.contains(&path).then_some(path)
         };
-        // From the root; nothing for what is of another crate.
+        // Returns the path from the crate's root, or `None` for a path in another crate.
         let whole = |path: &[String]| -> Option<Segments> {
             let (first, rest) = path.split_first()?;
             let mut start = match first.as_str() {

@@ -1,10 +1,9 @@
-//! The example of a command of one's own: the names that it adds work wherever designs and workloads are
-//! named.
+//! Tests of the example of a custom program: the names that it adds work wherever designs and workloads are named.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The example, which Cargo builds beside the tests.
+/// Returns the path of the example, which Cargo builds with the tests.
 fn example() -> PathBuf {
     let test = std::env::current_exe().expect("this test");
     let built = test.ancestors().nth(2).expect("the build's folder");

@@ -1,5 +1,5 @@
-//! One table of spellings of quantities: each place that reads a kind gives the same value, or refuses. Python has its
-//! own test over the same table.
+//! Table of spellings of quantities: all readers of a kind return the same value, or reject the text. Python has a test
+//! over the same table.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -9,16 +9,16 @@ use tailcut_proxy::config::Draft;
 use tailcut_rans::gateway::GatewayConfig;
 use tailcut_rans::guard::program::ProgramConfig;
 use tailcut_repnet::proxy::ProxyConfig;
-use tailcut_scenario::{Place, Scenario};
+use tailcut_scenario::{Location, Scenario};
 use tailcut_units::quantity::Quantity;
 use tailcut_units::{Bytes, Duration, Rate};
 
 const TABLE: &str = include_str!("../../units/tests/quantities.txt");
 
-/// The value of a place, or its error.
+/// Value of a flag or key, or its error.
 type Read = Result<String, String>;
 
-/// The value that a place reads for a kind; `None` where the place has no key or flag of this kind.
+/// Reader of a kind; `None`: the program has no key or flag of this kind.
 type Reads = fn(kind: &str, text: &str) -> Option<Read>;
 
 const PLACES: [(&str, Reads); 7] = [
@@ -31,7 +31,7 @@ const PLACES: [(&str, Reads); 7] = [
     ("flags of cast", cast),
 ];
 
-/// A value in TOML: a number as a number, anything else as text.
+/// Returns a value in TOML: numbers as numbers, anything else as text.
 fn toml(text: &str) -> String {
     match text.parse::<f64>() {
         Ok(_) => text.to_owned(),
@@ -68,7 +68,7 @@ fn scenario(kind: &str, text: &str) -> Option<Read> {
     Some(shown(read.map(|scenario| scenario.to_json())))
 }
 
-/// Returns the flag's value in the arguments of a command.
+/// Returns the value of a flag in the arguments of a command.
 fn flag<T: Clone + Debug + Send + Sync + 'static>(words: &[&str], id: &str) -> Read {
     let matches = tailcut::definition().try_get_matches_from(["tailcut"].iter().chain(words));
     let mut matches = &matches.map_err(|error| error.to_string())?;
@@ -87,7 +87,7 @@ fn simulator(kind: &str, text: &str) -> Option<Read> {
     }
     let key = of_kind(kind, &OF_SCENARIOS)?;
     let mut scenario = Scenario::from_text("").expect("no text is a scenario");
-    let set = scenario.set(key, text, &Place::flag("--set"));
+    let set = scenario.set(key, text, &Location::flag("--set"));
     Some(shown(set.map(|()| scenario.to_json())))
 }
 
@@ -165,7 +165,7 @@ fn cast(kind: &str, text: &str) -> Option<Read> {
     }
 }
 
-/// The kind in words of errors, and the value in the unit of the table.
+/// Returns the kind as errors name it, and the value in the unit of the table.
 fn plain(kind: &str, value: &str) -> (&'static str, String) {
     match kind {
         "bytes" => (Bytes::KIND, value.to_owned()),
@@ -205,7 +205,7 @@ fn every_place_gives_the_same_value_or_the_same_refusal() {
                         "{place}: {row}"
                     );
                 }
-                // It is outside the range of the place, however it is written.
+                // The value is out of range for this key in any spelling.
                 (_, Err(found), Err(same)) => {
                     let allowed = |error: &str| {
                         error

@@ -1,9 +1,9 @@
-//! Every scenario in `scenarios/` gives the tables that it gave before, value by value: a short run of each
-//! design, and the hash of every table that it wrote.
+//! Regression test of all scenarios in `scenarios/`: a short run of each design must give the same tables as before,
+//! value by value.
 //!
-//! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` holds the hashes. A change of
-//! behaviour changes hashes: the test then writes the new ones and prints their path. Commit them with the
-//! change, and give the reason in the commit's message.
+//! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` contains the hashes of all tables. A
+//! change of behaviour changes hashes. The test then writes the new hashes and prints their path. Commit them with the
+//! change, and give the reason in the commit message.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -18,14 +18,14 @@ use tailcut_record::Fingerprint;
 const SETTINGS: &str = include_str!("scenarios/settings.txt");
 const HASHES: &str = include_str!("scenarios/hashes.txt");
 
-/// Hexadecimal digits of a hash that the table keeps.
+/// Number of hexadecimal digits of a hash in the table.
 const DIGITS: usize = 16;
 
 fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Each scenario's path below `scenarios/` and the settings that shorten it.
+/// Returns the path of each scenario below `scenarios/` and the settings that shorten it.
 fn settings() -> Vec<(&'static str, Vec<&'static str>)> {
     let lines = SETTINGS
         .lines()
@@ -41,7 +41,7 @@ fn settings() -> Vec<(&'static str, Vec<&'static str>)> {
         .collect()
 }
 
-/// The files below `directory` whose names end with `.toml`, relative to `root`.
+/// Returns the files below `directory` whose names end with `.toml`, relative to `root`.
 fn files(root: &Path, directory: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(directory).expect("the directory is there");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -63,13 +63,13 @@ fn hash(text: &str) -> String {
     hash.digits()[..DIGITS].to_owned()
 }
 
-/// Whether a column tells which run a row is of: it is the same in all rows. Keys have a dot.
+/// Whether a column belongs to the key of the run, which is the same in all rows. Names of swept keys contain a dot.
 fn tells_the_run(column: &str) -> bool {
     ["design", "load", "seed"].contains(&column) || column.contains('.')
 }
 
-/// The hash of a table's values, in which the names of the columns are no part, nor the last ones, which
-/// tell the run; "-" where it has none.
+/// Returns the hash of a table's values, without the names of the columns and without the columns of the run's key.
+/// Returns "-" if the table is missing.
 fn table(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let Some((header, rows)) = text.split_once('\n').filter(|(_, rows)| !rows.is_empty()) else {
@@ -84,7 +84,7 @@ fn table(file: &Path) -> String {
     hash(&kept.collect::<String>())
 }
 
-/// Runs a shortened scenario: a line for each run, with the hash of each table.
+/// Runs a shortened scenario and returns a line for each run, with the hash of each table.
 fn run(name: &str, settings: &[&str]) -> String {
     let out = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailcut"));

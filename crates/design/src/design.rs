@@ -1,4 +1,4 @@
-//! A design as one value.
+//! Type of a design. One value describes a transport of hosts, queues of switch ports and a load balancer.
 
 use crate::hosts::{Hosts, Nic};
 use crate::kernel::Kernel;
@@ -8,24 +8,24 @@ use crate::settings::Settings;
 use tailcut_fabric::load_balancer::{Choice, NamedBalancer};
 use tailcut_units::parameter::Parameter;
 
-/// A published design: the hosts and the switch ports that carry the bytes.
+/// Design: a transport of hosts and queues of switch ports, as a paper or an RFC publishes them.
 #[derive(Clone)]
 pub struct Design {
-    /// Name: a lowercase letter, then lowercase letters, digits and `-`.
+    /// Name of the design: a lowercase letter, then lowercase letters, digits and `-`.
     pub name: &'static str,
-    /// One line for `tailcut list designs`.
+    /// One-line description, which `tailcut list designs` prints.
     pub summary: &'static str,
-    /// Paper or RFC; empty if there is none.
+    /// Paper or RFC that publishes the design. Empty if there is none.
     pub source: &'static str,
-    /// Keys that the design adds, in the section of its name.
+    /// Parameters of the design. Their keys are in the section with the design's name.
     pub parameters: &'static [Parameter],
-    /// Whether flows begin with a round trip before any data.
+    /// Whether a flow starts with a round trip before its data.
     pub handshake: bool,
     /// Whether one transfer may have several senders or several receivers.
     pub several_ends: bool,
-    /// Whether the sender can choose the path of each packet (`@permute`).
+    /// Whether the sender can choose the path of each packet, as in the load balancer `permute`.
     pub chooses_paths: bool,
-    /// Load balancer of the switches if the name of the run gives none.
+    /// Load balancer of the switches if the name of the stack contains none.
     pub balancer: &'static str,
     /// Transport of the hosts.
     pub hosts: Hosts,
@@ -36,8 +36,8 @@ pub struct Design {
 }
 
 impl Design {
-    /// Returns the base of designs over TCP and ordinary switches, for `..Design::over_tcp()`. It has no name and no
-    /// hosts.
+    /// Returns the default fields of a design with TCP and ordinary switches, for use as `..Design::over_tcp()`. The
+    /// name is empty, and there are no hosts.
     pub fn over_tcp() -> Self {
         Self {
             name: "",
@@ -57,23 +57,24 @@ impl Design {
     /// Returns the program that runs the design's transport on real hosts.
     pub const fn kernel(&self) -> Kernel {
         match self.nic {
-            Nic::SmallFirst(..) => Kernel::Missing("kernels do not know the sizes of flows"),
+            Nic::SmallFirst(..) => Kernel::Missing("kernels have no information about flow sizes"),
             Nic::Plain | Nic::Paced(..) => self.hosts.kernel(),
         }
     }
 
-    /// Returns whether packets cross a network; `stations` has none.
+    /// Returns whether the design sends packets through a network. The design `stations` does not.
     pub const fn has_packets(&self) -> bool {
         !self.hosts.is_none()
     }
 
-    /// Returns whether requests with copies run over the design: its hosts carry them, and a class for copies fits
-    /// below the classes of its ports. Requests do not pass layers of network cards.
+    /// Returns whether requests with copies can use the design. Its hosts must carry requests, and its ports must have
+    /// room for a class of copies below their classes. It must have no layer in the network card, because hosts that
+    /// carry requests have none.
     pub const fn carries_requests(&self) -> bool {
         self.hosts.carry_requests() && matches!(self.nic, Nic::Plain) && self.ports.takes_copies
     }
 
-    /// Returns whether a replication is a layer over the design. RepNet is a layer over connections of TCP.
+    /// Returns whether a replication can use the design. RepFlow and RepSYN need TCP connections.
     pub const fn carries(&self, replication: Replication) -> bool {
         match replication {
             Replication::None => true,
@@ -82,24 +83,25 @@ impl Design {
         }
     }
 
-    /// Returns why the design does not work with a load balancer, or `None` if it does.
+    /// Returns the reason why the design does not work with a load balancer, or `None` if it works.
     pub fn obstacle(&self, balancer: &NamedBalancer) -> Option<&'static str> {
         if balancer.name == "ecmp" {
             None
         } else if !self.has_packets() {
-            Some("there is no network between stations")
+            Some("stations have no network")
         } else if balancer.choice == Choice::Sender && !self.chooses_paths {
             Some("only the senders of ndp and ndp-plus choose paths")
         } else if balancer.needs_handshake && !self.handshake {
             Some(
-                "it chooses a flow's path on its handshake; without one every flow would stay on ECMP",
+                "it chooses a flow's path on its handshake, but flows of this design have no handshake",
             )
         } else {
             None
         }
     }
 
-    /// Returns whether the design reads a key of hosts, ports or its own section, such as `tcp.min_rto`.
+    /// Returns whether the design reads a key, such as `tcp.min_rto`. The key may be a key of the hosts, of the ports,
+    /// or of the design's own section.
     pub fn reads(&self, key: &str, settings: &Settings) -> bool {
         let is_own = |name: &str| self.parameters.iter().any(|own| own.name == name);
         match key.split_once('.') {
@@ -110,7 +112,7 @@ impl Design {
     }
 }
 
-/// Returns the section of a part's parameters: its name with `_` for `-`.
+/// Returns the section of a part's parameters: the part's name with `_` for `-`.
 pub fn section_of(name: &str) -> String {
     name.replace('-', "_")
 }

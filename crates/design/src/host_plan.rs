@@ -1,8 +1,7 @@
-//! Hosts of a run: the transport of the design, and the layers above and below it.
+//! Plan for the hosts of a run: the design's transport, and the layers above and below it.
 
 use crate::design::Design;
 use crate::hosts::{HostSeat, Kind, Made, Nic, PerSeat};
-use crate::parameters::NicParameters;
 use crate::replication::Replication;
 use crate::run::Run;
 use crate::settings::{Settings, Traffic};
@@ -10,7 +9,7 @@ use crate::stack::Stack;
 use std::fmt;
 use tailcut_fabric::load_balancer::Choice;
 use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
-use tailcut_transport::nic::{Coalesced, Paced, PacedConfig, Queued};
+use tailcut_transport::nic::{Coalesced, Departures, Jittered, Paced, PacedConfig, Queued};
 use tailcut_transport::pfabric::{self, PFabricConfig};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::repnet::{self, RepNetConfig};
@@ -19,10 +18,13 @@ use tailcut_transport::tcp::{self, TcpConfig};
 use tailcut_transport::{Classified, ConfigError, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
 
-/// Random streams of hosts, for [`stream_seed`].
+/// Stream number of the hosts' random numbers, for [`stream_seed`].
 const HOST_DRAWS: u64 = 0x686f_7374;
+/// Stream number of the random departures of one host, for [`stream_seed`].
+const DEPARTURES: u64 = 0x6465_7061;
 
-/// Hosts of one run. The plan uses the types of transports only: facts of the network stand in a [`HostSeat`].
+/// Plan for the hosts of one run. It uses only types of the transports. A [`HostSeat`] contains the properties of the
+/// network.
 #[derive(Clone)]
 pub struct HostPlan {
     design: &'static Design,
@@ -33,10 +35,11 @@ pub struct HostPlan {
     hosts: RunHosts,
 }
 
-/// Implementation of a run's hosts, configured.
+/// Configured transport of a run's hosts.
 #[derive(Clone)]
 enum RunHosts {
-    Tcp(TcpConfig),
+    /// Boxed, because it is much larger than the others.
+    Tcp(Box<TcpConfig>),
     PFabric(PFabricConfig),
     Ndp(PerSeat<ndp::NdpConfig>),
     Scdp(PerSeat<(ScdpConfig, ModelCodec)>),
@@ -44,24 +47,24 @@ enum RunHosts {
     None,
 }
 
-/// A timer of a transport, with the key that sets it.
+/// Name of the key that sets a timer of a transport, and the timer's length.
 pub type KeyedTimer = (&'static str, Duration);
 
-/// Timers that a completion time may come from.
+/// Timers of a transport that can determine the completion time of a flow.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Timeouts {
-    /// Timer before the first sample of the round trip.
+    /// Retransmission timer before the first round-trip sample.
     pub initial: Option<KeyedTimer>,
-    /// Lower bound of the timers.
+    /// Lower bound of the retransmission timer.
     pub least: Option<KeyedTimer>,
 }
 
-/// A user of a plan's hosts, for any type of transport.
+/// Function that uses the hosts of a plan, and is generic over the type of their transport.
 pub trait UseHosts {
-    /// Result of the use.
+    /// Result of the function.
     type Output;
 
-    /// Uses hosts that `make` builds, each from its seat.
+    /// Uses the hosts that `make` builds. `make` returns the host at a given seat.
     fn with<T: Transport + 'static>(
         self,
         make: impl Fn(&HostSeat<'_>) -> Result<T, ConfigError>,
@@ -69,12 +72,12 @@ pub trait UseHosts {
 }
 
 impl HostPlan {
-    /// Returns the plan of a design whose hosts carry `traffic`. `seed` is the run's. `longest_round_trip` gives the
-    /// longest time from the first bit of a full packet to the last bit of its ACK in the empty network; only designs
-    /// whose timeouts depend on it call it.
+    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run.
+    /// `longest_round_trip` returns the longest time from the first bit of a full packet to the last bit of
+    /// its ACK in the empty network. It is called only by designs whose timeouts depend on it.
     ///
     /// # Errors
-    /// Thresholds that do not ascend. Other errors appear when hosts are built.
+    /// The design's thresholds do not ascend. Other invalid parameters cause errors when the hosts are built.
     pub fn new(
         stack: Stack,
         settings: &Settings,
@@ -90,12 +93,12 @@ impl HostPlan {
             longest_round_trip: &longest_round_trip,
         };
         let hosts = match &design.hosts.kind {
-            Kind::Tcp { controller, tags } => RunHosts::Tcp(TcpConfig {
+            Kind::Tcp { controller, tags } => RunHosts::Tcp(Box::new(TcpConfig {
                 mss: settings.framing.payload,
                 congestion: (controller.make)(&run),
                 tags: tags.as_ref().map(|make| make(&run)).transpose()?,
                 ..settings.tcp.clone()
-            }),
+            })),
             Kind::PFabric(make) => RunHosts::PFabric(make(&run)?),
             Kind::Ndp(make) => RunHosts::Ndp(make(&run)?),
             Kind::Scdp(make) => RunHosts::Scdp(make(&run)?),
@@ -112,15 +115,15 @@ impl HostPlan {
         })
     }
 
-    /// Returns the classes that hosts give to packets of TCP, if the design has any.
-    pub const fn tags(&self) -> Option<&Tags> {
+    /// Returns the classes that hosts set in TCP packets, if the design has classes.
+    pub fn tags(&self) -> Option<&Tags> {
         match &self.hosts {
             RunHosts::Tcp(config) => config.tags.as_ref(),
             _ => None,
         }
     }
 
-    /// Returns the pacer in the network card of a seat, if the design has one.
+    /// Returns the pacer of a host's network card, if the design has one.
     pub fn pacer(&self, seat: &HostSeat<'_>) -> Option<PacedConfig> {
         match self.design.nic {
             Nic::Paced(pacer, _) => pacer(&self.settings, seat, self.seed),
@@ -128,10 +131,17 @@ impl HostPlan {
         }
     }
 
-    /// Returns the timers of a seat's transport.
+    /// Returns the random departures of a host's packets, or `None` if they leave when the link is free.
+    pub fn departures(&self, seat: &HostSeat<'_>) -> Option<Departures> {
+        let jitter = self.settings.nic.jitter;
+        (jitter > Duration::ZERO)
+            .then(|| Departures::new(jitter, stream_seed(seat.seed, DEPARTURES, 0)))
+    }
+
+    /// Returns the timers of a host's transport.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn timeouts(&self, seat: &HostSeat<'_>) -> Made<Timeouts> {
         let least = |key, span| Timeouts {
             initial: None,
@@ -157,8 +167,8 @@ impl HostPlan {
         })
     }
 
-    /// Returns the seat of a host in a network of `hosts`, whose links have `rate` together and see `paths` equal-cost
-    /// paths to distant hosts.
+    /// Returns the seat of a host in a network of `hosts` hosts. `rate` is the total rate of the host's
+    /// links, and `paths` is the number of equal-cost paths to distant hosts.
     pub fn seat(&self, host: HostId, hosts: u32, rate: Rate, paths: u32) -> HostSeat<'_> {
         HostSeat {
             host,
@@ -171,8 +181,8 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds the hosts. The type of the hosts is known to the compiler in each arm,
-    /// so that the caller's loop is compiled for it.
+    /// Calls `user` with the function that builds the hosts. In each arm the compiler knows the type of the
+    /// hosts, so it compiles the caller's loop for that type.
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
         let requests = self.traffic == Traffic::Requests;
         match &self.hosts {
@@ -188,10 +198,10 @@ impl HostPlan {
     fn bare<U: UseHosts>(&self, user: U) -> U::Output {
         match (&self.hosts, self.repnet_config()) {
             (RunHosts::Tcp(config), None) => {
-                user.with(|seat| tcp::Host::new(seat.host, config.clone()))
+                user.with(|seat| tcp::Host::new(seat.host, TcpConfig::clone(config)))
             }
             (RunHosts::Tcp(config), Some(repnet)) => {
-                user.with(|seat| repnet::Host::new(seat.host, config.clone(), repnet))
+                user.with(|seat| repnet::Host::new(seat.host, TcpConfig::clone(config), repnet))
             }
             (RunHosts::PFabric(config), _) => {
                 user.with(|seat| pfabric::Host::new(seat.host, *config))
@@ -202,29 +212,32 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds hosts behind a pointer. All such hosts share one compiled loop.
+    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled
+    /// loop.
     fn with_layers<U: UseHosts>(&self, user: U) -> U::Output {
         user.with(|seat| self.layered(seat))
     }
 
-    /// Returns one host behind a pointer.
+    /// Returns one host as a trait object.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn boxed(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
         self.build(Boxed(seat))
     }
 
-    /// Returns whether hosts are layers, put together at run time.
+    /// Returns whether hosts consist of layers that are combined at run time.
     fn has_layers(&self) -> bool {
         !matches!(self.design.nic, Nic::Plain)
             || matches!(self.hosts, RunHosts::Own(_) | RunHosts::None)
             || self.traffic == Traffic::Steered
-            || self.settings.nic != NicParameters::default()
+            || self.settings.nic.queue.is_some()
+            || self.settings.nic.coalescing.is_some()
+            || self.settings.nic.jitter > Duration::ZERO
     }
 
-    /// Returns a host with layers: classes by size or by the application's word, then the host's queue, the pacer and
-    /// coalescing, from the transport down to the link.
+    /// Returns a host with layers. The layers from the transport to the link are: classes (by flow size, or set by the
+    /// application), the host's queue, the pacer, random departures, and interrupt coalescing.
     fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
         let mut transport = match &self.hosts {
             RunHosts::Own(make) => make(seat)?,
@@ -248,16 +261,19 @@ impl HostPlan {
         if let Some(pacer) = self.pacer(seat) {
             transport = Box::new(Paced::new(transport, pacer)?);
         }
+        if let Some(departures) = self.departures(seat) {
+            transport = Box::new(Jittered::new(transport, departures));
+        }
         if let Some(coalescing) = self.settings.nic.coalescing {
             transport = Box::new(Coalesced::new(transport, coalescing));
         }
         Ok(transport)
     }
 
-    /// Returns SCDP's parameters on one host, or `None` for hosts that have another transport.
+    /// Returns SCDP's parameters of one host, or `None` if the hosts have another transport.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn scdp_config(&self, seat: &HostSeat<'_>) -> Made<Option<ScdpConfig>> {
         match &self.hosts {
             RunHosts::Scdp(make) => make(seat).map(|(config, _)| Some(config)),
@@ -275,7 +291,7 @@ impl HostPlan {
         Ok(CopyingHost::new(carrier))
     }
 
-    /// Returns RepNet's parameters, or `None` for hosts that replicate nothing.
+    /// Returns RepNet's parameters, or `None` if hosts replicate nothing.
     pub fn repnet_config(&self) -> Option<RepNetConfig> {
         let parameters = &self.settings.repnet;
         mode(self.replication).map(|mode| RepNetConfig {
@@ -296,7 +312,7 @@ impl fmt::Debug for HostPlan {
     }
 }
 
-/// Builds the host of one seat, behind a pointer.
+/// Implementation of [`UseHosts`] that builds the host of one seat as a trait object.
 struct Boxed<'a>(&'a HostSeat<'a>);
 
 impl UseHosts for Boxed<'_> {
@@ -319,12 +335,13 @@ fn scdp(
     scdp::Host::new(seat.host, config, codec)
 }
 
-/// Returns a host that carries requests over the messages of another.
+/// Returns a host that carries requests as messages of the transport `base`.
 fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
     Ok(CopyingHost::new(Messenger::new(base)))
 }
 
-/// Returns RepNet's mode if the driver chooses none for a mouse, or `None` for hosts that replicate nothing.
+/// Returns RepNet's default mode for mice, or `None` if hosts replicate nothing. The driver can set another mode for
+/// each mouse.
 const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {
         Replication::None | Replication::Duplicates(_) => None,

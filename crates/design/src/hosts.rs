@@ -1,4 +1,4 @@
-//! Hosts of a design: their transport, its keys, and the program that runs it on real hosts.
+//! Hosts of a design: their transport, its keys, and the program that runs the transport on real hosts.
 
 use crate::kernel::Kernel;
 use crate::run::{Run, lists};
@@ -14,16 +14,16 @@ use tailcut_transport::{ConfigError, Demotion, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
 
-/// Place of one host in its network.
+/// Position of one host in its network, with the values that its transport needs.
 #[derive(Clone, Copy, Debug)]
 pub struct HostSeat<'a> {
-    /// The host.
+    /// Number of the host.
     pub host: HostId,
-    /// Hosts in the network.
+    /// Number of hosts in the network.
     pub hosts: u32,
-    /// Rate of the host's links together.
+    /// Total rate of the host's links.
     pub rate: Rate,
-    /// Equal-cost paths between distant hosts, at most.
+    /// Largest number of equal-cost paths between distant hosts.
     pub paths: u32,
     /// Header bytes, and the payload of a full packet.
     pub framing: &'a Framing,
@@ -44,10 +44,10 @@ impl HostSeat<'_> {
 pub(crate) type Made<T> = Result<T, ConfigError>;
 /// Function that configures one host.
 pub(crate) type PerSeat<T> = Arc<dyn Fn(&HostSeat<'_>) -> Made<T> + Send + Sync>;
-/// Function that is called once a run.
+/// Function that is called once per run.
 pub(crate) type PerRun<T> = Arc<dyn Fn(&Run<'_>) -> Made<T> + Send + Sync>;
 
-/// Implementation of hosts, with the functions that configure it.
+/// Transport of the hosts, with the functions that configure it.
 #[derive(Clone)]
 pub(crate) enum Kind {
     Tcp {
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     None,
 }
 
-/// A congestion controller of TCP, its keys, and the kernel's controller that is equal.
+/// Congestion controller of TCP, with the keys that it reads and the kernel's implementation of the same controller.
 #[derive(Clone)]
 pub struct Controller {
     pub(crate) make: Arc<dyn Fn(&Run<'_>) -> Congestion + Send + Sync>,
@@ -75,12 +75,12 @@ impl Controller {
         Self {
             make: Arc::new(make),
             keys: &["tcp.classic_ecn"],
-            kernel: Kernel::Missing("no kernel has its congestion controller"),
+            kernel: Kernel::Missing("no kernel implements its congestion controller"),
         }
     }
 
-    /// Returns any other controller. `make` reads the parameters once a run, and gives the function that makes the
-    /// controller of each connection.
+    /// Returns a custom controller. `make` reads the parameters once per run, and returns the function that
+    /// creates the controller of each connection.
     pub fn own<C, M>(make: impl Fn(&Run<'_>) -> M + Send + Sync + 'static) -> Self
     where
         C: CongestionControl + 'static,
@@ -98,18 +98,19 @@ impl Controller {
         Self { keys, ..self }
     }
 
-    /// Sets the kernel's controller that is equal.
+    /// Sets the kernel's implementation of this controller.
     #[must_use]
     pub fn on_kernel(self, kernel: Kernel) -> Self {
         Self { kernel, ..self }
     }
 }
 
-/// Keys of `[tcp]` that depend on the controller.
+/// Keys of `[tcp]` that only some controllers read.
 const KEYS_OF_CONTROLLERS: [&str; 3] =
     ["tcp.dctcp_gain", "tcp.dctcp_first_alpha", "tcp.classic_ecn"];
 
-/// Hosts of a design: their configuration, the keys for it, and the program that runs their transport on real hosts.
+/// Hosts of a design: their configuration, the keys that they read, and the program that runs their transport
+/// on real hosts.
 #[derive(Clone)]
 pub struct Hosts {
     pub(crate) kind: Kind,
@@ -123,7 +124,7 @@ impl Hosts {
         Self {
             kind,
             keys: &[],
-            kernel: Kernel::Missing("no kernel has its hosts"),
+            kernel: Kernel::Missing("no kernel implements its transport"),
             fault: None,
         }
     }
@@ -133,7 +134,7 @@ impl Hosts {
         Self::new(Kind::None)
     }
 
-    /// Returns TCP under a controller.
+    /// Returns hosts with TCP and this controller.
     pub fn tcp(controller: Controller) -> Self {
         Self::new(Kind::Tcp {
             controller,
@@ -141,35 +142,37 @@ impl Hosts {
         })
     }
 
-    /// Adds classes by bytes sent to the packets of TCP.
+    /// Adds classes to TCP packets. The class of a packet depends on the bytes that its flow has sent.
     #[must_use]
     pub fn tagged(mut self, make: impl Fn(&Run<'_>) -> Made<Tags> + Send + Sync + 'static) -> Self {
         match &mut self.kind {
             Kind::Tcp { tags, .. } => *tags = Some(Arc::new(make)),
-            _ => self.fault = Some("it has tags, and hosts without TCP"),
+            // A builder returns no error. Registration reports the fault instead.
+            _ => self.fault = Some("it has tags, but its hosts do not use TCP"),
         }
         self
     }
 
-    /// Returns the same hosts under another controller.
+    /// Returns the same hosts with another controller.
     #[must_use]
     pub fn with_controller(mut self, other: Controller) -> Self {
         match &mut self.kind {
             Kind::Tcp { controller, .. } => *controller = other,
             _ => {
                 self.fault =
-                    Some("it has a congestion controller and is like a design that has none");
+                    Some("it sets a congestion controller, but its base design does not use TCP");
             }
         }
         self
     }
 
-    /// Returns pFabric's hosts. `make` is called once a run.
+    /// Returns hosts with pFabric. `make` is called once per run.
     pub fn pfabric(make: impl Fn(&Run<'_>) -> Made<PFabricConfig> + Send + Sync + 'static) -> Self {
         Self::new(Kind::PFabric(Arc::new(make)))
     }
 
-    /// Returns NDP's hosts. `make` is called once a run, and gives the function that configures each host.
+    /// Returns hosts with NDP. `make` is called once per run and returns the function that configures each
+    /// host.
     pub fn ndp<M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         M: Fn(&HostSeat<'_>) -> Made<ndp::NdpConfig> + Send + Sync + 'static,
@@ -177,7 +180,8 @@ impl Hosts {
         Self::new(Kind::Ndp(Arc::new(move |run| Ok(Arc::new(make(run)?)))))
     }
 
-    /// Returns SCDP's hosts. `make` is called once a run, and gives the function that configures each host.
+    /// Returns hosts with SCDP. `make` is called once per run and returns the function that configures each
+    /// host.
     pub fn scdp<M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         M: Fn(&HostSeat<'_>) -> Made<(ScdpConfig, ModelCodec)> + Send + Sync + 'static,
@@ -185,8 +189,8 @@ impl Hosts {
         Self::new(Kind::Scdp(Arc::new(move |run| Ok(Arc::new(make(run)?)))))
     }
 
-    /// Returns hosts with a user's own transport. `make` is called once a run, and gives the function that makes each
-    /// host.
+    /// Returns hosts with a custom transport. `make` is called once per run and returns the function that
+    /// creates each host.
     pub fn own<T, M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         T: Transport + 'static,
@@ -201,13 +205,14 @@ impl Hosts {
         })))
     }
 
-    /// Sets the keys that the hosts read, except keys of TCP. The last character of a key may be `*`, for any ending.
+    /// Sets the keys that the hosts read, except keys of TCP. A `*` as the last character of a key stands for
+    /// any ending.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
     }
 
-    /// Sets the program that runs the transport on real hosts. For TCP the controller sets it.
+    /// Sets the program that runs the transport on real hosts. With TCP, the controller sets it instead.
     #[must_use]
     pub fn on_kernel(self, kernel: Kernel) -> Self {
         Self { kernel, ..self }
@@ -221,12 +226,12 @@ impl Hosts {
         }
     }
 
-    /// Returns why the design cannot be registered.
+    /// Returns the reason why the design cannot be registered, or `None` if it can.
     pub(crate) const fn fault(&self) -> Option<&'static str> {
         self.fault
     }
 
-    /// Returns whether packets of TCP have classes by bytes sent.
+    /// Returns whether TCP packets have classes, which depend on the bytes that their flow has sent.
     pub const fn have_tags(&self) -> bool {
         matches!(self.kind, Kind::Tcp { tags: Some(_), .. })
     }
@@ -240,6 +245,7 @@ impl Hosts {
     }
 
     pub(crate) const fn carry_requests(&self) -> bool {
+        // Requests need TCP, or a transport with `Streams`. These hosts have neither.
         !matches!(self.kind, Kind::PFabric(_) | Kind::Own(_))
     }
 
@@ -260,9 +266,11 @@ impl Hosts {
 pub enum Nic {
     /// No layer.
     Plain,
-    /// Flows below a size go first: the size, and the keys that it depends on.
+    /// Priority for flows below a size. Contains the function that returns the size, and the keys on which the size
+    /// depends.
     SmallFirst(fn(&Settings) -> u64, &'static [&'static str]),
-    /// A pacer, from the settings, the seat and the run's seed, and the keys that it depends on.
+    /// Pacer. Contains the function that configures it from the settings, the seat and the run's seed. Also contains
+    /// the keys on which the pacer depends.
     Paced(
         fn(&Settings, &HostSeat<'_>, u64) -> Option<PacedConfig>,
         &'static [&'static str],
@@ -278,10 +286,10 @@ impl Nic {
     }
 }
 
-/// Returns classes by bytes sent.
+/// Returns the classes of flows. A threshold is the number of sent bytes at which a flow moves to the next class.
 ///
 /// # Errors
-/// Thresholds that do not ascend, or too many.
+/// The thresholds do not ascend, or there are too many.
 pub(crate) fn demotion(thresholds: &[u64]) -> Made<Demotion> {
     Demotion::at(thresholds).ok_or_else(|| ConfigError {
         key: "thresholds",

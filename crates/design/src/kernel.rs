@@ -5,13 +5,13 @@ use crate::settings::Settings;
 /// Congestion control of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum KernelControl {
-    /// A control that the kernel knows by this name.
+    /// Congestion control that has this name in the kernel.
     Named(&'static str),
     /// DCTCP, with the parameters of RFC 8257.
     Dctcp {
-        /// Estimation gain g, above 0 to 1.
+        /// Estimation gain g, above 0 and at most 1.
         gain: f64,
-        /// First estimate of marking, 0 to 1.
+        /// First estimate of the share of marked packets, 0 to 1.
         first_alpha: f64,
     },
 }
@@ -19,7 +19,7 @@ pub enum KernelControl {
 /// Program that runs a design's transport on real hosts.
 #[derive(Clone, Copy)]
 pub enum Kernel {
-    /// TCP of the kernel.
+    /// The kernel's TCP.
     Tcp {
         /// Congestion control.
         control: fn(&Settings) -> KernelControl,
@@ -31,6 +31,17 @@ pub enum Kernel {
         /// Whether receivers give credits, for networks that do not trim.
         credits: bool,
     },
-    /// None, for this reason.
+    /// No program runs the transport. Contains the reason.
     Missing(&'static str),
+}
+
+impl Kernel {
+    /// Returns the kernel's TCP with the congestion control that `control` returns. Connections negotiate ECN if
+    /// `tcp.classic_ecn` is true.
+    pub(crate) const fn tcp(control: fn(&Settings) -> KernelControl) -> Self {
+        Self::Tcp {
+            control,
+            ecn: |settings| settings.tcp.classic_ecn,
+        }
+    }
 }

@@ -1,12 +1,13 @@
-//! Designs as values, and two plans for each run.
+//! Designs, and the two plans of a run: one for its switches and one for its hosts.
 //!
-//! A [`Design`] is one value in one file: its name and source, its hosts, the queues of its ports, and the kernel
-//! settings that serve it on real hosts. Built-in designs and users' own are registered by the same call. A [`Stack`] is
-//! a design with a replication above it and a load balancer below it.
+//! A [`Design`] is one value in one file. It contains the design's name and source, its hosts, the queues of
+//! its switch ports, and the kernel settings for real hosts. Built-in designs and custom designs are
+//! registered with the same call. A [`Stack`] is a design with a replication above it and a load balancer
+//! below it.
 //!
-//! A [`SwitchPlan`] sets up the network and uses types of the fabric only. A [`HostPlan`] sets up hosts and uses types of
-//! transports only. A driver carries both out, under any clock: a simulator uses both, a lab of real hosts the first, a
-//! program over real sockets the second.
+//! A [`SwitchPlan`] sets up the network and uses only types of the fabric. A [`HostPlan`] sets up the hosts
+//! and uses only types of the transports. A driver executes the plans, under any clock. A simulator uses both
+//! plans, a lab of real hosts uses the switch plan, and a program over real sockets uses the host plan.
 //!
 //! ```
 //! use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
@@ -49,6 +50,7 @@ mod ports;
 mod queues;
 pub mod register;
 mod replication;
+mod room;
 mod run;
 mod settings;
 mod stack;
@@ -60,8 +62,8 @@ pub use hosts::{Controller, HostSeat, Hosts, Nic};
 pub use kernel::{Kernel, KernelControl};
 pub use parameters::{
     DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
-    PFabricParameters, PacerParameters, PhantomParameters, PiasParameters, QosParameters,
-    RepNetParameters, RequestParameters, ScdpParameters, ScdpPlainParameters,
+    PFabricParameters, PhantomParameters, PiasParameters, QosParameters, RepNetParameters,
+    RequestParameters, ScdpParameters, ScdpPlainParameters,
 };
 pub use ports::Ports;
 pub use register::{NameError, Registered};
@@ -73,7 +75,7 @@ pub use switches::{PortPlan, PortSetup, SwitchPlan};
 pub use tailcut_fabric::load_balancer::{Choice, NamedBalancer};
 pub use tailcut_fabric::queue::{NamedQueue, PortBuffer};
 pub use tailcut_units::parameter::{Parameter, ParameterKind, ParameterValue, Values};
-// Plans are written in the terms of these crates.
+// These crates are re-exported, because plans use their types.
 pub use {tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport};
 
 #[cfg(doctest)]

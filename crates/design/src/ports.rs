@@ -8,38 +8,40 @@ use tailcut_units::parameter::Values;
 
 /// Function that configures the queue of a port.
 pub(crate) type MakeQueue = Arc<dyn Fn(&PortBuffer) -> QueueConfig + Send + Sync>;
-/// Function that is called once a run, with the settings and the design's own values.
+/// Function that is called once per run, with the settings and the values of the design's parameters.
 type QueuePerRun = Arc<dyn Fn(&Settings, &Values) -> MakeQueue + Send + Sync>;
 
-/// Queues of a design's switch ports, their keys, and the marks that they set.
+/// Queues of a design's switch ports, the keys that they read, and whether they mark.
 #[derive(Clone)]
 pub struct Ports {
-    /// The design's own queue; `None`: the network's.
+    /// The design's own queue. `None` keeps the network's queue.
     queue: Option<QueuePerRun>,
     keys: &'static [&'static str],
-    /// Reason why `queue.discipline` is refused.
+    room_key: &'static str,
+    /// Reason why the user cannot set `queue.discipline`.
     fixed: Option<&'static str>,
     marks: fn(&Settings) -> bool,
-    /// Whether a class for copies of requests fits below the classes of the queue.
+    /// Whether the queue can have one more class, below its other classes, for copies of requests.
     pub(crate) takes_copies: bool,
-    phantom: fn(&Settings, &PortBuffer) -> Option<Phantom>,
+    phantom: fn(&Settings) -> Option<Phantom>,
 }
 
 impl Ports {
-    /// Returns ports with the network's queue, which mark at `queue.mark_above` if `marks` says so.
+    /// Returns ports with the network's queue. They mark at `queue.mark_above` if `marks` returns true.
     pub fn network(marks: fn(&Settings) -> bool) -> Self {
         Self {
             queue: None,
             keys: &["queue.limit", "shared_buffer.*"],
+            room_key: "queue.limit",
             fixed: None,
             marks,
             takes_copies: true,
-            phantom: |_, _| None,
+            phantom: |_| None,
         }
     }
 
-    /// Returns ports with the design's own queue. `why` is the reason why no other discipline can take its place.
-    /// `make` is called once a run, and gives the function that configures each port.
+    /// Returns ports with the design's own queue. `why` is the reason why no other discipline can replace it.
+    /// `make` is called once per run and returns the function that configures each port.
     pub fn own<M>(
         why: &'static str,
         make: impl Fn(&Settings, &Values) -> M + Send + Sync + 'static,
@@ -58,7 +60,16 @@ impl Ports {
         }
     }
 
-    /// Sets the keys that the ports read. The last character of a key may be `*`, for any ending.
+    /// Sets the key of the room of the queues, for errors. Without it, the key is `queue.limit`.
+    #[must_use]
+    pub fn with_room(self, key: &'static str) -> Self {
+        Self {
+            room_key: key,
+            ..self
+        }
+    }
+
+    /// Sets the keys that the ports read. A `*` as the last character of a key stands for any ending.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
@@ -70,7 +81,7 @@ impl Ports {
         Self { marks, ..self }
     }
 
-    /// Allows copies of requests, in a class below the classes of the queue.
+    /// Allows copies of requests, in a class below the other classes of the queue.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self {
@@ -79,13 +90,13 @@ impl Ports {
         }
     }
 
-    /// Adds a phantom queue, which marks in place of the queue. `why` is the reason why no other discipline can take
-    /// the queue's place.
+    /// Adds a phantom queue, which marks instead of the real queue. `why` is the reason why no other
+    /// discipline can replace the real queue.
     #[must_use]
     pub fn with_phantom(
         self,
         why: &'static str,
-        phantom: fn(&Settings, &PortBuffer) -> Option<Phantom>,
+        phantom: fn(&Settings) -> Option<Phantom>,
     ) -> Self {
         Self {
             phantom,
@@ -94,9 +105,14 @@ impl Ports {
         }
     }
 
-    /// Returns the reason why `queue.discipline` is refused, or `None` if the ports take any discipline.
+    /// Returns the reason why the user cannot set `queue.discipline`, or `None` if any discipline is allowed.
     pub const fn fixed(&self) -> Option<&'static str> {
         self.fixed
+    }
+
+    /// Returns the key of the room of the queues.
+    pub(crate) const fn room_key(&self) -> &'static str {
+        self.room_key
     }
 
     /// Returns whether ports mark at `queue.mark_above`.
@@ -104,13 +120,14 @@ impl Ports {
         (self.marks)(settings)
     }
 
-    /// Returns the function that configures the design's own queues, or `None` for ports with the network's.
+    /// Returns the function that configures the design's own queues, or `None` if ports keep the network's
+    /// queue.
     pub(crate) fn queue(&self, settings: &Settings, values: &Values) -> Option<MakeQueue> {
         self.queue.as_ref().map(|make| make(settings, values))
     }
 
-    pub(crate) fn phantom(&self, settings: &Settings, port: &PortBuffer) -> Option<Phantom> {
-        (self.phantom)(settings, port)
+    pub(crate) fn phantom(&self, settings: &Settings) -> Option<Phantom> {
+        (self.phantom)(settings)
     }
 
     pub(crate) fn reads(&self, key: &str) -> bool {
@@ -121,8 +138,8 @@ impl Ports {
     }
 }
 
-/// Returns the limit of each class, or of all that share a port's buffer. Split evenly, it is at least a packet or a
-/// byte for each class.
+/// Returns the limit of each class, or of all classes that share a port's buffer. If the buffer is split
+/// evenly, each class has at least one packet or one byte.
 pub(crate) fn room(buffer: Limit, sharing: Sharing, classes: u8) -> Limit {
     match (sharing, buffer) {
         (Sharing::Shared | Sharing::LastApart, _) => buffer,

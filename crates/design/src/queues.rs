@@ -1,26 +1,34 @@
-//! Queues of a run's switch ports: the design's, the user's choice, or the network's with a class for copies.
+//! Queues of a run's switch ports: the design's queue, the user's discipline, or the network's queue with a
+//! class for copies.
 
 use crate::design::Design;
-use crate::register::Registered;
 use crate::settings::{Settings, Traffic};
 use tailcut_fabric::queue::{NamedQueue, PortBuffer, PushOut, QueueConfig, Sharing, Trimming};
 use tailcut_transport::ConfigError;
 
-/// Function that gives the queue of a port; `None` keeps the network's.
+/// Function that returns the queue of a port. `None` keeps the network's queue.
 pub(crate) type QueuePlan = Box<dyn Fn(&PortBuffer) -> Option<QueueConfig> + Send + Sync>;
 
 impl Design {
-    /// Returns the queues of switch ports.
+    /// Returns the function that sets the queues of switch ports.
     ///
     /// # Errors
-    /// `queue.discipline` names no discipline, or ports that the design or requests need cannot have another.
+    /// The ports cannot have the discipline of the user ([`Design::discipline`]).
     pub(crate) fn queues(
         &self,
         settings: &Settings,
         traffic: Traffic,
     ) -> Result<QueuePlan, ConfigError> {
-        if settings.discipline != "fifo" {
-            return self.chosen(settings, traffic);
+        if let Some(discipline) = self.discipline(settings, traffic)? {
+            let values = settings.values_of(discipline.name, discipline.parameters);
+            let marks = self.ports.marks(settings);
+            return Ok(Box::new(move |port| {
+                let port = PortBuffer {
+                    mark_above: port.mark_above.filter(|_| marks),
+                    ..*port
+                };
+                Some((discipline.build)(&port, &values))
+            }));
         }
         let values = settings.values_of(self.name, self.parameters);
         let own = self.ports.queue(settings, &values);
@@ -35,42 +43,35 @@ impl Design {
         }))
     }
 
-    /// Returns queues of the discipline that the user chose.
-    fn chosen(&self, settings: &Settings, traffic: Traffic) -> Result<QueuePlan, ConfigError> {
-        let refused = |allowed: String| ConfigError {
-            key: "queue.discipline",
-            found: format!("\"{}\" with '{}'", settings.discipline, self.name),
-            allowed: allowed.into(),
+    /// Returns the user's discipline for switch ports, or `None` if the ports keep the design's queue.
+    ///
+    /// # Errors
+    /// The design needs its own queue, or copies of requests need their own class.
+    pub fn discipline(
+        &self,
+        settings: &Settings,
+        traffic: Traffic,
+    ) -> Result<Option<&'static NamedQueue>, ConfigError> {
+        let Some(discipline) = settings.discipline else {
+            return Ok(None);
         };
-        let Some(discipline) = NamedQueue::named(settings.discipline) else {
-            let names: Vec<&str> = NamedQueue::all().iter().map(|one| one.name).collect();
-            return Err(refused(names.join(", ")));
-        };
-        if let Some(why) = self.discipline_obstacle(traffic) {
-            return Err(refused(format!("\"fifo\": {why}")));
-        }
-        let values = settings.values_of(discipline.name, discipline.parameters);
-        let marks = self.ports.marks(settings);
-        Ok(Box::new(move |port| {
-            let port = PortBuffer {
-                mark_above: port.mark_above.filter(|_| marks),
-                ..*port
-            };
-            Some((discipline.build)(&port, &values))
-        }))
-    }
-
-    /// Returns why ports of the design cannot have a discipline that the user chooses, or `None` if they can.
-    pub fn discipline_obstacle(&self, traffic: Traffic) -> Option<&'static str> {
         let copies = || {
             (traffic == Traffic::Requests)
                 .then_some("copies of requests need their own class at ports")
         };
-        self.ports.fixed().or_else(copies)
+        match self.ports.fixed().or_else(copies) {
+            None => Ok(Some(discipline)),
+            Some(why) => Err(ConfigError {
+                key: "queue.discipline",
+                found: format!("\"{}\" with '{}'", discipline.name, self.name),
+                allowed: format!("\"fifo\": {why}").into(),
+            }),
+        }
     }
 }
 
-/// Returns a queue with a class for copies of requests below its own, or `None` for a queue without classes.
+/// Returns a queue with an additional lowest class for copies of requests, or `None` if the queue cannot have
+/// one.
 fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
     let pushed_out = |classes, limit, mark_above| {
         QueueConfig::PushOut(PushOut {
@@ -85,7 +86,7 @@ fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
         QueueConfig::Priority(queue) => pushed_out(queue.classes, queue.limit, queue.mark_above),
         QueueConfig::Trimming(queue) => QueueConfig::Trimming(Trimming {
             classes: queue.classes + 1,
-            // Copies have as much room, apart from the others.
+            // The class of copies has its own limit, which equals the limit of the other classes.
             sharing: match queue.sharing {
                 Sharing::PerClass => Sharing::PerClass,
                 Sharing::Shared | Sharing::LastApart => Sharing::LastApart,

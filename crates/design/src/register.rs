@@ -1,5 +1,5 @@
-//! Parts by name: one register for each kind of part, for the whole process. Built-in parts and users' own are entered by
-//! the same call.
+//! Registers of parts by name. Each kind of part has one register for the whole process. Built-in parts and
+//! custom parts are registered with the same call.
 
 use crate::design::{Design, section_of};
 use crate::designs;
@@ -9,18 +9,18 @@ use tailcut_fabric::load_balancer::{self, NamedBalancer};
 use tailcut_fabric::queue::{self, NamedQueue};
 use tailcut_units::parameter::Parameter;
 
-/// A thing that has a name.
+/// Trait of values that have a name.
 pub trait Named: 'static {
     /// Returns the name.
     fn name(&self) -> &'static str;
 }
 
-/// A part that scenarios choose by name.
+/// Trait of parts that scenarios choose by name.
 pub trait Registered: Named + Sized {
     /// Returns all parts of this kind, in the order in which they were registered.
     fn all() -> Vec<&'static Self>;
 
-    /// Returns the part of a name.
+    /// Returns the part with this name.
     fn named(name: &str) -> Option<&'static Self> {
         Self::all().into_iter().find(|part| part.name() == name)
     }
@@ -28,11 +28,11 @@ pub trait Registered: Named + Sized {
     /// Registers a part for this process.
     ///
     /// # Errors
-    /// A name that cannot be one or is taken, or a part that contradicts itself.
+    /// The name is invalid or already used, or the part is inconsistent.
     fn register(self) -> Result<(), NameError>;
 }
 
-/// Things of one kind that were registered, in that order.
+/// Registered values of one kind, in the order of registration.
 #[derive(Debug)]
 pub struct Register<T: 'static>(RwLock<Vec<&'static T>>);
 
@@ -48,18 +48,18 @@ impl<T: Named> Register<T> {
         Self(RwLock::new(Vec::new()))
     }
 
-    /// Returns a register of built-in parts.
+    /// Returns a register that contains the built-in parts.
     fn of(parts: impl IntoIterator<Item = T>) -> Self {
         let register = Self::new();
         for part in parts {
             if let Err(error) = register.enter(part, std::iter::empty()) {
-                panic!("a built-in part: {error}");
+                panic!("a built-in part is invalid: {error}");
             }
         }
         register
     }
 
-    /// Returns everything that was registered, in that order.
+    /// Returns all registered values, in the order of registration.
     pub fn all(&self) -> Vec<&'static T> {
         self.0
             .read()
@@ -67,15 +67,10 @@ impl<T: Named> Register<T> {
             .clone()
     }
 
-    /// Returns the thing of a name.
-    pub fn find(&self, name: &str) -> Option<&'static T> {
-        self.all().into_iter().find(|own| own.name() == name)
-    }
-
-    /// Enters a thing, for as long as the process lives.
+    /// Registers a value for the lifetime of the process.
     ///
     /// # Errors
-    /// A name that cannot be one, or that is taken: here, or by one of the `others`.
+    /// The name is invalid, or is already used in this register or in `others`.
     pub fn enter(
         &self,
         own: T,
@@ -87,7 +82,7 @@ impl<T: Named> Register<T> {
         let starts_well = letters.next().is_some_and(|byte| byte.is_ascii_lowercase());
         if !starts_well || !letters.all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-')) {
             return refuse(
-                "a name is a lowercase letter, and then lowercase letters, digits and '-'",
+                "a name is a lowercase letter, followed by lowercase letters, digits and '-'",
             );
         }
         if others.any(|taken| taken == name) {
@@ -97,18 +92,19 @@ impl<T: Named> Register<T> {
         if entries.iter().any(|taken| taken.name() == name) {
             return refuse("the name is taken");
         }
+        // A register only grows, so the leaked memory is bounded by the number of parts.
         entries.push(Box::leak(Box::new(own)));
         Ok(())
     }
 }
 
-/// A name that cannot be registered.
+/// Error for a name that cannot be registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("'{name}' cannot be registered: {why}")]
 pub struct NameError {
-    /// The name.
+    /// Name that was rejected.
     pub name: &'static str,
-    /// Reason.
+    /// Reason for the rejection.
     pub why: &'static str,
 }
 
@@ -117,8 +113,8 @@ static BALANCERS: LazyLock<Register<NamedBalancer>> =
     LazyLock::new(|| Register::of(load_balancer::built_in()));
 static QUEUES: LazyLock<Register<NamedQueue>> = LazyLock::new(|| Register::of(queue::built_in()));
 
-/// Sections of scenarios that are no part's. A part with keys cannot have their names.
-pub const SECTIONS_OF_NO_PART: [&str; 27] = [
+/// Sections of scenarios that belong to no part. A part with keys cannot have one of these names.
+pub const SECTIONS_OF_NO_PART: [&str; 28] = [
     "study",
     "sweep",
     "topology",
@@ -136,6 +132,7 @@ pub const SECTIONS_OF_NO_PART: [&str; 27] = [
     "hull",
     "host",
     "nic",
+    "measure",
     "ndp",
     "scdp",
     "scdp_plain",
@@ -148,7 +145,7 @@ pub const SECTIONS_OF_NO_PART: [&str; 27] = [
     "own_designs",
 ];
 
-/// Returns the names of which a design's name consists: one has one meaning.
+/// Returns all names that can occur in the name of a stack. Each name must have one meaning only.
 fn names_of_designs() -> impl Iterator<Item = &'static str> {
     let designs = Design::all().into_iter().map(|part| part.name);
     let balancers = NamedBalancer::all().into_iter().map(|part| part.name);
@@ -156,8 +153,8 @@ fn names_of_designs() -> impl Iterator<Item = &'static str> {
     designs.chain(balancers).chain(replications)
 }
 
-/// Returns the names and the keys of all parts that have keys, in the order of the reference: load balancers, queue
-/// disciplines, designs.
+/// Returns name, summary and parameters of each part that has parameters. The order is as in the reference:
+/// load balancers, queue disciplines, designs.
 pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter])> {
     let balancers = NamedBalancer::all().into_iter();
     let queues = NamedQueue::all().into_iter();
@@ -169,7 +166,7 @@ pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter
     parts.filter(|(_, _, keys)| !keys.is_empty()).collect()
 }
 
-/// Checks that the keys of a part can have a section of its name.
+/// Checks that a section with a part's name is free for its keys.
 fn has_section(name: &'static str, parameters: &[Parameter]) -> Result<(), NameError> {
     let section = section_of(name);
     let is_taken = SECTIONS_OF_NO_PART.contains(&section.as_str())
@@ -177,13 +174,14 @@ fn has_section(name: &'static str, parameters: &[Parameter]) -> Result<(), NameE
     match is_taken && !parameters.is_empty() {
         true => Err(NameError {
             name,
-            why: "it has keys, and scenarios have another section of this name",
+            why: "it has keys, but scenarios already have a section with this name",
         }),
         false => Ok(()),
     }
 }
 
-/// Registers a kind of part that has a name and parameters, unless it has a fault or one of the names `taken`.
+/// Implements registration for a kind of part with a name and parameters. A part is rejected if it is
+/// inconsistent or if its name is in `taken`.
 macro_rules! registered {
     ($part:ty, $register:ident, $fault:expr, $taken:expr) => {
         impl Named for $part {

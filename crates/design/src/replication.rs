@@ -1,23 +1,23 @@
-//! Replication of mice, and of requests: the part of a design's name before `+`.
+//! Replication of mice and of requests: the part of a stack's name before `+`.
 
-/// Replication of mice, or of requests.
+/// Replication of mice or of requests.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Replication {
     /// No replication.
     #[default]
     None,
-    /// Whole flows.
+    /// Mice are sent on two connections (RepFlow).
     RepFlow,
-    /// Handshakes only.
+    /// Only the handshakes of mice are sent twice (RepSYN).
     RepSyn,
-    /// Each mouse draws one of no replication, RepFlow and RepSYN, all in one network.
+    /// Each mouse draws no replication, RepFlow or RepSYN. All mice share one network.
     Mixed,
-    /// Requests have duplicates.
+    /// Requests have duplicates, according to this rule.
     Duplicates(Duplicates),
 }
 
 impl Replication {
-    /// Returns the design that carries the bytes if the name gives none.
+    /// Returns the design that a stack uses if its name contains none.
     pub(crate) const fn usual_design(self) -> &'static str {
         match self {
             Self::Duplicates(_) => "stations",
@@ -26,35 +26,36 @@ impl Replication {
     }
 }
 
-/// Copies of a request, and the effect of the first answer on the others.
+/// Rule for the copies of a request: when they are sent, and whether the first answer cancels the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duplicates {
-    /// All copies at once in one class; nothing is cancelled.
+    /// All copies are sent at once, in one class. No copy is cancelled.
     All,
-    /// The same, purged by the first answer.
+    /// Like `All`, but the first answer purges the other copies.
     Purged,
-    /// Copies beyond the quorum in the low class; nothing is cancelled.
+    /// Copies above the quorum get the low class. No copy is cancelled.
     Low,
-    /// The same, purged by the first answer: duplicate-aware scheduling.
+    /// Duplicate-aware scheduling: as `Low`, but the first answer purges the other copies.
     Das,
-    /// The same, and bytes of all copies count: RANS.
+    /// RANS: as `Das`, but the client combines the bytes of all copies.
     Rans,
-    /// A copy after a percentile; the client drops the late answer, servers go on.
+    /// A copy is sent if there is no answer after a percentile of the response time. The client ignores the later
+    /// answer, and servers complete both copies.
     Hedge,
-    /// A copy after a percentile, purged at servers.
+    /// Like `Hedge`, but the first answer purges the other copy at the servers.
     HedgePurged,
-    /// A copy after a percentile, as a budget allows; servers go on.
+    /// Like `Hedge`, but a budget limits the number of copies.
     HedgeBudget,
 }
 
-/// A replication with its name, as `tailcut list designs` shows it.
+/// Replication with its name, as in `tailcut list designs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamedReplication {
-    /// Name.
+    /// Name of the replication.
     pub name: &'static str,
-    /// One line about it, with its source.
+    /// One-line description, with the source.
     pub summary: &'static str,
-    /// The replication.
+    /// Replication with this name.
     pub value: Replication,
 }
 
@@ -74,7 +75,7 @@ const fn duplicates(
     named(name, summary, Replication::Duplicates(value))
 }
 
-/// Every replication that a name can start with.
+/// All replications with which a stack's name can start.
 pub const REPLICATIONS: [NamedReplication; 11] = [
     named(
         "repflow",
@@ -88,7 +89,7 @@ pub const REPLICATIONS: [NamedReplication; 11] = [
     ),
     named(
         "mixed",
-        "each mouse draws tcp, repflow or repsyn: one network under all three, not a deployment",
+        "each mouse draws tcp, repflow or repsyn: all three in one network, for comparison only",
         Replication::Mixed,
     ),
     duplicates(
@@ -98,42 +99,42 @@ pub const REPLICATIONS: [NamedReplication; 11] = [
     ),
     duplicates(
         "duplicate-purge",
-        "the same, and the first answer purges the rest",
+        "like duplicate, but the first answer purges the other copy",
         Duplicates::Purged,
     ),
     duplicates(
         "duplicate-low",
-        "requests go to two servers at once, the second time at low priority; nothing is cancelled",
+        "like duplicate, but the second copy has low priority",
         Duplicates::Low,
     ),
     duplicates(
         "das",
-        "the same, and the first answer purges the rest: duplicate-aware scheduling (HotNets 2014)",
+        "like duplicate-low, but the first answer purges the other copy: duplicate-aware scheduling (HotNets 2014)",
         Duplicates::Das,
     ),
     duplicates(
         "rans",
-        "the same, and bytes of both answers count (RANS, HotNets 2014)",
+        "like das, but the client uses the bytes of both answers (RANS, HotNets 2014)",
         Duplicates::Rans,
     ),
     duplicates(
         "hedge",
-        "requests go to another server after a percentile; the late answer is only ignored",
+        "requests go to another server if the first answer is late; the later answer is only ignored",
         Duplicates::Hedge,
     ),
     duplicates(
         "hedge-purge",
-        "the same, and the first answer purges the rest",
+        "like hedge, but the first answer purges the other copy",
         Duplicates::HedgePurged,
     ),
     duplicates(
         "hedge-budget",
-        "hedge within a budget of copies; the late answer is only ignored",
+        "like hedge, but a budget limits the number of copies",
         Duplicates::HedgeBudget,
     ),
 ];
 
-/// Returns the replication of a name.
+/// Returns the replication with this name.
 pub(crate) fn replication(name: &str) -> Option<Replication> {
     let found = REPLICATIONS.iter().find(|one| one.name == name);
     found.map(|one| one.value)

@@ -1,22 +1,24 @@
-//! Facts of one run that hosts are configured from, and lists of keys.
+//! Values of one run, from which its hosts are configured.
 
 use crate::settings::Settings;
 use tailcut_units::Duration;
 use tailcut_units::parameter::Values;
 
-/// Facts of one run, for the functions that configure its hosts.
+/// Values of one run. The functions that configure its hosts receive them.
 pub struct Run<'a> {
     /// Parameters of all parts.
     pub settings: &'a Settings,
-    /// Values of the design's own parameters.
+    /// Values of the design's parameters.
     pub values: &'a Values,
-    /// Whether the sender chooses the path of each packet (`@permute`).
+    /// Whether the sender chooses the path of each packet, as in the load balancer `permute`.
     pub permutes: bool,
-    /// Longest time from the first bit of a full packet to the last bit of its ACK in the empty network.
+    /// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty
+    /// network.
     pub longest_round_trip: &'a dyn Fn() -> Duration,
 }
 
-/// Returns whether a key is on a list of keys, whose last character may be `*` for any ending.
+/// Returns whether a list of keys contains a key. A `*` as the last character of a list entry stands for any
+/// ending.
 pub(crate) fn lists(patterns: &[&str], key: &str) -> bool {
     patterns
         .iter()

@@ -2,31 +2,32 @@
 
 use crate::parameters::{DesignParameters, NicParameters, RepNetParameters};
 use std::collections::BTreeMap;
+use tailcut_fabric::queue::NamedQueue;
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_transport::tcp::congestion::Dctcp;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_workload::Framing;
 
-/// The parameters of every design, and of what all have in common. A design reads its own.
+/// Parameters of all designs, and parameters that all designs share. Each design reads only its own parameters.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Header, preamble and gap bytes a packet, and the payload of a full one.
+    /// Header, preamble and gap bytes of each packet, and the payload of a full packet.
     pub framing: Framing,
-    /// TCP's parameters; the design decides the congestion control.
+    /// Parameters of TCP. The design sets the congestion control.
     pub tcp: TcpConfig,
-    /// DCTCP's estimation gain g, above 0 to 1 (1/16 in RFC 8257).
+    /// Estimation gain g of DCTCP, above 0 and at most 1 (1/16 in RFC 8257).
     pub dctcp_gain: f64,
-    /// DCTCP's first estimate of marking, 0 to 1 (1 in RFC 8257).
+    /// First estimate of DCTCP's share of marked packets, 0 to 1 (1 in RFC 8257).
     pub dctcp_first_alpha: f64,
-    /// RepNet's parameters.
+    /// Parameters of RepNet.
     pub repnet: RepNetParameters,
     /// Parameters of the other designs.
     pub designs: DesignParameters,
-    /// What the hosts' NICs do.
+    /// Parameters of the hosts' queues and NICs.
     pub nic: NicParameters,
-    /// Queue discipline of switch ports, by name; `fifo` keeps the design's.
-    pub discipline: &'static str,
-    /// Parameters that parts declare, by the part's name. A part that is missing has its defaults.
+    /// The user's queue discipline of switch ports. `None` keeps the design's queue.
+    pub discipline: Option<&'static NamedQueue>,
+    /// Values of declared parameters, by the part's name. A missing part has its defaults.
     pub values: BTreeMap<&'static str, Values>,
 }
 
@@ -39,7 +40,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Ethernet's framing, RFC 8257's DCTCP, and the defaults of each part.
+    /// Returns Ethernet's framing, the DCTCP of RFC 8257, and the defaults of each part.
     fn default() -> Self {
         Self {
             framing: Framing::ETHERNET_TCP,
@@ -49,7 +50,7 @@ impl Default for Settings {
             repnet: RepNetParameters::default(),
             designs: DesignParameters::default(),
             nic: NicParameters::default(),
-            discipline: "fifo",
+            discipline: None,
             values: BTreeMap::new(),
         }
     }
@@ -60,8 +61,8 @@ impl Default for Settings {
 pub enum Traffic {
     /// Transfers between hosts: flows, storage sessions.
     Transfers,
-    /// The same, some of them of an application of one's own, which may give them classes.
+    /// As `Transfers`, but a custom application sends some of the transfers, and may set their classes.
     Steered,
-    /// Requests to servers, with copies that have a class of their own in the network.
+    /// Requests to servers. Their copies have a separate class in the network.
     Requests,
 }

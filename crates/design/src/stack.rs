@@ -1,4 +1,4 @@
-//! Names of runs: `[replication+]design[@load balancer]`.
+//! Names of stacks: `[replication+]design[@load balancer]`.
 
 use crate::design::Design;
 use crate::register::Registered;
@@ -8,22 +8,22 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use tailcut_fabric::load_balancer::NamedBalancer;
 
-/// A replication over a design over a load balancer, written `[replication+]design[@load balancer]`, such as `tcp`,
-/// `repflow+dctcp` or `dctcp@spray`.
+/// Combination of a replication, a design and a load balancer, written for example `tcp`, `repflow+dctcp` or
+/// `dctcp@spray`.
 ///
-/// A part that is left out has a default: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), the design's
-/// usual load balancer. `ndp+` is another name of `ndp-plus`.
+/// Missing parts have defaults: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), and the
+/// design's default load balancer. `ndp+` is another name of `ndp-plus`.
 #[derive(Clone, Copy)]
 pub struct Stack {
     /// Replication of mice or requests.
     pub replication: Replication,
-    /// Hosts and ports that carry the bytes.
+    /// Design: the transport of the hosts, and the queues of the switch ports.
     pub design: &'static Design,
-    /// Choice of switches among equal-cost paths.
+    /// Load balancer, by which switches choose among equal-cost paths.
     pub balancer: &'static NamedBalancer,
 }
 
-/// A name that is no design.
+/// Error for a name that is not a stack.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "design '{name}': found '{part}'; allowed here: {}{}",
@@ -31,13 +31,13 @@ pub struct Stack {
     why.map_or_else(String::new, |why| format!(" ({why})"))
 )]
 pub struct UnknownDesign {
-    /// The whole name.
+    /// Complete name of the stack.
     pub name: String,
-    /// The part of it that is not known.
+    /// Unknown part of the name.
     pub part: String,
-    /// Names that may stand there.
+    /// Names that are allowed in its place.
     pub allowed: Vec<&'static str>,
-    /// Reason why a part that is known cannot stand there.
+    /// Reason why a known part is not allowed in this place.
     pub why: Option<&'static str>,
 }
 
@@ -47,7 +47,7 @@ impl Stack {
     }
 }
 
-/// Stacks are equal if their parts have the same names: a name is given once.
+/// Compares the names of the parts. Names are unique, so equal names mean equal parts.
 impl PartialEq for Stack {
     fn eq(&self, other: &Self) -> bool {
         self.names() == other.names()
@@ -68,7 +68,7 @@ impl fmt::Debug for Stack {
     }
 }
 
-/// Returns the designs that a replication is a layer over.
+/// Returns the names of the designs that a replication can use.
 fn replicable(replication: Replication) -> Vec<&'static str> {
     let designs = Design::all().into_iter();
     let designs = designs.filter(|design| design.carries(replication));
@@ -93,6 +93,7 @@ impl FromStr for Stack {
             None => (name, None),
             Some((stack, switches)) => (stack, Some(switches)),
         };
+        // This replacement comes before the split at `+`, which would find a replication `ndp` of an empty design.
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, carrier) = match stack.split_once('+') {
             Some((layer, carrier)) => {
@@ -131,7 +132,7 @@ impl FromStr for Stack {
 }
 
 impl fmt::Display for Stack {
-    /// Writes the shortest name that means this stack.
+    /// Writes the shortest name of this stack.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (design, balancer) = (self.design.name, self.balancer.name);
         let layer = REPLICATIONS
@@ -207,8 +208,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "design 'ndp@expeditus': found 'expeditus'; allowed here: ecmp, weighted-ecmp, spray, \
-             permute, letflow, conga, omniscient (it chooses a flow's path on its handshake; without one every flow \
-             would stay on ECMP)"
+             permute, letflow, conga, omniscient (it chooses a flow's path on its handshake, but flows of this \
+             design have no handshake)"
         );
     }
 }

@@ -1,48 +1,52 @@
-//! Switches of a run: the queues of their ports, and how they choose among equal-cost paths.
+//! Plan for the switches of a run: the queues of their ports, and their choice among equal-cost paths.
 
 use crate::parameters::EcmpHash;
 use crate::settings::{Settings, Traffic};
 use crate::stack::Stack;
 use std::fmt;
 use std::sync::Arc;
-use tailcut_fabric::Bonding;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::{DropTail, Limit, Phantom, PortBuffer, QueueConfig};
 use tailcut_fabric::topology::{Node, Topology};
+use tailcut_fabric::{Bonding, LinkConfig};
 use tailcut_transport::ConfigError;
 
 /// Setup of one switch port.
 #[derive(Clone, Default, Debug)]
 pub struct PortSetup {
-    /// Queue in place of the network's; `None` keeps that.
+    /// Queue that replaces the network's queue. `None` keeps the network's queue.
     pub queue: Option<QueueConfig>,
-    /// Phantom queue, which then does the marking.
+    /// Phantom queue. It marks instead of the real queue.
     pub phantom: Option<Phantom>,
 }
 
-/// Function that sets up a switch port. A closure, which carries the parameters.
+/// Function that sets up a switch port. It is a closure that contains the parameters.
 pub type PortPlan = Arc<dyn Fn(&PortBuffer) -> PortSetup + Send + Sync>;
 
-/// Switches of a design. The plan uses the fabric's types only, so that it holds for packets of any transport.
+/// Plan for the switches of a design. It uses only types of the fabric, so it works for packets of any transport.
 #[derive(Clone)]
 pub struct SwitchPlan {
     /// Setup of switch ports.
     pub port: PortPlan,
-    /// Whether ports with the network's queue mark at its threshold. Not if the design has no ECN: in a lab, packets
-    /// of other programs may have.
+    /// Whether ports with the network's queue mark at its threshold. This is off if the design has no ECN,
+    /// because in a lab the packets of other programs may have ECN.
     pub marks: bool,
     /// Choice among equal-cost paths.
     pub load_balancer: LoadBalancerConfig,
-    /// Use of several links by a host.
+    /// Rule by which a host with several links chooses the link of a packet.
     pub bonding: Bonding,
     /// Bytes of a full packet on the wire.
     pub full_packet: u32,
-    /// Reason why the queue discipline of the settings cannot be installed.
+    /// Bytes of a packet without payload on the wire.
+    pub header: u32,
+    /// Key of the room of the queues.
+    pub room_key: &'static str,
+    /// Error if the queue discipline of the settings cannot be installed.
     refused: Option<ConfigError>,
 }
 
 impl SwitchPlan {
-    /// Returns the plan of a design whose hosts carry `traffic`.
+    /// Returns the plan for a design whose hosts carry `traffic`.
     pub fn new(stack: Stack, settings: &Settings, traffic: Traffic) -> Self {
         let (design, balancer) = (stack.design, stack.balancer);
         let (queue, refused) = match design.queues(settings, traffic) {
@@ -54,11 +58,12 @@ impl SwitchPlan {
         Self {
             port: Arc::new(move |port| PortSetup {
                 queue: queue.as_ref().and_then(|queue| queue(port)),
-                phantom: design.ports.phantom(&kept, port),
+                phantom: design.ports.phantom(&kept),
             }),
             marks: design.ports.marks(settings),
             load_balancer: match ((balancer.build)(&values), settings.designs.ecmp_hash) {
-                // The path is the remainder of a weak hash, the same at every switch.
+                // With these weak hashes, every switch computes the same hash, and the remainder of the hash is the
+                // path.
                 (LoadBalancerConfig::Ecmp, EcmpHash::Crc32 | EcmpHash::Xor) => {
                     LoadBalancerConfig::Remainder
                 }
@@ -66,37 +71,30 @@ impl SwitchPlan {
             },
             bonding: balancer.bonding(),
             full_packet: settings.framing.wire_bytes(settings.framing.payload),
+            header: settings.framing.wire_bytes(0),
+            room_key: design.ports.room_key(),
             refused,
         }
     }
 
-    /// Sets up every switch port of a network. A port with another queue than the network's has its buffer to itself.
+    /// Sets up all switch ports of a network. A port with a queue that differs from the network's does not
+    /// use the shared buffer.
     ///
     /// # Errors
-    /// The queue discipline of the settings does not exist or does not go with the design, or a port has another queue
-    /// than a FIFO and the design replaces it.
+    /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is
+    /// not a FIFO, or a queue has too little room ([`SwitchPlan::check_room`]).
     pub fn install(&self, topology: &mut Topology) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_room(topology)?;
         for link in &mut topology.links {
             let Node::Switch(switch) = link.from else {
                 continue;
             };
-            let fifo = match &link.config.queue {
-                QueueConfig::DropTail(fifo) => Some(*fifo),
-                _ => None,
-            };
-            let buffer = fifo.unwrap_or(DropTail {
-                limit: Limit::Packets(u32::MAX),
-                mark_above: None,
-            });
-            let setup = (self.port)(&PortBuffer {
-                rate: link.config.rate,
-                full_packet: self.full_packet,
-                limit: buffer.limit,
-                mark_above: buffer.mark_above,
-            });
+            let fifo = fifo(&link.config);
+            let setup = (self.port)(&self.buffer(&link.config));
+            // A design's own queue sets its own marks. A phantom queue marks instead of the real queue.
             let marks = setup.phantom.is_none() && (self.marks || setup.queue.is_some());
             if let Some(queue) = setup.queue {
                 if fifo.is_none() {
@@ -117,6 +115,30 @@ impl SwitchPlan {
             link.config.phantom = setup.phantom.or(link.config.phantom);
         }
         Ok(())
+    }
+}
+
+impl SwitchPlan {
+    /// Returns the properties of a port for the setup of its queue.
+    pub(crate) fn buffer(&self, port: &LinkConfig) -> PortBuffer {
+        let fifo = fifo(port).unwrap_or(DropTail {
+            limit: Limit::Packets(u32::MAX),
+            mark_above: None,
+        });
+        PortBuffer {
+            rate: port.rate,
+            full_packet: self.full_packet,
+            limit: fifo.limit,
+            mark_above: fifo.mark_above,
+        }
+    }
+}
+
+/// Returns the network's queue of a port, if it is a FIFO.
+const fn fifo(port: &LinkConfig) -> Option<DropTail> {
+    match &port.queue {
+        QueueConfig::DropTail(fifo) => Some(*fifo),
+        _ => None,
     }
 }
 

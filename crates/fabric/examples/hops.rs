@@ -1,5 +1,5 @@
-//! The cost of a packet-hop in the fabric alone: every host of a fat-tree keeps a fixed window of
-//! full packets to one other host in flight, each answered by a small packet.
+//! Cost of a packet-hop in the fabric alone. Every host of a fat-tree keeps a fixed window of full packets to
+//! one other host in flight, and a small packet answers each of them.
 //!
 //! `cargo run --release -p tailcut-fabric --example hops -- [k] [window] [million hops]`
 

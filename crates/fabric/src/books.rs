@@ -1,14 +1,14 @@
-//! The fabric's books: what went in, came out, was dropped, trimmed or returned.
+//! Totals of the fabric: packets injected, delivered, dropped, trimmed and returned.
 
 use crate::output::Lateness;
 use crate::queue::DropReason;
 
-/// A count of packets and of their bytes on the wire.
+/// Number of packets, and of their bytes on the wire.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -20,36 +20,36 @@ impl Count {
     }
 }
 
-/// Packets dropped, by reason.
+/// Dropped packets by reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct DropCounts {
-    /// A port's own queue was full.
+    /// The queue of a port was full.
     pub queue_full: Count,
-    /// A port was over its share of a shared buffer.
+    /// A port exceeded its share of a shared buffer.
     pub shared_buffer: Count,
-    /// A port's queue of headers and control packets was full.
+    /// The queue of a port for headers and control packets was full.
     pub header_queue_full: Count,
     /// No port led to the destination.
     pub no_route: Count,
-    /// All members of a group that the packet was for had left it.
+    /// All receivers of the packet had left its group.
     pub no_member: Count,
-    /// The link was down at whose far end the packet would have arrived. Not counted at any port,
-    /// which did send it.
+    /// The link was down when the packet would have arrived at its far end. These packets count at no port,
+    /// because the port did send them.
     pub link_down: Count,
-    /// A link lost them at random. Not counted at any port.
+    /// A link lost the packet at random. These packets count at no port.
     pub link_loss: Count,
-    /// A packet that purges ([`Hints::purges`](crate::Hints::purges)) took them out of a queue.
+    /// A purging packet ([`Hints::purges`](crate::Hints::purges)) removed the packet from a queue.
     pub purged: Count,
-    /// Their source or destination is no host of the network, nor a group.
+    /// The source or destination is neither a host of the network nor a group.
     pub unknown_address: Count,
-    /// A discipline dropped them on their way out, to say that the queue has stood too long.
+    /// A discipline dropped the packet on its way out, as a signal that the queue is persistent.
     pub active_queue: Count,
-    /// They had passed as many switches as they may. Not counted at any port.
+    /// The packet had passed the allowed number of switches. These packets count at no port.
     pub hop_limit: Count,
 }
 
 impl DropCounts {
-    /// The counts with their reasons.
+    /// Returns the counts with their reasons.
     pub const fn by_reason(&self) -> [(DropReason, Count); 11] {
         [
             (DropReason::QueueFull, self.queue_full),
@@ -83,12 +83,12 @@ impl DropCounts {
     }
 }
 
-/// What a port has done so far.
+/// Counters and backlog of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortReport {
     /// Packets whose transmission has begun.
     pub sent_packets: u64,
-    /// Bytes that have left, the part of the packet in service that has gone included.
+    /// Bytes that have left, including the transmitted part of the packet in service.
     pub carried_bytes: u64,
     /// Packets that were ECN-marked here.
     pub marked: u64,
@@ -96,7 +96,7 @@ pub struct PortReport {
     pub dropped: u64,
     /// Packets whose payload was cut off here.
     pub trimmed: u64,
-    /// The most bytes that have waited here.
+    /// Largest number of bytes that have waited here.
     pub longest_backlog_bytes: u64,
     /// Packets that wait now.
     pub backlog_packets: u32,
@@ -104,7 +104,7 @@ pub struct PortReport {
     pub backlog_bytes: u64,
 }
 
-/// Totals over the whole fabric.
+/// Totals of the whole fabric.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Books {
     pub injected: Count,

@@ -1,12 +1,12 @@
-//! Packets at the edge of the network, on no link and in no queue: those that were dropped and have not come
-//! out, and those that were injected ahead of time and have not come in.
+//! Packets at the edge of the network, on no link and in no queue: dropped packets that have not left yet,
+//! and early packets that have not entered yet.
 
 use crate::packet::PacketId;
 use crate::queue::DropReason;
 use alloc::collections::{BTreeMap, VecDeque};
-use tailcut_units::HostId;
+use tailcut_units::{HostId, Time};
 
-/// A packet that was dropped.
+/// Dropped packet that has not left the network yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waste {
     pub id: PacketId,
@@ -15,13 +15,16 @@ pub(crate) struct Waste {
     pub reason: DropReason,
 }
 
-/// The packets at the edge.
+/// Packets at the edge of the network: dropped packets that have not left it, and early packets that have
+/// not entered it.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
-    /// In the order in which they were dropped.
+    /// Dropped packets, in the order of the drops.
     dropped: VecDeque<Waste>,
-    /// The host of each packet that comes in later.
-    ahead: BTreeMap<PacketId, HostId>,
+    /// Early packets and their hosts, by time of entry, then in the order of injection.
+    ahead: BTreeMap<(Time, u64), (PacketId, HostId)>,
+    /// Number of early packets so far.
+    held: u64,
 }
 
 impl Edge {
@@ -29,30 +32,37 @@ impl Edge {
         self.dropped.push_back(waste);
     }
 
-    /// The packet that was dropped first.
+    /// Returns the packet that was dropped first.
     pub fn next_dropped(&mut self) -> Option<Waste> {
         self.dropped.pop_front()
     }
 
-    /// How many were dropped and have not come out.
+    /// Returns the number of dropped packets that have not left.
     #[inline]
     pub fn dropped(&self) -> usize {
         self.dropped.len()
     }
 
-    /// Why a packet was dropped, if it was among those after the first `before`.
+    /// Returns the reason of a packet's drop, if the packet is among those after the first `before`.
     pub fn reason_after(&self, before: usize, id: PacketId) -> Option<DropReason> {
         let mut later = self.dropped.iter().skip(before);
         later.find(|waste| waste.id == id).map(|waste| waste.reason)
     }
 
-    /// A packet of a host comes in later.
-    pub fn hold(&mut self, id: PacketId, from: HostId) {
-        self.ahead.insert(id, from);
+    /// Stores an early packet of a host.
+    pub fn hold(&mut self, at: Time, id: PacketId, from: HostId) {
+        self.ahead.insert((at, self.held), (id, from));
+        self.held += 1;
     }
 
-    /// Its time has come.
-    pub fn release(&mut self, id: PacketId) -> Option<HostId> {
-        self.ahead.remove(&id)
+    /// Returns the early packets.
+    pub fn ahead(&self) -> impl Iterator<Item = PacketId> {
+        self.ahead.values().map(|(id, _)| *id)
+    }
+
+    /// Removes the first early packet whose time has come, and returns it with its host.
+    pub fn release(&mut self, now: Time) -> Option<(PacketId, HostId)> {
+        let first = self.ahead.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
     }
 }

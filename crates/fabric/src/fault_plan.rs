@@ -1,4 +1,4 @@
-//! A schedule of faults, for drivers: what to do to a fabric's links, and when.
+//! Schedule of faults, for drivers: changes of a fabric's links, and their times.
 
 use crate::fabric::Fabric;
 use crate::links::{LinkError, LinkState, LossRate};
@@ -6,77 +6,80 @@ use crate::observer::Observer;
 use crate::port::PortId;
 use crate::topology::{LinkFault, Node, Routes, Topology, Trouble};
 use alloc::vec::Vec;
-use tailcut_units::{Rate, Time};
+use tailcut_units::{HostId, Rate, Time};
 
-/// A directed link in trouble at some time.
-#[derive(Clone, Copy, Debug)]
+/// Directed link that has a fault at some time.
+#[derive(Clone, Debug)]
 struct Troubled {
     link: PortId,
+    /// Sending end of the link.
     from: Node,
-    to: Node,
-    /// Its rate while nothing slows it.
+    /// Rate of the link without a fault.
     rate: Rate,
+    /// Faults of the link.
+    faults: Vec<LinkFault>,
 }
 
-/// The faults of a topology ([`Topology::add_faults`]) in the order of time. A driver calls
-/// [`apply`](FaultPlan::apply) when the fabric has come to [`next`](FaultPlan::next).
+/// Faults of a topology ([`Topology::add_faults`]) in the order of time. A driver calls
+/// [`apply`](FaultPlan::apply) when the fabric has reached the time [`next`](FaultPlan::next).
 #[derive(Debug)]
 pub struct FaultPlan {
-    faults: Vec<LinkFault>,
     links: Vec<Troubled>,
+    /// Whether routing avoids some links at some times. Otherwise forwarding never changes.
+    changes_routes: bool,
     routes: Routes,
-    /// When something changes, the latest first.
+    /// Times of changes, the latest first.
     instants: Vec<Time>,
 }
 
 impl FaultPlan {
-    /// The faults of a topology; `None` where it has none.
+    /// Returns the faults of a topology; `None` if it has none.
     pub fn of(topology: &Topology) -> Option<Self> {
         if topology.faults.is_empty() {
             return None;
         }
         let links = topology.links.iter().enumerate();
-        let links = links.map(|(port, link)| Troubled {
-            link: PortId(port as u32),
-            from: link.from,
-            to: link.to,
-            rate: link.config.rate,
+        let links = links.filter_map(|(port, link)| {
+            let about = topology.faults.iter().filter(|fault| fault.is_about(link));
+            let troubled = Troubled {
+                link: PortId(port as u32),
+                from: link.from,
+                rate: link.config.rate,
+                faults: about.copied().collect(),
+            };
+            (!troubled.faults.is_empty()).then_some(troubled)
         });
-        let in_trouble = |link: &Troubled| {
-            let mut faults = topology.faults.iter();
-            faults.any(|fault| fault.is_about(link.from, link.to))
-        };
+        let mut faults = topology.faults.iter();
         Some(Self {
-            links: links.filter(in_trouble).collect(),
+            links: links.collect(),
             instants: instants(&topology.faults),
-            faults: topology.faults.clone(),
+            changes_routes: faults.any(|fault| fault.avoided().is_some()),
             routes: Routes::new(topology.clone()),
         })
     }
 
-    /// When something changes next, if ever.
+    /// Returns the time of the next change, if any.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.instants.last().copied()
     }
 
-    /// Makes every link and every switch what it is from `now` on.
+    /// Sets every link and every switch to its state at `now`. Returns the hosts whose rate has changed
+    /// ([`Fabric::host_rate`]), in ascending order.
     ///
     /// # Errors
-    /// A link whose rate changes and cannot: that of a fabric on another topology.
+    /// The rate of a link must change but cannot, because the fabric has a different topology.
     pub fn apply<B: Clone, O: Observer<B>>(
         &mut self,
         now: Time,
         fabric: &mut Fabric<B, O>,
-    ) -> Result<(), LinkError> {
+    ) -> Result<Vec<HostId>, LinkError> {
+        let mut hosts = Vec::new();
         while self.next().is_some_and(|next| next <= now) {
             self.instants.pop();
         }
         for troubled in &self.links {
-            let on = self
-                .faults
-                .iter()
-                .filter(|fault| fault.is_on(now) && fault.is_about(troubled.from, troubled.to));
+            let on = troubled.faults.iter().filter(|fault| fault.is_on(now));
             let is_up = !on.clone().any(|fault| fault.trouble == Trouble::Down);
             let slow = on.clone().filter_map(|fault| match fault.trouble {
                 Trouble::Slow(rate) => Some(rate),
@@ -93,29 +96,32 @@ impl FaultPlan {
                 is_up,
                 rate,
                 loss: lossy.fold(LossRate::NONE, LossRate::max),
+                // No fault changes the delay.
                 ..before
             };
             fabric.set_link(now, link, state)?;
+            if let (Node::Host(host), true) = (troubled.from, rate != before.rate) {
+                hosts.push(host);
+            }
         }
-        if self.faults.iter().any(|fault| fault.avoided().is_some()) {
-            let avoided = self.links.iter().filter(|link| self.is_avoided(now, link));
+        if self.changes_routes {
+            let avoided = self.links.iter().filter(|link| link.is_avoided(now));
             let avoided: Vec<PortId> = avoided.map(|link| link.link).collect();
             fabric.route_around(&self.routes, |link| !avoided.contains(&link));
         }
-        Ok(())
-    }
-
-    fn is_avoided(&self, now: Time, link: &Troubled) -> bool {
-        let mut faults = self.faults.iter();
-        faults.any(|fault| {
-            let span = fault.avoided();
-            span.is_some_and(|(since, until)| since <= now && now < until)
-                && fault.is_about(link.from, link.to)
-        })
+        hosts.dedup();
+        Ok(hosts)
     }
 }
 
-/// When something changes, the latest first.
+impl Troubled {
+    fn is_avoided(&self, now: Time) -> bool {
+        let mut spans = self.faults.iter().filter_map(LinkFault::avoided);
+        spans.any(|(since, until)| since <= now && now < until)
+    }
+}
+
+/// Returns the times of all changes, the latest first.
 fn instants(faults: &[LinkFault]) -> Vec<Time> {
     let mut instants: Vec<Time> = Vec::new();
     for fault in faults {
@@ -124,6 +130,7 @@ fn instants(faults: &[LinkFault]) -> Vec<Time> {
             instants.extend([from, until]);
         }
     }
+    // `Time::MAX` stands for a fault without an end, so nothing changes then.
     instants.retain(|&at| at < Time::MAX);
     instants.sort_unstable_by(|a, b| b.cmp(a));
     instants.dedup();

@@ -1,24 +1,24 @@
-//! The one-event port: a FIFO queue at a fixed rate knows a packet's departure when it arrives, so
-//! the arrival at the next node is the only event. Proved equal to the general port by test.
-//!
-//! The packets that wait are known by size alone: within a busy period one follows the other without
-//! a gap, so the times follow from the sizes. The packet in service is not among them, as at the
+//! One-event port: the departure of a packet from a FIFO queue with a fixed rate is known at its arrival. So
+//! the arrival at the next node is the only event. A test proves that it gives the same results as the
 //! general port.
+//!
+//! The port stores only the sizes of waiting packets. Within a busy period packets leave without a gap, so
+//! their times follow from the sizes. As at the general port, the packet in service is not a waiting packet.
 
 use crate::packet::{Ecn, Packet};
 use crate::port::{Backlog, Port, PortClass};
 use crate::queue::{DropReason, DropTail};
 use alloc::vec::Vec;
 
-/// The rings of sizes of all one-event ports, in one arena.
+/// Rings of packet sizes of all one-event ports, in one arena.
 #[derive(Debug, Default)]
 pub(crate) struct Rings(Vec<u32>);
 
-/// Sizes that a new ring holds: half a cache line, since most ports queue little.
+/// Bits of the length of a new ring: half a cache line, because most ports queue few packets.
 const FIRST_RING_BITS: u8 = 3;
 
 impl Rings {
-    /// A new ring's place and the bits of its length.
+    /// Creates a ring. Returns its place and the bits of its length.
     pub fn allocate(&mut self) -> (u32, u8) {
         (self.extend(FIRST_RING_BITS), FIRST_RING_BITS)
     }
@@ -31,17 +31,19 @@ impl Rings {
 
     #[inline]
     fn index(port: &Port, at: u32) -> usize {
+        // The length of a ring is a power of two, so positions may wrap at 2^32.
         let mask = (1u32 << port.ring_bits) - 1;
         port.place as usize + (at & mask) as usize
     }
 
-    /// Doubles a port's ring; its old place is not used again, which at most doubles the arena.
+    /// Doubles the ring of a port. Its old place is not used again, which at most doubles the arena.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, port: &mut Port) {
         let old = *port;
         port.ring_bits += 1;
         port.place = self.extend(port.ring_bits);
+        // The sizes are copied in order, so the new ring begins at its first place.
         port.waiting.head = 0;
         for i in 0..old.waiting.packets {
             let size = self.0[Self::index(&old, old.waiting.head.wrapping_add(i))];
@@ -50,19 +52,20 @@ impl Rings {
     }
 }
 
-/// What became of a packet at a one-event port.
+/// Result of an arrival at a one-event port.
 pub(crate) enum Outcome {
-    /// It arrives at the other end of the link then.
+    /// The packet arrives at the other end of the link at this time, in picoseconds.
     Arrives(u64),
     Dropped(DropReason),
 }
 
-/// Forgets the packets whose service has begun by `now`.
+/// Removes the packets whose service has begun by `now`.
 #[inline]
 fn drain(now_ps: u64, port: &mut Port, class: &PortClass, rings: &Rings) {
     if port.waiting.packets == 0 {
         return;
     }
+    // The last packet has left, so every waiting packet has started before.
     if port.busy_until_ps <= now_ps {
         port.waiting.packets = 0;
         port.waiting.bytes = 0;
@@ -77,7 +80,7 @@ fn drain(now_ps: u64, port: &mut Port, class: &PortClass, rings: &Rings) {
     }
 }
 
-/// A packet reaches the port.
+/// Handles a packet that arrives at the port.
 #[inline]
 pub(crate) fn arrive(
     now_ps: u64,
@@ -96,6 +99,7 @@ pub(crate) fn arrive(
         return Outcome::Dropped(DropReason::QueueFull);
     }
     let service = class.serialisation_ps(packet.size);
+    // A packet that finds the link idle does not wait, and is never marked.
     if port.busy_until_ps > now_ps {
         if packet.ecn.is_markable()
             && queue.marks(port.waiting.packets, u64::from(port.waiting.bytes))
@@ -103,12 +107,15 @@ pub(crate) fn arrive(
             packet.ecn = Ecn::Marked;
             port.marked += 1;
         }
+        // The counter has 32 bits, so that the port fits into one cache line.
         let Some(backlog_bytes) = port.waiting.bytes.checked_add(packet.size) else {
             return Outcome::Dropped(DropReason::QueueFull);
         };
+        // The first waiting packet starts when the packet in service ends.
         if port.waiting.packets == 0 {
             port.head_starts_ps = port.busy_until_ps;
         }
+        // The shift gives 0 until all `2^ring_bits` places are in use.
         if port.waiting.packets >> port.ring_bits != 0 {
             rings.grow(port);
         }
@@ -126,8 +133,9 @@ pub(crate) fn arrive(
     Outcome::Arrives(port.busy_until_ps + class.delay_ps)
 }
 
-/// What waits at `now`.
+/// Returns the backlog at `now`.
 pub(crate) fn backlog(now_ps: u64, port: &Port, class: &PortClass, rings: &Rings) -> Backlog {
+    // A query must change nothing, so it works on a copy.
     let mut port = *port;
     drain(now_ps, &mut port, class, rings);
     Backlog {

@@ -1,26 +1,27 @@
-//! Where a switch sends a packet: one port down, or a group of equal-cost ports.
+//! Forwarding at a switch: one port down, or a group of equal-cost ports.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// A switch's ports towards a destination: `count` equal-cost ports from `first`, numbered within
-/// the switch.
+/// Ports of a switch towards a destination: `count` equal-cost ports from `first`, numbered within the
+/// switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// The first port.
+    /// First port.
     pub first: u32,
-    /// How many; 0 when no port leads there.
+    /// Number of ports; 0 if no port leads to the destination.
     pub count: u32,
 }
 
-/// Forwarding by arithmetic, for regular Clos networks: the hosts below a switch are a range, split
-/// evenly over its down ports, one a child; everything else goes up.
+/// Forwarding by arithmetic, for regular Clos networks. The hosts below a switch are a range, which is split
+/// evenly over its down ports, with one child per port. All other packets go up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clos {
     first_host: u32,
     hosts: u32,
-    /// The child of a host is its place in the range times this, over 2^63: no division a hop.
+    /// Factor that gives the child of a host: its index in the range times this factor, divided by 2^63. This
+    /// avoids a division per hop.
     child: u64,
     up: Group,
     pub(crate) pin_divisor: u32,
@@ -29,24 +30,24 @@ pub struct Clos {
 /// Forwarding by table, for any network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// The group of ports towards each host, by index into `groups`.
+    /// Group of ports towards each host, as an index into `groups`.
     pub by_host: Box<[u16]>,
     /// Lists of ports, numbered within the switch.
     pub groups: Vec<Box<[u16]>>,
-    /// A pinned path p takes the port `(p / pin_divisor) % len` of a group.
+    /// Divisor of pinned paths: path p takes the port `(p / pin_divisor) % len` of a group.
     pub pin_divisor: u32,
 }
 
-/// How a switch forwards.
+/// Forwarding of a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Forwarding {
-    /// By arithmetic.
+    /// Forwarding by arithmetic.
     Clos(Clos),
-    /// By table.
+    /// Forwarding by table.
     Table(Table),
 }
 
-/// A switch's equal-cost ports towards a destination, whichever way it forwards.
+/// Equal-cost ports of a switch towards a destination, for both kinds of forwarding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Choices<'a> {
     Range(Group),
@@ -61,7 +62,7 @@ impl Choices<'_> {
         }
     }
 
-    /// The port of a choice below `count`, numbered within the switch.
+    /// Returns the port of a choice below `count`, numbered within the switch.
     pub fn port(&self, choice: u32) -> u32 {
         match self {
             Self::Range(group) => group.first + choice,
@@ -69,16 +70,17 @@ impl Choices<'_> {
         }
     }
 
-    /// All ports, in the order of the choices.
+    /// Returns all ports, in the order of the choices.
     pub fn ports(&self) -> impl Iterator<Item = u32> {
         (0..self.count()).map(|choice| self.port(choice))
     }
 
-    /// The choice that is a port, if one is.
+    /// Returns the choice that corresponds to a port, if there is one.
     #[inline]
     pub fn position(&self, port: u32) -> Option<u32> {
         match self {
             Self::Range(group) => {
+                // A port before the group wraps to a large number, so one comparison covers both ends.
                 let choice = port.wrapping_sub(group.first);
                 (choice < group.count).then_some(choice)
             }
@@ -95,7 +97,7 @@ impl Choices<'_> {
 }
 
 impl Forwarding {
-    /// The ports towards `dst`.
+    /// Returns the ports towards `dst`.
     pub(crate) fn towards(&self, dst: HostId) -> Choices<'_> {
         match self {
             Self::Clos(clos) => Choices::Range(clos.towards(dst)),
@@ -103,7 +105,7 @@ impl Forwarding {
         }
     }
 
-    /// See [`Clos::pin_divisor`].
+    /// Returns the divisor of pinned paths (see [`Clos::pin_divisor`]).
     pub(crate) const fn pin_divisor(&self) -> u32 {
         match self {
             Self::Clos(clos) => clos.pin_divisor,
@@ -113,9 +115,9 @@ impl Forwarding {
 }
 
 impl Clos {
-    /// A switch above `hosts` hosts from `first_host` on, `hosts_per_child` (1 or more) behind each of
-    /// its down ports; its `up_ports` follow these, none at the top. A pinned path p takes up port
-    /// `(p / pin_divisor) % up_ports`.
+    /// Creates the forwarding of a switch above `hosts` hosts that start at `first_host`. Each of its down
+    /// ports leads to `hosts_per_child` hosts (1 or more). Its `up_ports` follow the down ports; there are
+    /// none at the top. A pinned path p takes the up port `(p / pin_divisor) % up_ports`.
     pub const fn new(
         first_host: u32,
         hosts: u32,
@@ -126,8 +128,8 @@ impl Clos {
         Self {
             first_host,
             hosts,
-            // Rounded up, this is exact: it is off by less than the divisor, and 2^32 times that is
-            // below 2^63 for every range of 2^31 hosts.
+            // Rounding up gives exact results: the error is less than the divisor, and 2^32 times the error
+            // is below 2^63 for every range of 2^31 hosts.
             child: (1u64 << 63).div_ceil(hosts_per_child as u64),
             up: Group {
                 first: hosts / hosts_per_child,
@@ -137,9 +139,10 @@ impl Clos {
         }
     }
 
-    /// The ports towards `dst`.
+    /// Returns the ports towards `dst`.
     #[inline]
     pub const fn towards(&self, dst: HostId) -> Group {
+        // A host before the range wraps to a large number, so one comparison covers both ends.
         let below = dst.0.wrapping_sub(self.first_host);
         if below < self.hosts {
             let product = below as u128 * self.child as u128;
@@ -154,7 +157,7 @@ impl Clos {
 }
 
 impl Table {
-    /// The ports towards `dst`; empty when there is none.
+    /// Returns the ports towards `dst`; an empty slice if there is none.
     #[inline]
     pub fn towards(&self, dst: HostId) -> &[u16] {
         let group = self.by_host.get(dst.0 as usize);

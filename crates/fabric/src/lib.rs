@@ -1,9 +1,9 @@
-//! The network between two NICs: links, ports, switches, topologies. Sans-I/O: packets go in with
-//! the time, come out with theirs, and the fabric says when it wants to be called next. It has no
-//! clock: its caller decides how time passes.
+//! The network between two NICs: links, ports, switches and topologies. The crate is sans-I/O: packets enter
+//! and leave with a time, and the fabric reports when the caller must call it next. It has no clock. Its
+//! caller decides how time passes.
 //!
-//! What this crate does *not* do: it knows no transport. It sees what [`Packet`] says (addresses, size,
-//! flow hash, priority, rank, ECN field, and a few marks) and carries an opaque body.
+//! This crate contains no transport. It reads only the fields of [`Packet`] (addresses, size, flow hash,
+//! priority, rank, ECN field, and a few marks), and carries an opaque body.
 #![no_std]
 
 extern crate alloc;
@@ -37,7 +37,7 @@ pub use fault_plan::FaultPlan;
 pub use forwarding::{Clos, Forwarding, Table};
 pub use links::{LinkError, LinkState, LossRate};
 pub use multicast::{GroupError, MAX_MEMBERS};
-pub use observer::{Observer, Seen};
+pub use observer::{ObservedPacket, Observer};
 pub use output::{Delivery, Dropped, Hints, Injected, Lateness, Output};
 pub use packet::{Ecn, Handshake, Packet, PacketId, Packets};
 pub use port::{LinkConfig, PortEvents, PortId};

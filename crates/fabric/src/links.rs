@@ -1,12 +1,11 @@
-//! Links that are, or have been, other than they were built.
+//! Links that differ from their original state now or did before.
 //!
-//! A link that is down delivers nothing: what would arrive at its far end is lost, so that the port
-//! before it goes on as if nothing were, until routing has noticed. Neither costs a packet on other
-//! links anything: the end of a link that is down is a node like any other, to which packets go. So
-//! is the end of one that loses packets at random.
+//! A link that is down delivers nothing: packets are lost at its far end. So the port before it works as
+//! usual, until routing is updated. This costs packets on other links no time: the end of a link that is down
+//! is a node to which packets go, like any other node. The end of a link with random loss is such a node too.
 //!
-//! What is being sent when a rate changes ends as it began. What is sent after a delay has become
-//! shorter arrives behind what was sent before.
+//! A packet in service when a rate changes ends at the old rate. If a delay becomes shorter, later packets
+//! arrive after the packets that were sent before.
 
 use crate::port::{Port, PortId};
 use alloc::collections::BTreeMap;
@@ -15,36 +14,36 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Duration, Rate, reduce, stream_seed};
 
-/// What a link does from now on.
+/// State of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkState {
-    /// Whether it delivers what is sent into it.
+    /// Whether the link delivers packets.
     pub is_up: bool,
-    /// Its rate.
+    /// Rate of the link.
     pub rate: Rate,
-    /// Its propagation delay.
+    /// Propagation delay of the link.
     pub delay: Duration,
-    /// The share of packets that it loses at random, each on its own.
+    /// Share of packets that the link loses at random, each independently.
     pub loss: LossRate,
 }
 
-/// The share of packets that a link loses, in billionths.
+/// Share of packets that a link loses, in billionths.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LossRate(u32);
 
 impl LossRate {
-    /// No packet is lost.
+    /// No loss.
     pub const NONE: Self = Self(0);
 
     const ALL: u32 = 1_000_000_000;
 
-    /// A share from 0 to 1, to the nearest billionth; `None` outside.
+    /// Creates a loss rate from a share from 0 to 1, rounded to a billionth; `None` outside this range.
     pub fn from_share(share: f64) -> Option<Self> {
         let is_share = (0.0..=1.0).contains(&share);
         is_share.then(|| Self(libm::round(share * f64::from(Self::ALL)) as u32))
     }
 
-    /// A number of billionths; `None` above 10^9.
+    /// Creates a loss rate from a number of billionths; `None` above 10^9.
     pub const fn from_billionths(billionths: u32) -> Option<Self> {
         match billionths {
             ..=Self::ALL => Some(Self(billionths)),
@@ -52,12 +51,12 @@ impl LossRate {
         }
     }
 
-    /// In billionths.
+    /// Returns the loss rate in billionths.
     pub const fn billionths(self) -> u32 {
         self.0
     }
 
-    /// From 0 to 1.
+    /// Returns the loss rate as a share from 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.0) / f64::from(Self::ALL)
     }
@@ -69,19 +68,19 @@ impl fmt::Display for LossRate {
     }
 }
 
-/// A link that loses packets at random, or has done so.
+/// Link that loses packets at random, now or before.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossy {
-    /// Where the others arrive.
+    /// Node at which the other packets arrive.
     pub far_end: u32,
     pub rate: LossRate,
-    /// How many it has lost.
+    /// Number of lost packets.
     pub lost: u64,
     draws: Xoshiro256PlusPlus,
 }
 
 impl Lossy {
-    /// One that has lost nothing yet.
+    /// Creates a link that has lost no packet yet.
     pub fn new(seed: u64, link: u32, far_end: u32, rate: LossRate) -> Self {
         let seed = stream_seed(seed, LOSSES, u64::from(link));
         Self {
@@ -92,7 +91,7 @@ impl Lossy {
         }
     }
 
-    /// Whether the next packet is lost; it is counted then.
+    /// Returns whether the next packet is lost, and counts a loss.
     pub fn loses(&mut self) -> bool {
         let is_lost = reduce(self.draws.next_u32(), LossRate::ALL) < self.rate.0;
         self.lost += u64::from(is_lost);
@@ -100,40 +99,40 @@ impl Lossy {
     }
 }
 
-/// The random streams of links that lose packets, for [`stream_seed`].
+/// Name of the random streams of lossy links, for [`stream_seed`].
 const LOSSES: u64 = 0x6c6f_7373_6573;
 
-/// Why a link does not change.
+/// Reason why a link cannot change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
-    /// There is no such link.
+    /// The link does not exist.
     #[error("link {}: there is no such link", .0.0)]
     Unknown(PortId),
-    /// The port before it is one whose departures are settled on arrival: such a link may go down and come
-    /// up, but has one rate and one delay. A fabric with [`PortEvents::Two`](crate::PortEvents::Two) has
-    /// none of them.
+    /// The port before the link computes departures when packets arrive (one event per packet). Such a link
+    /// can go down and up, but its rate and delay are fixed. A fabric with
+    /// [`PortEvents::Two`](crate::PortEvents::Two) has no such ports.
     #[error(
-        "link {}: its departures are settled on arrival, so its rate and delay stay; allowed \
+        "link {}: its port computes departures on arrival, so its rate and delay are fixed; allowed \
          with two events for each packet (PortEvents::Two)", .0.0
     )]
     Settled(PortId),
 }
 
-/// What is remembered of links that have changed.
+/// State of links that have changed.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    /// Of the run: what links lose is drawn by it.
+    /// Seed of the run, for the random losses of links.
     pub seed: u64,
-    /// Where links that are down lead while they are up.
+    /// Far ends of the links that are down.
     pub far_ends: BTreeMap<u32, u32>,
-    /// What is being sent at a port since before its rate changed: until when, and how fast.
+    /// Service at a port that began before the port's rate changed: its end in picoseconds, and its rate.
     begun: BTreeMap<u32, (u64, Rate)>,
-    /// When the last packet on a link arrives whose delay has become shorter.
+    /// Arrival of the last packet on a link whose delay has become shorter, in picoseconds.
     pub last_arrival_ps: BTreeMap<u32, u64>,
 }
 
 impl Links {
-    /// Nothing has changed yet.
+    /// Creates the state without changes.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -141,24 +140,26 @@ impl Links {
         }
     }
 
-    /// The rate at which a port sends what it is sending, where that is no more the port's.
+    /// Returns the rate of the service at a port, if it differs from the port's rate.
     pub fn rate_in_service(&self, number: u32, port: &Port) -> Option<Rate> {
         let &(until_ps, rate) = self.begun.get(&number)?;
         (port.busy_until_ps == until_ps).then_some(rate)
     }
 
-    /// A port's rate changes while it sends. Another change within one packet leaves what was noted first.
+    /// Records that the rate of a port changes during a service. If it changes again within the same service,
+    /// the first record stays, because the service keeps its first rate.
     pub fn rate_changes(&mut self, number: u32, port: &Port, rate: Rate) {
         if self.rate_in_service(number, port).is_none() {
             self.begun.insert(number, (port.busy_until_ps, rate));
         }
     }
 
-    /// When a packet arrives that would at `at_ps`, behind others on a link whose delay has become shorter;
-    /// and whether the link has caught up.
+    /// Returns the arrival time of a packet on a link whose delay has become shorter. `at_ps` is the time
+    /// without earlier packets. Also returns whether the earlier packets have all arrived before.
     pub fn behind_others(&mut self, number: u32, at_ps: u64) -> (u64, bool) {
         match self.last_arrival_ps.get_mut(&number) {
             Some(last) if at_ps <= *last => {
+                // The order of arrivals needs different times, and one picosecond is the smallest step.
                 *last += 1;
                 (*last, false)
             }

@@ -1,12 +1,12 @@
-//! Sets of members of a group, by their places in it.
+//! Sets of members of a group, as places in the group.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Places in a word of bits.
+/// Number of places in one word of the bit set.
 pub(crate) const WORD: usize = 64;
 
-/// A set of members: a word for groups of up to 64, else as many as are needed.
+/// Set of members: one word for a group of up to 64 members, otherwise several words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Members {
     Few(u64),
@@ -20,7 +20,7 @@ impl Default for Members {
 }
 
 impl Members {
-    /// None, with room for those that another set has room for.
+    /// Creates an empty set with room for as many places as another set.
     #[inline]
     pub fn none_of(other: &Self) -> Self {
         match other {
@@ -61,7 +61,7 @@ impl Members {
         }
     }
 
-    /// Adds a place that there is no room for.
+    /// Adds a place for which the set has no room yet.
     #[cold]
     fn grow(&mut self, place: usize) {
         let mut words: Vec<u64> = self.words().into();
@@ -70,7 +70,7 @@ impl Members {
         *self = Self::Many(words.into());
     }
 
-    /// Takes a place out.
+    /// Removes a place.
     #[inline]
     pub fn remove(&mut self, place: usize) {
         match self {
@@ -100,7 +100,7 @@ impl Members {
         self.words().iter().all(|word| *word == 0)
     }
 
-    /// The place of the only member; `None` where there is none, or several are.
+    /// Returns the place of the only member; `None` for an empty set or several members.
     #[inline]
     pub fn sole(&self) -> Option<usize> {
         match self {
@@ -116,7 +116,7 @@ impl Members {
         }
     }
 
-    /// Shows each place, from the lowest.
+    /// Passes each place to `show`, from the lowest.
     #[inline]
     pub fn for_each(&self, mut show: impl FnMut(usize)) {
         let (mut left, rest) = match self {
@@ -128,6 +128,7 @@ impl Members {
         loop {
             while left != 0 {
                 show(first + left.trailing_zeros() as usize);
+                // Clears the lowest bit, which is the member that was just shown.
                 left &= left - 1;
             }
             let Some((word, place)) = rest.next() else {
@@ -137,7 +138,7 @@ impl Members {
         }
     }
 
-    /// The lowest place that is not in the set.
+    /// Returns the lowest place that is not in the set.
     pub fn vacant(&self) -> usize {
         let words = self.words();
         let full = words.iter().take_while(|word| **word == u64::MAX).count();

@@ -1,31 +1,32 @@
-//! Multicast: a packet to a group leaves a switch once through every port that leads to a member, so
-//! that no link carries it twice. The tree is made hop by hop: where equal-cost ports lead to members,
-//! the switch's load balancer chooses one of them for all, so a group has as many trees as there are
-//! ways up, one a flow under ECMP and one a packet under spraying.
+//! Multicast. A packet to a group leaves a switch once through every port that leads to a member, so that no
+//! link carries it twice. The tree results hop by hop: if equal-cost ports lead to members, the switch's load
+//! balancer chooses one of them for all. So a group has as many trees as there are paths up: one per flow
+//! under ECMP, and one per packet under spraying.
 //!
-//! Each copy knows the members that it is for; it is queued, marked, trimmed or dropped on its branch
-//! as any packet is, and its other branches go on.
+//! Each copy stores the members for which it is meant. It is queued, marked, trimmed or dropped on its branch
+//! like any packet, without effect on other branches.
 //!
-//! A member that leaves is cut off switch by switch: each switch knows of it when a word from the host
-//! that says so could be there, at the speed of the links. What has passed a switch before arrives.
-//! The word waits in no queue and takes no bytes. Groups are formed, and hosts join them, in no time.
+//! A member that leaves is removed switch by switch. A switch removes it at the time when a notification from
+//! the host that sends it could arrive over the links. Packets that have passed the switch before still
+//! arrive. The notification waits in no queue and takes no bytes. Forming a group and joining it take no
+//! time.
 
 use crate::members::{Members, WORD};
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
-/// The most members of a group. Each copy of a packet carries a bit for every member, so that a copy to
-/// such a group carries 128 bytes; up to 64 members it carries eight.
+/// Largest number of members of a group. Each copy of a packet carries one bit for every member: 128 bytes
+/// for a group of this size, and eight bytes for up to 64 members.
 pub const MAX_MEMBERS: usize = 1_024;
 
-/// Why hosts do not make a group.
+/// Reason why hosts cannot form a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GroupError {
-    /// None, or more than [`MAX_MEMBERS`].
+    /// There are no members, or more than [`MAX_MEMBERS`].
     #[error("group: found {0} members; allowed are 1 to {MAX_MEMBERS}")]
     Members(usize),
-    /// One of them twice.
+    /// One member appears twice.
     #[error("group: {0} is in it twice; allowed is once")]
     Repeated(HostId),
     /// There is no group with this address, or it is dissolved.
@@ -34,59 +35,60 @@ pub enum GroupError {
         .0.group_number().unwrap_or(.0.0)
     )]
     Unknown(HostId),
-    /// A host that cannot be in it: there is none with this number, or it is the one that sends.
-    #[error("group: found {0}; allowed are the network's hosts but for the sender")]
+    /// A host that cannot be a member: it does not exist, or it is the sender.
+    #[error("group: found {0}; allowed are the network's hosts except the sender")]
     Excluded(HostId),
 }
 
-/// A member that leaves.
+/// Notification that a member leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leave {
-    /// Its place.
+    /// Place of the member.
     pub place: usize,
-    /// The host that tells the switches.
+    /// Host that sends the notification.
     pub told_by: HostId,
     pub at: Time,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    /// The hosts by their places. One that has left keeps its place until another takes it.
+    /// Hosts by their places. A host that has left keeps its place until another takes it.
     pub hosts: Vec<HostId>,
-    /// The places of members, of those that leave, too.
+    /// Places of all members, including those that are leaving.
     pub members: Members,
     pub leaves: Vec<Leave>,
-    /// Packets in the network.
+    /// Number of packets in the network.
     pub packets: u32,
     pub dissolved: bool,
 }
 
 impl Group {
-    /// Whether it is there for packets to enter: it was formed, and is not dissolved.
+    /// Returns whether packets may enter: the group was formed and is not dissolved.
     pub fn is_open(&self) -> bool {
         !self.hosts.is_empty() && !self.dissolved
     }
 
-    /// The place of a member.
+    /// Returns the place of a member.
     pub fn place_of(&self, host: HostId) -> Option<usize> {
         let mut places = self.hosts.iter().enumerate();
         let found = places.find(|&(place, its)| *its == host && self.members.contains(place));
         found.map(|(place, _)| place)
     }
 
-    /// Whether one member more needs a word more in the set that each packet carries.
+    /// Returns whether one more member requires another word in the set that each packet carries.
     pub fn fills_its_words(&self) -> bool {
         let vacant = self.members.vacant();
         vacant >= self.hosts.len() && vacant.is_multiple_of(WORD)
     }
 
-    /// Gives a host the lowest place that is vacant.
+    /// Gives a host the lowest vacant place.
     ///
     /// # Errors
-    /// A group that is full.
+    /// The group is full.
     pub fn add(&mut self, host: HostId) -> Result<(), GroupError> {
         let place = self.members.vacant();
         if place >= MAX_MEMBERS {
+            // The error contains the size that the group would have.
             return Err(GroupError::Members(MAX_MEMBERS + 1));
         }
         self.members.insert(place);
@@ -98,21 +100,21 @@ impl Group {
     }
 }
 
-/// A port of a switch, numbered within it, and the members whose copy leaves through it.
+/// Port of a switch, numbered within the switch, and the members whose copy leaves through it.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub port: u32,
     pub members: Members,
 }
 
-/// The groups, and what each packet to a group is for.
+/// Groups, and the receivers of each packet to a group.
 #[derive(Debug, Default)]
 pub(crate) struct Multicast {
     pub groups: Vec<Group>,
     pub free: Vec<u32>,
-    /// The members that a packet goes to, by its place in the pool; for packets to groups only.
+    /// Receivers of a packet, by its slot in the pool; only for packets to groups.
     pub members: Vec<Members>,
-    /// Room to work in.
+    /// Buffer that is used again for every packet.
     pub branches: Vec<Branch>,
 }
 
@@ -122,7 +124,7 @@ impl Multicast {
         self.groups.get_mut(number as usize)
     }
 
-    /// Whether members leave a group.
+    /// Returns whether members are leaving a group.
     #[inline]
     pub fn has_leaves(&self, address: HostId) -> bool {
         let number = address.group_number();
@@ -130,7 +132,7 @@ impl Multicast {
         group.is_some_and(|group| !group.leaves.is_empty())
     }
 
-    /// A packet's group and the members that it goes to.
+    /// Returns the group of a packet, and its receivers.
     #[inline]
     pub fn group_and_members(
         &mut self,
@@ -142,7 +144,7 @@ impl Multicast {
         (group, &mut self.members[id.0 as usize])
     }
 
-    /// The host that a packet to a group is for, where that is a single one.
+    /// Returns the receiving host of a packet to a group, if there is only one.
     #[inline]
     pub fn sole_host(&self, address: HostId, id: PacketId) -> Option<HostId> {
         let group = self.groups.get(address.group_number()? as usize)?;
@@ -150,13 +152,14 @@ impl Multicast {
         group.hosts.get(place).copied()
     }
 
-    /// A packet to a group enters the network.
+    /// Records that a packet to a group enters the network.
     #[cold]
     pub fn enter(&mut self, address: HostId, id: PacketId) {
         let members = self.group(address).map_or_else(Members::default, |group| {
             group.packets += 1;
             match group.is_open() {
                 true => group.members.clone(),
+                // A dissolved group accepts no packet: without receivers it is dropped at the first switch.
                 false => Members::default(),
             }
         });
@@ -172,7 +175,7 @@ impl Multicast {
         self.members[slot] = members;
     }
 
-    /// A packet to a group is in the network no more.
+    /// Records that a packet to a group has left the network.
     #[cold]
     pub fn leave_network(&mut self, address: HostId) {
         if let Some(group) = self.group(address) {
@@ -181,7 +184,7 @@ impl Multicast {
         }
     }
 
-    /// Frees the number of a group that is dissolved and has no packets any more.
+    /// Frees the number of a group that is dissolved and has no packets left.
     #[inline]
     pub fn forget(&mut self, address: HostId) {
         let Some(number) = address.group_number() else {

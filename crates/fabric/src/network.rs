@@ -1,12 +1,12 @@
-//! The state of links, ports and switches: what packets move through.
+//! State of links, ports and switches.
 
 use crate::fifo::{self, Rings};
-use crate::forwarding::Forwarding;
+use crate::forwarding::{Choices, Forwarding};
 use crate::general::General;
 use crate::links::Lossy;
 use crate::load_balancer::balancer::Balancer;
 use crate::load_balancer::own::PortView;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 use crate::port::{Backlog, Port, PortClass};
 use crate::queue::PhantomState;
 use crate::shared_buffer::Pool;
@@ -14,11 +14,11 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{Rate, Time};
 
-/// Where a link ends: a switch, or with this bit a host.
+/// Bit in the far end of a link: with it the end is a host, without it a switch.
 pub(crate) const HOST: u32 = 1 << 31;
-/// The far end of a link that is down.
+/// Far end of a link that is down.
 pub(crate) const NOWHERE: u32 = HOST | (HOST - 1);
-/// The far end of a link that loses packets, which [`Network::lossy`] knows.
+/// Far end of a link that loses packets. [`Network::lossy`] contains its real end.
 pub(crate) const LOSSY: u32 = NOWHERE - 1;
 
 #[derive(Debug)]
@@ -32,19 +32,19 @@ pub(crate) struct Switch {
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     pub ports: Vec<Port>,
-    /// The node at the other end of each port's link.
+    /// Node at the other end of each port's link.
     pub far_ends: Vec<u32>,
     pub classes: Vec<PortClass>,
     pub rings: Rings,
     pub generals: Vec<General>,
-    /// A phantom queue for each port, where any port has one.
+    /// Phantom queue of each port, if any port has one.
     pub phantoms: Vec<PhantomState>,
     pub switches: Vec<Switch>,
-    /// The shared buffers of switches.
+    /// Shared buffers of switches.
     pub pools: Vec<Pool>,
-    /// Packets dropped at each port.
+    /// Number of packets dropped at each port.
     pub dropped: Vec<u64>,
-    /// Links that lose packets at random, or have done so.
+    /// Links that lose packets at random, now or before.
     pub lossy: BTreeMap<u32, Lossy>,
 }
 
@@ -54,7 +54,8 @@ impl Network {
         &self.classes[usize::from(port.class)]
     }
 
-    /// The node at the other end of a port's link, whatever the link loses; [`NOWHERE`] if it is down.
+    /// Returns the node at the other end of a port's link, even if the link loses packets; [`NOWHERE`] if it
+    /// is down.
     pub fn far_end(&self, port: u32) -> u32 {
         match self.far_ends[port as usize] {
             LOSSY => self.lossy.get(&port).map_or(NOWHERE, |lossy| lossy.far_end),
@@ -62,8 +63,9 @@ impl Network {
         }
     }
 
-    /// The number of a class of ports, new or known.
+    /// Returns the number of a class of ports. Adds the class if it is new.
     pub fn class_number(&mut self, class: PortClass) -> u16 {
+        // A network has few classes, so a linear search is enough.
         let known = self.classes.iter().position(|other| *other == class);
         let number = known.unwrap_or_else(|| {
             self.classes.push(class);
@@ -72,7 +74,7 @@ impl Network {
         u16::try_from(number).expect("fewer than 65,536 kinds of ports")
     }
 
-    /// What is queued at a port at `now`.
+    /// Returns the backlog of a port at `now`.
     pub fn backlog(&self, now: Time, port: u32) -> Backlog {
         let port = &self.ports[port as usize];
         let class = self.class(port);
@@ -87,12 +89,25 @@ impl Network {
         }
     }
 
-    /// Bytes that are queued at a port.
+    /// Returns the time in picoseconds at which a port has sent all packets that it holds, if its rate stays.
+    /// `headers` contains the headers of all packets by id.
+    pub fn all_sent_at_ps(&self, port: u32, headers: &[Packet]) -> u64 {
+        let port = &self.ports[port as usize];
+        let class = self.class(port);
+        if class.drop_tail.is_some() {
+            return port.busy_until_ps;
+        }
+        let waiting = self.generals[port.place as usize].queue.waiting();
+        let service = |id: PacketId| class.serialisation_ps(headers[id.0 as usize].size);
+        port.busy_until_ps + waiting.map(service).sum::<u64>()
+    }
+
+    /// Returns the number of bytes queued at a port.
     pub fn backlog_bytes(&self, now: Time, port: u32) -> u64 {
         self.backlog(now, port).bytes
     }
 
-    /// A port's rate now.
+    /// Returns the current rate of a port.
     pub fn rate(&self, port: u32) -> Rate {
         self.class(&self.ports[port as usize]).rate
     }
@@ -101,7 +116,7 @@ impl Network {
         self.switches[switch as usize].first_port
     }
 
-    /// The choice of ECMP.
+    /// Returns the choice of ECMP.
     pub fn ecmp(&self, switch: u32, packet: &Packet, count: u32) -> u32 {
         self.switches[switch as usize].balancer.ecmp(packet, count)
     }
@@ -110,7 +125,7 @@ impl Network {
         &self.switches[switch as usize].forwarding
     }
 
-    /// The port through which a packet to one host leaves a switch; `None` where none leads there.
+    /// Returns the port through which a packet to one host leaves a switch; `None` if no port leads there.
     #[inline]
     pub fn egress(&mut self, now: Time, switch: u32, packet: &Packet) -> Option<u32> {
         let Switch {
@@ -118,12 +133,14 @@ impl Network {
             balancer,
             first_port,
         } = &mut self.switches[switch as usize];
+        // Built-in balancers choose by the packet alone. Only custom balancers pay for the state of the ports
+        // (`ask`).
         let within = match forwarding {
             Forwarding::Clos(clos) => {
                 let group = clos.towards(packet.dst);
                 let choice = match forced(packet, group.count, clos.pin_divisor)? {
                     Some(choice) => choice,
-                    None => match balancer.select(now, packet, group.count) {
+                    None => match balancer.select(now, packet, &Choices::Range(group)) {
                         Some(choice) => choice,
                         None => return self.ask(now, switch, packet),
                     },
@@ -135,7 +152,7 @@ impl Network {
                 let count = group.len() as u32;
                 let choice = match forced(packet, count, table.pin_divisor)? {
                     Some(choice) => choice,
-                    None => match balancer.select(now, packet, count) {
+                    None => match balancer.select(now, packet, &Choices::List(group)) {
                         Some(choice) => choice,
                         None => return self.ask(now, switch, packet),
                     },
@@ -146,7 +163,7 @@ impl Network {
         Some(*first_port + within)
     }
 
-    /// The choice of a user's own load balancer.
+    /// Returns the choice of a custom load balancer.
     #[cold]
     #[inline(never)]
     fn ask(&mut self, now: Time, switch: u32, packet: &Packet) -> Option<u32> {
@@ -163,11 +180,12 @@ impl Network {
         let choice = self.switches[switch as usize]
             .balancer
             .ask(now, packet, &views);
+        // A balancer of a user may return any number. An index that is too large means the last port.
         let choice = choice.min(ports.len().saturating_sub(1));
         ports.get(choice).map(|port| first_port + port)
     }
 
-    /// What a load balancer sees of a port of its switch.
+    /// Returns the view of a port for the load balancer of its switch.
     fn view(&self, now: Time, first_port: u32, port: u32) -> PortView {
         let number = first_port + port;
         let state = &self.ports[number as usize];
@@ -185,14 +203,15 @@ impl Network {
     }
 }
 
-/// Which of `count` ports a packet has to take: the only one, or the one of the path that its sender has
-/// pinned; `Some(None)` where it has a choice, `None` where there is no port.
+/// Returns the choice among `count` ports that a packet must take: the only port, or the port of its pinned
+/// path. Returns `Some(None)` if the choice is free, and `None` if there is no port.
 #[inline(always)]
 pub(crate) fn forced(packet: &Packet, count: u32, pin_divisor: u32) -> Option<Option<u32>> {
     match count {
         0 => None,
         1 => Some(Some(0)),
         n if packet.path != Packet::ANY_PATH => {
+            // Each tier uses another digit of the path, so that different paths use different ports.
             Some(Some(u32::from(packet.path) / pin_divisor % n))
         }
         _ => Some(None),

@@ -1,4 +1,4 @@
-//! What looks on at a fabric: captures, waits, whatever counts packets one by one.
+//! Interface for observers of a fabric: captures, waiting times, and other counters of single packets.
 
 use crate::packet::{Packet, PacketId};
 use crate::port::PortId;
@@ -6,47 +6,47 @@ use crate::queue::DropReason;
 use alloc::boxed::Box;
 use tailcut_units::{HostId, Time};
 
-/// A packet at a port.
+/// Packet at a port.
 #[derive(Debug)]
-pub struct Seen<'a, B: ?Sized> {
-    /// When.
+pub struct ObservedPacket<'a, B: ?Sized> {
+    /// Time of the event.
     pub now: Time,
-    /// Where.
+    /// Port.
     pub port: PortId,
-    /// Its place in the pool, until it leaves the network.
+    /// Slot of the packet in the pool, valid until the packet leaves the network.
     pub id: PacketId,
-    /// Its header.
+    /// Header of the packet.
     pub packet: &'a Packet,
-    /// What it carries.
+    /// Body of the packet.
     pub body: &'a B,
 }
 
-impl<B: ?Sized> Clone for Seen<'_, B> {
+impl<B: ?Sized> Clone for ObservedPacket<'_, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<B: ?Sized> Copy for Seen<'_, B> {}
+impl<B: ?Sized> Copy for ObservedPacket<'_, B> {}
 
-/// Hears what happens to packets, one by one, and changes nothing. Every method does nothing by default,
-/// and `()` is an observer that costs nothing.
+/// Observer of single packets. It changes nothing. Every method has an empty default, and `()` is an observer
+/// without cost.
 pub trait Observer<B: ?Sized> {
-    /// Whether it wants to hear anything.
+    /// Returns whether the observer needs any event.
     fn is_on(&self) -> bool {
         true
     }
-    /// A packet has been taken in at a port, before its service.
-    fn enqueued(&mut self, _seen: Seen<'_, B>) {}
-    /// A packet's service begins. A port whose departures are settled on arrival says so when the packet
-    /// arrives: then `now` may lie ahead.
-    fn started(&mut self, _seen: Seen<'_, B>) {}
-    /// A discipline marked a packet on its arrival. A port whose departures are settled on arrival says
-    /// so by the packet's ECN field when it is enqueued.
-    fn marked(&mut self, _seen: Seen<'_, B>) {}
-    /// A queue cut `cut` bytes of payload off a packet.
-    fn trimmed(&mut self, _seen: Seen<'_, B>, _cut: u32) {}
-    /// A packet was dropped, at a port or at none.
+    /// Handles a packet that a port has accepted, before its service.
+    fn enqueued(&mut self, _seen: ObservedPacket<'_, B>) {}
+    /// Handles the start of a packet's service. A port with one event per packet reports it when the packet
+    /// arrives, so `now` may be in the future.
+    fn started(&mut self, _seen: ObservedPacket<'_, B>) {}
+    /// Handles a packet that a discipline marked at its arrival. A port with one event per packet does not
+    /// call this: the packet already has the mark in its ECN field in `enqueued`.
+    fn marked(&mut self, _seen: ObservedPacket<'_, B>) {}
+    /// Handles a packet of whose payload a queue cut off `cut` bytes.
+    fn trimmed(&mut self, _seen: ObservedPacket<'_, B>, _cut: u32) {}
+    /// Handles a dropped packet. `port` is `None` for a drop outside ports.
     fn dropped(
         &mut self,
         _now: Time,
@@ -56,7 +56,7 @@ pub trait Observer<B: ?Sized> {
         _body: &B,
     ) {
     }
-    /// A packet reached its host.
+    /// Handles a packet that reached its host.
     fn delivered(&mut self, _now: Time, _host: HostId, _packet: &Packet, _body: &B) {}
 }
 
@@ -67,7 +67,7 @@ impl<B: ?Sized> Observer<B> for () {
     }
 }
 
-/// An observer on the heap that may not be there.
+/// Optional observer on the heap.
 impl<B: ?Sized, O: Observer<B> + ?Sized> Observer<B> for Option<Box<O>> {
     #[inline]
     fn is_on(&self) -> bool {
@@ -75,28 +75,28 @@ impl<B: ?Sized, O: Observer<B> + ?Sized> Observer<B> for Option<Box<O>> {
     }
 
     #[inline]
-    fn enqueued(&mut self, seen: Seen<'_, B>) {
+    fn enqueued(&mut self, seen: ObservedPacket<'_, B>) {
         if let Some(observer) = self {
             observer.enqueued(seen);
         }
     }
 
     #[inline]
-    fn started(&mut self, seen: Seen<'_, B>) {
+    fn started(&mut self, seen: ObservedPacket<'_, B>) {
         if let Some(observer) = self {
             observer.started(seen);
         }
     }
 
     #[inline]
-    fn marked(&mut self, seen: Seen<'_, B>) {
+    fn marked(&mut self, seen: ObservedPacket<'_, B>) {
         if let Some(observer) = self {
             observer.marked(seen);
         }
     }
 
     #[inline]
-    fn trimmed(&mut self, seen: Seen<'_, B>, cut: u32) {
+    fn trimmed(&mut self, seen: ObservedPacket<'_, B>, cut: u32) {
         if let Some(observer) = self {
             observer.trimmed(seen, cut);
         }

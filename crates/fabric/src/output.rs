@@ -1,25 +1,24 @@
-//! What a driver gives with a packet, and what it gets back.
+//! Input and output of a driver: hints that it passes with a packet, and packets that it receives.
 
 use crate::packet::Packet;
 use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{Duration, HostId, Time};
 
-/// What a driver knows of a packet beyond its header. Most packets have none of it.
+/// Hints of a driver about a packet, in addition to its header. Most packets have none.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Hints {
-    /// The hash of the opposite direction's five-tuple, for packets of a handshake: by it, switches that
-    /// choose paths know the answer. 0 for none.
+    /// Hash of the five-tuple in the opposite direction, for packets of a handshake. With it, switches that
+    /// choose paths recognise the answer. 0 for none.
     pub reverse_hash: u32,
-    /// Which packets may be purged together: those whose key a purging packet names. 0 for none.
+    /// Key under which this packet can be purged. 0 for none.
     pub purge_key: u64,
-    /// The key of the packets that this one takes out of the queues of each switch that it passes; 0 for
-    /// none.
+    /// Key of the packets that this packet removes from the queues of each switch that it passes; 0 for none.
     pub purges: u64,
 }
 
 impl Hints {
-    /// Nothing to say.
+    /// No hints.
     pub const NONE: Self = Self {
         reverse_hash: 0,
         purge_key: 0,
@@ -27,59 +26,59 @@ impl Hints {
     };
 }
 
-/// What became of a packet at its host's uplink.
+/// Result of an injection at the host's uplink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Injected {
-    /// When that uplink has sent everything that it holds.
+    /// Time at which the uplink has sent all its packets. If packets wait at the general port of a host with one uplink,
+    /// it is the time at which the packet in service has left.
     pub free_at: Time,
-    /// Why the packet was dropped at once. Its body comes out of [`advance`](crate::Fabric::advance) like
-    /// any other's.
+    /// Reason why the packet was dropped at once, if it was. [`advance`](crate::Fabric::advance) still
+    /// returns its body.
     pub dropped: Option<DropReason>,
 }
 
-/// A packet that has reached its host.
+/// Packet that has reached its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivery<B> {
-    /// When its last bit arrived.
+    /// Arrival of its last bit.
     pub time: Time,
-    /// Where.
+    /// Receiving host.
     pub host: HostId,
-    /// The packet.
+    /// Header of the packet.
     pub packet: Packet,
-    /// What it carries.
+    /// Body of the packet.
     pub body: B,
 }
 
-/// A packet that will reach no host.
+/// Packet that was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped<B> {
-    /// When.
+    /// Time of the drop.
     pub time: Time,
-    /// The port whose queue dropped it; `None` where it had no port: at a switch without a route, at one
-    /// where its hop limit ended, or at the far end of a link that is down.
+    /// Port whose queue dropped the packet; `None` for a drop without a port: at a switch without a route, at
+    /// a switch where the hop limit ended, or at the far end of a link that is down.
     pub port: Option<PortId>,
-    /// The switch where its hop limit ended; `None` for every other reason.
+    /// Switch where the hop limit ended; `None` for every other reason.
     pub ended_at: Option<u32>,
-    /// Why.
+    /// Reason of the drop.
     pub reason: DropReason,
-    /// The packet.
+    /// Header of the packet.
     pub packet: Packet,
-    /// What it carried.
+    /// Body of the packet.
     pub body: B,
 }
 
-/// What leaves the network: every packet that goes in, and every copy that a switch makes of it, comes out
-/// once.
+/// Packet that leaves the network. Every packet that enters, and every copy that a switch makes, leaves once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<B> {
-    /// At a host.
+    /// Packet that has reached its host.
     Delivered(Delivery<B>),
-    /// Nowhere.
+    /// Packet that was dropped.
     Dropped(Dropped<B>),
 }
 
 impl<B> Output<B> {
-    /// When it left.
+    /// Returns the time at which the packet left.
     pub const fn time(&self) -> Time {
         match self {
             Self::Delivered(delivery) => delivery.time,
@@ -87,7 +86,7 @@ impl<B> Output<B> {
         }
     }
 
-    /// The delivery, if it is one.
+    /// Returns the delivery, if the packet reached its host.
     pub fn delivered(self) -> Option<Delivery<B>> {
         match self {
             Self::Delivered(delivery) => Some(delivery),
@@ -96,15 +95,15 @@ impl<B> Output<B> {
     }
 }
 
-/// How late a driver has been: packets that it injected at a time that had gone by. They enter at the
-/// fabric's own time.
+/// Lateness of a driver: packets that it injected for a time in the past. They enter at the fabric's own
+/// time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lateness {
-    /// Packets.
+    /// Number of late packets.
     pub packets: u64,
-    /// The longest.
+    /// Largest delay of a packet.
     pub longest: Duration,
-    /// Of all packets together.
+    /// Sum of the delays of all packets.
     pub total: Duration,
 }
 

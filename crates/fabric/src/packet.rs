@@ -1,106 +1,111 @@
-//! Packets and the pool they live in.
+//! Packets, and the pool that stores them.
 
 use alloc::vec::Vec;
 pub use tailcut_units::Ecn;
 use tailcut_units::HostId;
 
-/// A packet's part in the handshake that begins a connection, for switches that choose a flow's path
-/// on it.
+/// Part of a packet in the handshake of a connection, for switches that choose the path of a flow during its
+/// handshake.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Handshake {
-    /// None: data, acknowledgments, and every packet of a transport without handshakes.
+    /// No part: data, acknowledgments, and every packet of a transport without handshakes.
     #[default]
     None = 0,
-    /// It asks for a connection (a SYN).
+    /// The packet requests a connection (SYN).
     Open = 1,
-    /// It answers one that asked (a SYN-ACK).
+    /// The packet answers a request (SYN-ACK).
     Answer = 2,
 }
 
-/// What switches may know of a packet. 32 bytes, so that two share a cache line.
+/// Header of a packet as switches see it: 32 bytes, so that two headers share a cache line.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(align(32))]
 pub struct Packet {
-    /// The sending host.
+    /// Sending host.
     pub src: HostId,
-    /// The receiving host.
+    /// Receiving host.
     pub dst: HostId,
-    /// Hash of the five-tuple; switches mix their own seed into it.
+    /// Hash of the five-tuple. Switches mix it with their own seed.
     pub flow_hash: u32,
-    /// Bytes of line time: the frame with its check sequence, and preamble and gap. What links, limits and
-    /// counts go by. A driver that carries real frames adds what these lack: on Ethernet 24 bytes to a
-    /// frame as a TAP gives it, and 84 in all at least. Switches change it: trimming leaves
-    /// `trimmed_size`, and what Expeditus adds between switches is gone before the packet comes out.
+    /// Bytes of line time: the frame with its check sequence, preamble and gap. Links, limits and counters
+    /// use this size. A driver that carries real frames must add the missing parts: on Ethernet 24 bytes for
+    /// a frame from a TAP device, and at least 84 bytes in total. Switches change the size: trimming reduces
+    /// it to `trimmed_size`, and the headers that Expeditus adds between switches are removed before the
+    /// packet leaves the network.
     pub size: u32,
-    /// Priority class, 0 is the highest.
+    /// Priority class; 0 is the highest.
     pub priority: u8,
-    /// The ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// The equal-cost path a trace pins the packet to; `u16::MAX` for none.
+    /// Equal-cost path to which a trace pins the packet; `u16::MAX` for none.
     pub path: u16,
-    /// Bytes of line time that remain when the payload is cut off, counted as `size` is; 0 when the packet
-    /// may not be trimmed. These are headers, which are far below 65,535 bytes in any frame.
+    /// Bytes of line time that remain after trimming, counted like `size`; 0 if the packet must not be
+    /// trimmed. They are headers, which are far below 65,535 bytes in any frame.
     pub trimmed_size: u16,
-    /// Whether a switch has cut the payload off.
+    /// Whether a switch has cut off the payload.
     pub trimmed: bool,
-    /// Whether a switch has sent the packet back to its sender.
+    /// Whether a switch has returned the packet to its sender.
     pub returned: bool,
-    /// Link transmissions so far, the host's own included.
+    /// Number of links passed so far, including the host's own link.
     pub hops: u8,
-    /// The TTL with which its host sent it, in a network whose switches are routers: the switch that this
-    /// many links lead to drops it ([`DropReason::HopLimit`](crate::queue::DropReason)), as a router does
-    /// that gets a TTL of 1. 0: switches do not look. Packets to groups are not looked at.
+    /// TTL with which the host sent the packet, if the switches of the network are routers. The switch at the
+    /// end of this many links drops the packet ([`DropReason::HopLimit`](crate::queue::DropReason)), as a
+    /// router drops a packet with a TTL of 1. 0: switches do not check the TTL. Packets to groups are not
+    /// checked.
     pub hop_limit: u8,
-    /// The packet's part in a handshake.
+    /// Part of the packet in a handshake.
     pub handshake: Handshake,
-    /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.
+    /// Rank for disciplines that order by rank: the lowest rank leaves first. For pFabric it is the number of
+    /// remaining bytes.
     pub rank: u32,
 }
 
 impl Packet {
-    /// The value of `path` that leaves the choice to the switches.
+    /// Value of `path` with which the switches choose the path.
     pub const ANY_PATH: u16 = u16::MAX;
 
-    /// Whether there is a payload that can be cut off.
+    /// Returns whether the packet has a payload that may be cut off.
     pub const fn is_trimmable(&self) -> bool {
         self.trimmed_size > 0 && !self.trimmed && self.size > self.trimmed_size as u32
     }
 
-    /// Cuts the payload off and gives the number of bytes cut.
+    /// Cuts off the payload and returns the number of removed bytes.
     pub fn trim(&mut self) -> u32 {
+        // A custom discipline may call this for any packet, so the difference must not wrap.
         let cut = self.size.saturating_sub(u32::from(self.trimmed_size));
         self.size -= cut;
         self.trimmed = true;
         cut
     }
 
-    /// A switch puts bytes before the packet's headers.
+    /// Adds headers of this many bytes, which a switch puts before the packet's own.
     pub(crate) fn add_headers(&mut self, bytes: u16) {
         self.size += u32::from(bytes);
         if self.trimmed_size > 0 {
+            // The added headers remain when the payload is cut off.
             self.trimmed_size = self.trimmed_size.saturating_add(bytes);
         }
     }
 
-    /// Takes such bytes off again.
+    /// Removes headers that `add_headers` added.
     pub(crate) fn remove_headers(&mut self, bytes: u16) {
         self.size -= u32::from(bytes);
         self.trimmed_size = self.trimmed_size.saturating_sub(bytes);
     }
 
-    /// Whether two packets belong to one flow, as far as their headers tell.
+    /// Returns whether two packets belong to the same flow, according to their headers.
     pub fn same_flow(&self, other: &Self) -> bool {
         self.flow_hash == other.flow_hash && self.src == other.src && self.dst == other.dst
     }
 }
 
-/// A packet's place in the pool.
+/// Index of a packet in the pool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketId(pub u32);
 
-/// All packets in the network: headers that every hop touches apart from the bodies that only the
-/// two ends do. Slots are reused last in, first out, so that the hot ones stay in the cache.
+/// Pool of all packets in the network. Headers, which every hop uses, are stored apart from bodies, which
+/// only the two ends use. The last freed slot is used first, so that the slots in use stay in the cache.
 #[derive(Debug)]
 pub struct Packets<B> {
     headers: Vec<Packet>,
@@ -109,7 +114,7 @@ pub struct Packets<B> {
 }
 
 impl<B: Clone> Packets<B> {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub const fn new() -> Self {
         Self {
             headers: Vec::new(),
@@ -118,7 +123,7 @@ impl<B: Clone> Packets<B> {
         }
     }
 
-    /// Puts a packet in.
+    /// Adds a packet.
     pub fn insert(&mut self, packet: Packet, body: B) -> PacketId {
         if let Some(slot) = self.free.pop() {
             self.headers[slot as usize] = packet;
@@ -133,7 +138,7 @@ impl<B: Clone> Packets<B> {
         }
     }
 
-    /// Takes a packet out and gives its body; `None` where its place is empty.
+    /// Removes a packet and returns its body; `None` if the slot is empty.
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> Option<B> {
         let body = self.bodies.get_mut(id.0 as usize)?;
@@ -143,48 +148,54 @@ impl<B: Clone> Packets<B> {
         body.take()
     }
 
-    /// Puts a copy of a packet in; `None` where its place is empty.
+    /// Adds a copy of a packet; `None` if the slot is empty.
     pub(crate) fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
         let body = self.bodies.get(id.0 as usize)?.clone()?;
         let packet = self.headers[id.0 as usize];
         Some(self.insert(packet, body))
     }
 
-    /// The packets in the network now.
+    /// Returns the number of packets in the network.
     pub fn live(&self) -> usize {
         self.headers.len() - self.free.len()
     }
 
-    /// The headers, for queue disciplines.
+    /// Returns all headers, for queue disciplines.
     pub fn headers(&mut self) -> &mut [Packet] {
         &mut self.headers
     }
 
-    /// A packet and its body, for those who look on; `None` where its place is empty.
+    /// Returns all headers by id, for reading.
+    #[inline]
+    pub fn all(&self) -> &[Packet] {
+        &self.headers
+    }
+
+    /// Returns a packet and its body, for observers; `None` if the slot is empty.
     #[inline]
     pub fn seen(&self, id: PacketId) -> Option<(&Packet, &B)> {
         let body = self.bodies.get(id.0 as usize)?.as_ref()?;
         Some((&self.headers[id.0 as usize], body))
     }
 
-    /// One packet's header, to read.
+    /// Returns the header of one packet for reading.
     #[inline]
     pub fn get(&self, id: PacketId) -> &Packet {
         &self.headers[id.0 as usize]
     }
 
-    /// One packet's header.
+    /// Returns the header of one packet for writing.
     pub fn header(&mut self, id: PacketId) -> &mut Packet {
         &mut self.headers[id.0 as usize]
     }
 
-    /// Asks the processor to load a packet's header, if there is such a slot.
+    /// Prefetches a packet's header, if the slot exists.
     #[inline]
     pub(crate) fn prefetch(&self, id: PacketId) {
         prefetch(&self.headers, id.0 as usize);
     }
 
-    /// Asks the processor to load a packet's body, if there is such a slot.
+    /// Prefetches a packet's body, if the slot exists.
     #[inline]
     pub(crate) fn prefetch_body(&self, id: PacketId) {
         prefetch(&self.bodies, id.0 as usize);
@@ -197,13 +208,14 @@ impl<B: Clone> Default for Packets<B> {
     }
 }
 
-/// A hint to the processor; no effect on any result. Elsewhere than on x86-64 it does nothing.
+/// Prefetches an item of a slice into the cache. It is a hint and never changes a result. It has no effect on
+/// processors other than x86-64.
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
-        // SAFETY: SSE is part of x86-64, and a prefetch reads nothing architecturally: it cannot
-        // fault whatever the address, which here is that of a live element anyway.
+        // SAFETY: SSE is part of x86-64. A prefetch reads nothing architecturally, so it cannot fault at any
+        // address, and here the address is the address of a live element.
         unsafe {
             core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
                 core::ptr::from_ref(item).cast(),

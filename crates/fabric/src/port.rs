@@ -1,48 +1,51 @@
-//! Ports: the sending end of a link, and what can be said of one.
+//! Ports: the sending end of a link, with its state.
 
 use crate::queue::{DropTail, Phantom, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
-/// An egress port and the link behind it: a directed edge of the topology, numbered over the whole
-/// fabric.
+/// Number of an egress port and of the link behind it: a directed edge of the topology, numbered over the
+/// whole fabric.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PortId(pub u32);
 
-/// A directed link and the queue before it.
+/// Directed link, with the queue before it.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
     /// Line rate.
     pub rate: Rate,
-    /// Propagation delay, from the last bit sent to the last bit received.
+    /// Propagation delay: from the last bit sent to the last bit received.
     pub delay: Duration,
-    /// What waits before the link, and how.
+    /// Queue before the link.
     pub queue: QueueConfig,
-    /// A phantom queue on or beside the port.
+    /// Phantom queue of the port, if any.
     pub phantom: Option<Phantom>,
 }
 
-/// How many events a packet costs at a port.
+/// Number of events per packet at a port.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum PortEvents {
-    /// One where the queue is FIFO and its buffer its own, since the departure is then known on
-    /// arrival; elsewhere a second one for each packet that others wait behind.
+    /// One event if the queue is a FIFO with a separate buffer, because the departure is then known at the
+    /// arrival. Other ports have a second event for each packet that others wait behind.
     #[default]
     OneWherePossible,
-    /// The general port everywhere. Results are the same; it is there to prove that.
+    /// The general port everywhere. Results are the same, and tests use it to prove that.
     Two,
 }
 
-/// What ports of one kind share. Networks have few kinds, so these stay in the nearest cache.
+/// Properties that ports of one kind share. A network has few kinds, so they stay in the L1 cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PortClass {
-    /// Picoseconds a byte, or 0 where that is not whole and the rate must divide.
+    /// Picoseconds per byte; 0 if that is not a whole number, and `rate` must divide.
     pub ps_per_byte: u64,
     pub delay_ps: u64,
     pub rate: Rate,
-    /// The queue of a one-event port; `None` where a discipline decides.
+    /// Queue of a one-event port; `None` if a discipline manages the queue.
     pub drop_tail: Option<DropTail>,
     pub phantom: Option<Phantom>,
-    /// Whether packets have to arrive behind others: see [`Links`](crate::links::Links).
+    /// Drain rate of the phantom queue.
+    pub drain: Rate,
+    /// Whether packets must arrive after earlier packets, because the delay has become shorter
+    /// ([`Links`](crate::links::Links)).
     pub is_behind: bool,
 }
 
@@ -54,7 +57,19 @@ impl PortClass {
             rate: link.rate,
             drop_tail,
             phantom: link.phantom,
+            drain: drain_rate(link.phantom, link.rate),
             is_behind: false,
+        }
+    }
+
+    /// Returns the class with another rate and delay.
+    pub fn changed(self, rate: Rate, delay: Duration) -> Self {
+        Self {
+            ps_per_byte: rate.ps_per_byte().unwrap_or(0),
+            rate,
+            delay_ps: delay.as_ps(),
+            drain: drain_rate(self.phantom, rate),
+            ..self
         }
     }
 
@@ -68,27 +83,33 @@ impl PortClass {
     }
 }
 
-/// What waits at a one-event port: sizes in a ring.
+/// Returns the drain rate of a port's phantom queue. Without one it is the rate of the link.
+fn drain_rate(phantom: Option<Phantom>, link: Rate) -> Rate {
+    phantom.map_or(link, |phantom| phantom.drain_rate(link))
+}
+
+/// Waiting packets of a one-event port: sizes in a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// Where the ring's head is.
+    /// Position of the head in the ring.
     pub head: u32,
     pub packets: u32,
     pub bytes: u32,
 }
 
-/// One port's state: one cache line, all that a hop touches but the sizes of what waits.
+/// State of one port: one cache line, which holds all data of a hop except the sizes of waiting packets.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Port {
-    /// When the last bit of what was started (general port) or accepted (one-event port) leaves.
+    /// Time in picoseconds at which the last bit leaves: of the started packets (general port) or of the
+    /// accepted packets (one-event port).
     pub busy_until_ps: u64,
     pub transmitted_packets: u64,
     pub transmitted_bytes: u64,
     pub marked: u64,
-    /// One-event port: when the head of what waits begins its service.
+    /// One-event port: time in picoseconds at which the service of the first waiting packet begins.
     pub head_starts_ps: u64,
-    /// One-event port: the place of its ring of sizes. General port: the place of its discipline.
+    /// One-event port: place of its ring of sizes. General port: index of its state.
     pub place: u32,
     pub waiting: Waiting,
     pub longest_backlog: u32,
@@ -118,12 +139,12 @@ impl Port {
     }
 }
 
-/// What a port holds at one instant.
+/// Backlog of a port at one instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backlog {
     pub packets: u32,
     pub bytes: u64,
-    /// When the packet in service, if any, has left.
+    /// Time in picoseconds at which the packet in service, if any, has left.
     pub service_ends_ps: u64,
 }
 

@@ -1,18 +1,18 @@
-//! A switch's packet memory, shared by its ports under a dynamic threshold (Choudhury and Hahne,
-//! IEEE/ACM ToN 1998): a port may queue at most `alpha` times what is free.
+//! Packet memory of a switch, which its ports share with a dynamic threshold (Choudhury and Hahne, IEEE/ACM
+//! ToN 1998): a port may queue at most `alpha` times the free memory.
 
 use tailcut_units::Bytes;
 
-/// The memory of one switch.
+/// Parameters of a switch's memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SharedBuffer {
-    /// Bytes in all (4 MB in the RepNet testbed's switches).
+    /// Size of the memory in bytes (4 MB in the switches of the RepNet testbed).
     pub capacity: Bytes,
-    /// Share of the free memory that one port may hold; 1 is common for shallow-buffered switches.
+    /// Share of the free memory that one port may hold. 1 is common for switches with shallow buffers.
     pub alpha: f64,
 }
 
-/// The memory of one switch in use.
+/// State of a switch's memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pool {
     config: SharedBuffer,
@@ -24,15 +24,16 @@ impl Pool {
         Self { config, used: 0 }
     }
 
-    /// Whether a port that holds `port_backlog` bytes may take `size` more.
+    /// Returns whether a port with a backlog of `port_backlog` bytes may accept `size` more.
     pub fn admits(&self, port_backlog: u64, size: u32) -> bool {
         let free = self.config.capacity.0.saturating_sub(self.used);
         let after = port_backlog + u64::from(size);
         u64::from(size) <= free && after as f64 <= self.config.alpha * free as f64
     }
 
-    /// A port's backlog went from `before` to `after` bytes.
+    /// Records that the backlog of a port changed from `before` to `after` bytes.
     pub const fn change(&mut self, before: u64, after: u64) {
+        // The addition comes first, because the change may be negative.
         self.used = self.used + after - before;
     }
 }

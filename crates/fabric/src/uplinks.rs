@@ -1,20 +1,21 @@
-//! Hosts' uplinks: which of several a packet takes, and when a NIC takes the next one.
+//! Uplinks of hosts: the choice among several uplinks, and the time of the next packet.
 
 use crate::load_balancer::balancer::ecmp;
 use crate::network::Network;
 use crate::packet::Packet;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
-use tailcut_units::stream_seed;
+use tailcut_units::{mix64, stream_seed};
 
-/// Full packets that a NIC takes ahead for a busy uplink while another one is free: the next flow may
-/// have the free one.
+/// Number of full packets that a NIC accepts ahead for a busy uplink while another uplink is free, since the
+/// next flow may use the free one. With fewer packets, a busy uplink more often keeps a free one idle. With more
+/// packets, more of them wait where their transport cannot change their order.
 const AHEAD: u64 = 4;
 
-/// The stream of the hash over several uplinks, for [`stream_seed`].
+/// Name of the hash over several uplinks, for [`stream_seed`].
 const BOND_SEED: u64 = 0x626f_6e64;
 
-/// A host's uplinks: ports in a row.
+/// Uplinks of a host: consecutive ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uplinks {
     pub first: u32,
@@ -34,24 +35,24 @@ impl Uplinks {
     }
 }
 
-/// Which of its uplinks a packet of a host with several takes.
+/// Choice among the uplinks of a host.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Bonding {
-    /// The one that the hash of its flow names, so that no packet of a flow overtakes another.
+    /// The hash of the flow chooses, so that no packet of a flow overtakes another.
     #[default]
     ByFlow,
-    /// The one that is free first: for transports that packets may reach in any order.
+    /// The uplink that is free first. For transports that accept packets in any order.
     FreeFirst,
 }
 
-/// How hosts use several uplinks.
+/// State of hosts with several uplinks.
 #[derive(Debug)]
 pub(crate) struct Bonds {
     bonding: Bonding,
     seed: u64,
-    /// The largest packet so far.
+    /// Size of the largest packet so far.
     full_packet: u32,
-    /// Uplinks that are known to be down.
+    /// Uplinks that routing reports as down.
     pub down: Vec<u32>,
 }
 
@@ -65,33 +66,41 @@ impl Bonds {
         }
     }
 
-    /// The uplinks that are not known to be down; all where all are.
+    /// Returns the uplinks that are not reported as down, or all if all of them are.
     fn up(&self, uplinks: Uplinks) -> impl Iterator<Item = u32> + Clone {
         let up = |port: &u32| !self.down.contains(port);
         let any = uplinks.all().any(|port| up(&port));
         uplinks.all().filter(move |port| !any || up(port))
     }
 
-    /// When a host with several uplinks may inject the next packet: when one of them has sent everything
-    /// that was injected on it, unless too much waits for another one.
+    /// Returns the earliest time at which a host with several uplinks may inject its next packet. At that time one of
+    /// them is idle, and no other has more than [`AHEAD`] full packets left to send.
     #[cold]
     #[inline(never)]
-    pub fn free_at_ps(&self, uplinks: Uplinks, network: &Network) -> u64 {
+    pub fn free_at_ps(&self, uplinks: Uplinks, network: &Network, headers: &[Packet]) -> u64 {
         let mut earliest = u64::MAX;
         let mut not_too_much = 0;
-        for port in self.up(uplinks) {
-            let port = &network.ports[port as usize];
+        for number in self.up(uplinks) {
+            let port = &network.ports[number as usize];
             let ahead = AHEAD * network.class(port).serialisation_ps(self.full_packet);
-            earliest = earliest.min(port.busy_until_ps);
-            not_too_much = not_too_much.max(port.busy_until_ps.saturating_sub(ahead));
+            let all_sent = network.all_sent_at_ps(number, headers);
+            earliest = earliest.min(all_sent);
+            not_too_much = not_too_much.max(all_sent.saturating_sub(ahead));
         }
+        // The first uplink must be free, and no uplink may hold too much.
         earliest.max(not_too_much)
     }
 
-    /// The uplink that a packet takes of several.
+    /// Returns the uplink for a packet.
     #[cold]
     #[inline(never)]
-    pub fn choose(&mut self, uplinks: Uplinks, packet: &Packet, network: &Network) -> u32 {
+    pub fn choose(
+        &mut self,
+        uplinks: Uplinks,
+        packet: &Packet,
+        network: &Network,
+        headers: &[Packet],
+    ) -> u32 {
         self.full_packet = self.full_packet.max(packet.size);
         let mut up = self.up(uplinks);
         let chosen = match self.bonding {
@@ -99,8 +108,16 @@ impl Bonds {
                 let count = up.clone().count() as u32;
                 up.nth(ecmp(packet.flow_hash, self.seed, count) as usize)
             }
-            Bonding::FreeFirst => up.min_by_key(|&port| network.ports[port as usize].busy_until_ps),
+            Bonding::FreeFirst => up.min_by_key(|&port| {
+                // The draw decides among equal uplinks, so that the first one has no advantage.
+                let draw = u64::from(packet.flow_hash) << 32 | u64::from(port);
+                (
+                    network.all_sent_at_ps(port, headers),
+                    mix64(self.seed ^ draw),
+                )
+            }),
         };
+        // If all uplinks are down, the packet is lost on the first.
         chosen.unwrap_or(uplinks.first)
     }
 }

@@ -1,5 +1,5 @@
-//! CoDel and FQ-CoDel do what the pseudo-code of RFC 8289 and RFC 8290 does, under random traffic; and a
-//! port with them keeps queues short.
+//! CoDel and FQ-CoDel against the pseudo-code of RFC 8289 and RFC 8290, under random traffic. A port with
+//! them keeps queues short.
 
 mod common;
 
@@ -19,7 +19,7 @@ const CONFIG: CoDel = CoDel {
     ecn: false,
 };
 
-/// RFC 8289, section 5, line by line: times in picoseconds.
+/// Pseudo-code of RFC 8289, section 5, line by line, with times in picoseconds.
 #[derive(Default)]
 struct Rfc {
     queue: VecDeque<(PacketId, u64, u64)>,
@@ -56,7 +56,7 @@ impl Rfc {
         t + (CONFIG.interval.as_ps() as f64 / f64::from(count).sqrt()) as u64
     }
 
-    /// What leaves, and what is dropped before it.
+    /// Returns the packet that leaves, and the packets that are dropped before it.
     fn dequeue(&mut self, now: u64) -> (Option<PacketId>, Vec<PacketId>) {
         let mut dropped = Vec::new();
         let (mut p, mut ok) = self.dodequeue(now);
@@ -91,7 +91,7 @@ impl Rfc {
     }
 }
 
-/// RFC 8290's two lists over queues of the above.
+/// The two lists of RFC 8290 over queues of the pseudo-code above.
 struct FqRfc {
     flows: Vec<(Rfc, i64)>,
     new: VecDeque<usize>,
@@ -142,7 +142,7 @@ impl FqRfc {
     }
 }
 
-/// What happens: packets of a flow arrive after a pause, or the link takes so many.
+/// Step of a test: packets of a flow arrive after a pause, or the link takes a number of packets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive { flow: u16, size: u32 },
@@ -159,7 +159,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..600)
 }
 
-/// Runs a queue: what leaves and what is dropped before it, for each time that the link was free.
+/// Runs a queue. Returns, for each time that the link is free, the packet that leaves and the packets that
+/// are dropped before it.
 fn serve(
     queue: &mut impl QueueDiscipline,
     now: Time,
@@ -237,8 +238,8 @@ proptest! {
     }
 }
 
-/// Two hosts send a third one 1.2 times what its link carries, for 20 ms: the
-/// packets that were dropped and marked.
+/// Two hosts send 1.2 times the capacity of a third host's link, for 20 ms. Returns the numbers of dropped
+/// and marked packets.
 fn overload(codel: CoDel, ecn: Ecn) -> (u64, u64) {
     let topology = SingleSwitch {
         hosts: 3,
@@ -250,7 +251,7 @@ fn overload(codel: CoDel, ecn: Ecn) -> (u64, u64) {
     .expect("a switch");
     let mut fabric: Fabric<u32> = Fabric::new(&topology, &FabricConfig::default());
     let mut marked = 0;
-    // 60 % each of what the link to host 0 carries.
+    // Each sends 60 % of the capacity of the link to host 0.
     for step in 0..1_000u64 {
         let now = Time::from_ns(step * 20_000);
         while let Some(delivery) = fabric.delivery(now) {
@@ -300,7 +301,7 @@ fn a_new_flow_does_not_wait_behind_a_full_queue() {
     for number in 0..200 {
         queue.enqueue(Time::from_ns(1), PacketId(number), &mut packets);
     }
-    // Past its first turn, the long flow is an old one.
+    // After its first turn, the long flow is an old flow.
     for _ in 0..3 {
         serve(&mut queue, Time::from_ns(2), &mut packets);
     }
@@ -326,7 +327,7 @@ fn a_full_queue_makes_the_longest_flow_drop() {
     }
     packets.push(packet(2, 0, 1_500, 2));
     let verdict = queue.enqueue(Time::from_ns(2), PacketId(10), &mut packets);
-    let (displaced, _) = verdict.displaced.expect("one has to go");
+    let (displaced, _) = verdict.displaced.expect("one packet is displaced");
     assert_eq!(displaced, PacketId(0), "the head of the long flow");
     assert_eq!(queue.backlog_bytes(), 15_000);
 }

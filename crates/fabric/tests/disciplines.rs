@@ -1,4 +1,4 @@
-//! Each discipline against a model that is small enough to be obviously right.
+//! Tests that compare each discipline with a model. The models are small, so their correctness is obvious.
 
 mod common;
 
@@ -33,8 +33,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![3 => arrival, 2 => Just(Step::Serve)], 1..300)
 }
 
-/// Runs a discipline beside a model and gives the packets at the end. `arrive` and `serve` do and
-/// check one step of the model.
+/// Runs a discipline and a model in parallel, and returns the packets at the end. `arrive` and `serve`
+/// execute and check one step of the model.
 fn beside<Q: QueueDiscipline>(
     steps: Vec<Step>,
     mut queue: Q,
@@ -68,7 +68,7 @@ proptest! {
     #[test]
     fn pfabric_holds_the_best_and_serves_the_earliest_of_the_best_flow(steps in steps()) {
         const MOST: usize = 8;
-        // The model: packets in order of arrival; the worst is found by sorting.
+        // The model keeps packets in order of arrival. It finds the worst packet by sorting.
         let model: std::cell::RefCell<Vec<PacketId>> = Default::default();
         let queue = PFabricQueue::new(PFabric { limit: Limit::Packets(MOST as u32) });
         beside(
@@ -107,41 +107,47 @@ proptest! {
     }
 
     #[test]
-    fn pfabric_with_a_limit_in_bytes_gives_up_the_worst_packet_that_makes_room(steps in steps()) {
+    fn pfabric_with_a_limit_in_bytes_drops_the_worst_packets_until_there_is_room(steps in steps()) {
         const MOST: u64 = 5_000;
-        let model: std::cell::RefCell<Vec<PacketId>> = Default::default();
-        beside(
-            steps,
-            PFabricQueue::new(PFabric { limit: Limit::Bytes(MOST) }),
-            |id, packets, verdict| {
-                let mut model = model.borrow_mut();
-                let of = |id: &PacketId| packets[id.0 as usize];
-                let bytes = |ids: &[PacketId]| ids.iter().map(|id| u64::from(of(id).size)).sum::<u64>();
-                let gone = Fate::Dropped(DropReason::QueueFull);
-                let full = bytes(&model) + u64::from(of(&id).size);
-                if full <= MOST {
-                    assert_eq!(verdict, Fate::Queued.into());
-                    model.push(id);
-                    return;
-                }
-                let mut sorted = model.clone();
-                sorted.sort_by_key(|id| (of(id).rank, *id));
-                let worst = sorted.iter().rev().find(|other| {
-                    of(other).rank > of(&id).rank && full - u64::from(of(other).size) <= MOST
-                });
-                match worst {
-                    None => assert_eq!(verdict, gone.into()),
-                    Some(&worst) => {
-                        assert_eq!(verdict.arrival, Fate::Queued);
-                        assert_eq!(verdict.displaced, Some((worst, gone)));
-                        model.retain(|&id| id != worst);
-                        model.push(id);
-                    }
-                }
-            },
-            |served, _| model.borrow_mut().retain(|&id| Some(id) != served),
-            || model.borrow().len(),
-        );
+        let mut queue = PFabricQueue::new(PFabric { limit: Limit::Bytes(MOST) });
+        let mut packets: Vec<Packet> = Vec::new();
+        let mut model: Vec<PacketId> = Vec::new();
+        for step in steps {
+            let Step::Arrive(packet) = step else {
+                let served = common::served(queue.dequeue(Time::ZERO, &mut packets));
+                model.retain(|&id| Some(id) != served);
+                continue;
+            };
+            let id = PacketId(packets.len() as u32);
+            packets.push(packet);
+            let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
+            let gone = common::displaced(&mut queue, verdict);
+            let of = |id: &PacketId| packets[id.0 as usize];
+            // The model keeps the best packets that fit, unless all worse packets do not suffice.
+            let bytes = |ids: &[PacketId]| ids.iter().map(|id| u64::from(of(id).size)).sum::<u64>();
+            let mut kept = model.clone();
+            kept.push(id);
+            kept.sort_by_key(|id| (of(id).rank, *id));
+            let mut expected = Vec::new();
+            while bytes(&kept) > MOST && kept.last() != Some(&id) {
+                expected.extend(kept.pop());
+            }
+            let full = Fate::Dropped(DropReason::QueueFull);
+            if bytes(&kept) > MOST {
+                prop_assert_eq!(verdict, full.into());
+                continue;
+            }
+            prop_assert_eq!(verdict.arrival, Fate::Queued);
+            prop_assert!(gone.iter().all(|(_, fate)| *fate == full));
+            let mut given: Vec<PacketId> = gone.iter().map(|(id, _)| *id).collect();
+            given.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(given, expected);
+            kept.sort_unstable();
+            model = kept;
+            prop_assert_eq!(queue.backlog_bytes(), bytes(&model));
+            prop_assert_eq!(queue.backlog_packets() as usize, model.len());
+        }
     }
 
     #[test]
@@ -201,7 +207,7 @@ proptest! {
             data: Vec<(u8, PacketId)>,
             in_a_row: u32,
         }
-        // What counts towards the limit for a packet of this class.
+        // Data that counts towards the limit for a packet of this class.
         let counted = |model: &Model, class: u8| {
             let counts = |entry: &&(u8, PacketId)| !per_class || entry.0 == class;
             model.data.iter().filter(counts).count()
@@ -224,7 +230,7 @@ proptest! {
                 let packet = &packets[id.0 as usize];
                 let control = packet.trimmed_size == 0;
                 let waiting = counted(&model, packet.priority);
-                // Which packet was trimmed is the coin's choice; that it was right is checked.
+                // The random draw decides which packet is trimmed. The test checks that the choice is valid.
                 let trimmed = match (verdict.arrival, verdict.displaced) {
                     (Fate::Trimmed { cut }, None) => {
                         assert_eq!(packet.size, 64);
@@ -232,7 +238,7 @@ proptest! {
                         Some(id)
                     }
                     (Fate::Queued, Some((tail, Fate::Trimmed { .. }))) => {
-                        assert!(coin, "only the coin spares an arrival");
+                        assert!(coin, "an arriving packet is kept only by the coin");
                         let lowest = model.data.iter().map(|entry| entry.0).max();
                         let lowest = lowest.expect("data waits");
                         let lowest = if per_class { packet.priority } else { lowest };
@@ -346,4 +352,31 @@ fn the_coin_of_a_trimming_queue_is_fair() {
         .count();
     // Binomial(10,000, 1/2): four standard deviations are 200.
     assert!((4_800..=5_200).contains(&spared), "{spared}");
+}
+
+#[test]
+fn small_packets_of_large_flows_leave_room_for_a_small_flow_under_pfabric() {
+    let mut queue = PFabricQueue::new(PFabric {
+        limit: Limit::Bytes(36_000),
+    });
+    let mut packets = Vec::new();
+    let mut arrive = |queue: &mut PFabricQueue, flow, size, rank| {
+        let id = PacketId(packets.len() as u32);
+        packets.push(Packet {
+            rank,
+            ..packet(flow, 9, size, 1)
+        });
+        let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
+        (verdict.arrival, common::displaced(queue, verdict).len())
+    };
+    // 461 probes of 78 B fit, and 42 B are left.
+    for _ in 0..461 {
+        assert_eq!(arrive(&mut queue, 1, 78, 20_000_000), (Fate::Queued, 0));
+    }
+    // No probe alone makes room for a packet of the small flow. 20 probes give 1,560 B, and 17 give 1,326 B.
+    assert_eq!(arrive(&mut queue, 2, 1_538, 10_000), (Fate::Queued, 20));
+    assert_eq!(arrive(&mut queue, 2, 1_318, 10_000), (Fate::Queued, 17));
+    assert_eq!(queue.backlog_packets(), 461 - 20 - 17 + 2);
+    let refused = Fate::Dropped(DropReason::QueueFull);
+    assert_eq!(arrive(&mut queue, 1, 1_538, 20_000_000), (refused, 0));
 }

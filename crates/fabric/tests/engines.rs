@@ -1,4 +1,4 @@
-//! The calendar gives the same order as the heap, whatever is asked of it.
+//! The calendar queue returns events in the same order as the heap, for any sequence of calls.
 
 use proptest::prelude::*;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
@@ -6,14 +6,14 @@ use tailcut_units::Time;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Push an event this long after the last one popped.
+    /// Push an event. Its time is this span after the last popped event.
     Push(u64, u32),
-    /// Pop what is due within this span.
+    /// Pop all events that are due within this span.
     Pop(u64),
     Peek,
 }
 
-/// Spans from a picosecond to seconds: within a day of the calendar, on its ring, and beyond it.
+/// Spans from a picosecond to seconds: within a day of the calendar, on its ring, and after the ring.
 fn span() -> impl Strategy<Value = u64> {
     (0u32..44).prop_flat_map(|bits| 0..(1u64 << bits))
 }
@@ -29,8 +29,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #[test]
     fn a_calendar_pops_what_a_heap_pops(steps in prop::collection::vec(step(), 1..600)) {
-        let mut calendar = Engine::new(EngineKind::Calendar);
-        let mut heap = Engine::new(EngineKind::Heap);
+        let mut calendar = Engine::new(EngineKind::Calendar, 1, 50);
+        let mut heap = Engine::new(EngineKind::Heap, 1, 50);
         let mut now = 0u64;
         for (number, step) in steps.into_iter().enumerate() {
             match step {
@@ -62,12 +62,13 @@ proptest! {
 
 #[test]
 fn the_width_of_a_day_follows_the_load_without_losing_an_event() {
-    let mut calendar = Engine::new(EngineKind::Calendar);
-    let mut heap = Engine::new(EngineKind::Heap);
+    let mut calendar = Engine::new(EngineKind::Calendar, 1, 50);
+    let mut heap = Engine::new(EngineKind::Heap, 1, 50);
     let mut state = 1u64;
     let mut now = 0;
     for round in 0..400_000u32 {
-        // Dense for a while, then sparse, then dense: the calendar narrows and widens its days.
+        // The load is dense for a while, then sparse, then dense. So the calendar narrows and widens its
+        // days.
         let spread = if (100_000..200_000).contains(&round) {
             40
         } else {

@@ -1,9 +1,10 @@
-//! Links that fail, slow down and come back: what is lost, how long, and where packets go instead.
+//! Links that fail, slow down and recover: lost packets, transmission times, and detours.
 
 mod common;
 
 use common::{Faulty, drop_tail, packet, wire};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use tailcut_fabric::load_balancer::{
     CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig, LoadBalancerConfig,
     OmniscientConfig,
@@ -44,7 +45,7 @@ fn fat_tree() -> Topology {
     common::fat_tree(4, wire(10, 100), wire(10, 100), queue())
 }
 
-/// A ring of four switches with a host each.
+/// A ring of four switches. Each switch has one host.
 fn ring() -> Topology {
     let mut links = Vec::new();
     for number in 0..4 {
@@ -78,6 +79,7 @@ fn down(a: Node, b: Node, from: Time, until: Time, reconvergence: Duration) -> L
     LinkFault {
         a,
         b,
+        number: None,
         trouble: Trouble::Down,
         from,
         until,
@@ -99,7 +101,7 @@ fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig) -> Faulty<u32>
     Faulty::new(topology, &config)
 }
 
-/// Whether a packet that is sent at `at` arrives.
+/// Returns whether a packet that is sent at `at` arrives.
 fn arrives(fabric: &mut Faulty<u32>, at: Time, src: u32, dst: u32, src_port: u16) -> bool {
     assert!(fabric.delivery(at).is_none());
     fabric.inject(at, HostId(src), packet(src, dst, 1_000, src_port), 0);
@@ -122,7 +124,7 @@ fn choosers() -> [LoadBalancerConfig; 7] {
 
 #[test]
 fn packets_are_lost_on_a_dead_link_until_routing_has_noticed_and_never_after() {
-    // Down from 1 ms to 3 ms; noticed half a millisecond later.
+    // The link is down from 1 ms to 3 ms. Routing notices each change half a millisecond later.
     let (leaf, spine) = (Node::Switch(0), Node::Switch(3));
     let fault = down(leaf, spine, us(1_000), us(3_000), Duration::from_us(500));
     let topology = with(leaf_spine(), &[fault]);
@@ -145,7 +147,8 @@ fn packets_are_lost_on_a_dead_link_until_routing_has_noticed_and_never_after() {
     assert_eq!(drops.link_down.packets, u64::from(lost[1]));
     let now = us(5_000);
     let sent = |port| fabric.port_report(now, PortId(port)).sent_packets;
-    // The leaf's ports follow the four hosts' uplinks: two down, three up. After 3.5 ms all take part.
+    // Ports 0 to 3 are the uplinks of hosts. The leaf has ports 4 and 5 to its hosts, and then three ports to
+    // spines. After 3.5 ms packets use all three ports.
     assert!(sent(4 + 2) > 0 && sent(4 + 3) > 0 && sent(4 + 4) > 0);
     let injected = fabric.injected();
     let accounted = fabric.delivered().packets + drops.link_down.packets;
@@ -196,7 +199,7 @@ fn on_every_network_a_host_that_is_cut_off_is_given_up_after_a_while() {
         assert_eq!(fabric.drops().link_down.packets, 1);
         assert!(!arrives(&mut fabric, us(310), 0, 3, 1));
         assert_eq!(fabric.drops().no_route.packets, 1);
-        // It is up again, which routing does not know yet.
+        // The link is up again, but routing has not noticed yet.
         assert!(!arrives(&mut fabric, us(650), 0, 3, 1));
         assert_eq!(fabric.drops().no_route.packets, 2);
         assert!(arrives(&mut fabric, us(810), 0, 3, 1));
@@ -214,13 +217,14 @@ fn a_detour_is_taken_where_no_shortest_path_is_left() {
     );
     let mut fabric = fabric(&with(ring(), &[fault]), LoadBalancerConfig::Ecmp);
     assert!(arrives(&mut fabric, us(1), 0, 1, 1));
-    // Its own link, three round the ring, the last.
+    // The packet crosses its own link, three links of the ring, and the last link.
     assert_eq!(fabric.packet_hops(), 5);
 }
 
 #[test]
 fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
-    // Aggregation 8 (pod 0, the first) and core 16: other pods must not use that core towards pod 0.
+    // The link between aggregation 8 (the first of pod 0) and core 16. Other pods must not use this core
+    // towards pod 0.
     let fault = down(
         Node::Switch(8),
         Node::Switch(16),
@@ -238,7 +242,7 @@ fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
                 "{load_balancer:?}"
             );
         }
-        // Pods 1 and 3 still use it among themselves.
+        // Pods 1 and 3 still use the core between themselves.
         let names = (0..fabric.port_count()).map(|port| (port, topology.port_name(port)));
         let through: u64 = names
             .filter(|(_, name)| name.as_deref().is_some_and(|name| name.starts_with("s16>")))
@@ -255,6 +259,7 @@ fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
         let fault = LinkFault {
             a: Node::Host(HostId(1)),
             b: Node::Switch(0),
+            number: None,
             trouble: Trouble::Slow(gigabit),
             from: us(100),
             until: us(200),
@@ -266,7 +271,7 @@ fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
             ..FabricConfig::default()
         };
         let mut fabric: Faulty<u32> = Faulty::new(&topology, &config);
-        // 1,250 B: 1 us at 10 Gb/s and 10 us at 1 Gb/s, and two links of 100 ns.
+        // 1,250 B take 1 us at 10 Gb/s and 10 us at 1 Gb/s. Two links add 100 ns each.
         let mut takes = |at| {
             assert!(fabric.delivery(at).is_none());
             fabric.inject(at, HostId(0), packet(0, 1, 1_250, 1), 0);
@@ -275,7 +280,7 @@ fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
         };
         assert_eq!(takes(us(10)), 2_200);
         assert_eq!(takes(us(150)), 11_200);
-        // Its service begins in time and ends as it began.
+        // A service that begins before the change ends at the old rate.
         assert_eq!(takes(us(195)), 11_200);
         assert_eq!(takes(us(300)), 2_200);
         let port =
@@ -290,6 +295,7 @@ fn a_port_that_speeds_up_again_never_takes_back_what_it_has_carried() {
     let fault = LinkFault {
         a: Node::Host(HostId(1)),
         b: Node::Switch(0),
+        number: None,
         trouble: Trouble::Slow(Rate::from_mbps(100)),
         from: us(10),
         until: us(60),
@@ -311,6 +317,72 @@ fn a_port_that_speeds_up_again_never_takes_back_what_it_has_carried() {
         before = carried;
     }
     assert_eq!(before, 3_750);
+}
+
+/// Returns two hosts on either side of two switches with four links between them.
+fn parallel() -> Topology {
+    let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
+    let wire = wire(10, 1_000);
+    let between = |_| (switch(0), switch(1));
+    let ends = [(host(0), switch(0)), (host(1), switch(1))];
+    let ends = ends.into_iter().chain((0..4).map(between));
+    CustomTopology {
+        hosts: 2,
+        switches: 2,
+        links: ends.map(|(a, b)| CustomLink { a, b, wire }).collect(),
+        queue: queue(),
+        shared_buffer: None,
+        names: NodeNames::default(),
+    }
+    .build()
+    .expect("two switches")
+}
+
+#[test]
+fn one_of_several_parallel_links_has_a_name_and_fails_alone() {
+    let plain = parallel();
+    let names: Vec<String> = (0..plain.links.len() as u32)
+        .filter_map(|port| plain.link_name(port))
+        .collect();
+    let (there, back) = (["s0>s1#0", "s0>s1#1", "s0>s1#2", "s0>s1#3"], "s1>s0#3");
+    assert!(
+        there.iter().all(|name| names.contains(&(*name).to_owned())),
+        "{names:?}"
+    );
+    assert!(names.contains(&back.to_owned()) && names.contains(&"h0>s0".to_owned()));
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+
+    let second = LinkFault {
+        number: Some(1),
+        ..down(
+            Node::Switch(1),
+            Node::Switch(0),
+            us(0),
+            Time::MAX,
+            Duration::ZERO,
+        )
+    };
+    let topology = with(parallel(), &[second]);
+    let mut fabric = fabric(&topology, LoadBalancerConfig::Spray);
+    for n in 0..40 {
+        assert!(arrives(&mut fabric, us(30 * n), 0, 1, n as u16), "{n}");
+        assert!(arrives(&mut fabric, us(30 * n + 29), 1, 0, n as u16), "{n}");
+    }
+    for port in 0..fabric.port_count() {
+        let name = topology.link_name(port).expect("a link");
+        let sent = fabric.port_report(us(2_000), PortId(port)).sent_packets;
+        assert_eq!(sent == 0, name.ends_with("#1"), "{name} sent {sent}");
+    }
+
+    let fifth = LinkFault {
+        number: Some(4),
+        ..second
+    };
+    let error = parallel().add_faults(&[fifth]).expect_err("four links");
+    assert_eq!(
+        error.to_string(),
+        "link: found 4 between s1 and s0; allowed: the number of a link between them, from 0"
+    );
 }
 
 #[test]
@@ -358,9 +430,10 @@ proptest! {
         end in 100u64..700,
     ) {
         let faults = failures.iter().map(|&(pod, core, from, span, reconvergence, is_down)| LinkFault {
-            // The first aggregation of the pod for cores 0 and 1, the second for the others.
+            // The first aggregation of the pod has links to cores 0 and 1, the second to the other cores.
             a: Node::Switch(8 + 2 * pod + core / 2),
             b: Node::Switch(16 + core),
+            number: None,
             trouble: if is_down { Trouble::Down } else { Trouble::Slow(Rate::from_gbps(1 + from % 9)) },
             from: us(from),
             until: us(from + span),

@@ -1,4 +1,4 @@
-//! Who chooses a path once a flow, or once a flowlet, reorders nothing within it.
+//! Designs that choose a path once per flow, or once per flowlet, do not reorder packets within it.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn leaf_spine() -> Topology {
         hosts_per_leaf: 4,
         host_links: 1,
         host_wire: wire(10, 100),
-        // Slow and so congested.
+        // These links are slow, so queues build.
         spine_wire: wire(2, 100),
         queue: drop_tail(Limit::Packets(30), None),
         shared_buffer: None,
@@ -35,10 +35,10 @@ fn fat_tree() -> Topology {
     common::fat_tree(4, wire(10, 100), wire(2, 100), queue)
 }
 
-/// When (in ns) which flow of which two hosts sends a packet.
+/// Time (in ns) and flow of each packet. A flow is a pair of hosts and a port.
 type Sends = Vec<(u64, (u32, u32, u16))>;
 
-/// Sends them with handshakes before, and gives what of each flow arrives, in order.
+/// Sends the packets, with handshakes before them. Returns the arrivals of each flow, in order.
 fn arrivals(
     topology: &Topology,
     load_balancer: LoadBalancerConfig,
@@ -100,7 +100,7 @@ fn arrivals(
     arrived
 }
 
-/// Up to 300 packets of a few flows, on the average twice as much as the links between switches carry.
+/// Up to 300 packets of a few flows. On average they are twice the capacity of the links between switches.
 fn sends(hosts: u32) -> impl Strategy<Value = Sends> {
     let flow = (0..hosts, 1..hosts, 0u16..2);
     let packets = proptest::collection::vec((0u64..400, flow), 50..300);
@@ -138,7 +138,7 @@ proptest! {
 
     #[test]
     fn a_flowlet_arrives_in_order_however_its_path_was_chosen(sends in sends(16)) {
-        // All of it lasts 300 times 400 ns at most: no flow pauses for a gap.
+        // All packets are sent within 300 times 400 ns, so no flow pauses for longer than the gap.
         for load_balancer in [
             LoadBalancerConfig::LetFlow(LetFlowConfig::default()),
             LoadBalancerConfig::Conga(CongaConfig::default()),
@@ -153,5 +153,8 @@ proptest! {
 fn spraying_the_same_packets_reorders_them() {
     let sends: Sends = (0..200).map(|n| (n * 100, (n as u32 % 4, 8, 1))).collect();
     let arrived = arrivals(&leaf_spine(), LoadBalancerConfig::Spray, &sends);
-    assert!(!in_order(&arrived), "or the other tests could not fail");
+    assert!(
+        !in_order(&arrived),
+        "spraying reorders packets, so the other tests can fail"
+    );
 }

@@ -1,4 +1,4 @@
-//! One-event ports, general ports and both engines give the same packets at the same instants.
+//! One-event ports, general ports and both event queues give the same packets at the same times.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn injections() -> impl Strategy<Value = Vec<Injection>> {
         let mut at = 0;
         raw.into_iter()
             .map(|(gap, src, offset, size, port)| {
-                // Bursts: a third of the gaps are none at all.
+                // Bursts: a third of the gaps are zero.
                 at += gap.saturating_sub(300);
                 (at, packet(src, (src + offset) % 12, size, port))
             })

@@ -1,5 +1,5 @@
-//! Classes that push out those below, and packets that are taken out of queues because nobody waits for
-//! them any more.
+//! Classes that push out lower classes, and packets that are purged from queues because no receiver waits for
+//! them.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn push_out(limit: Limit) -> PushOut {
     }
 }
 
-/// An arrival of a class, or a service.
+/// A packet of a class arrives, or the port serves a packet.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive(u8),
@@ -39,8 +39,8 @@ fn steps(classes: u8) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
-/// What becomes on arrival of each packet of the first `high` classes, and in which order these are
-/// served, with lower classes beside them or not. Services that find none are not told.
+/// Returns the result of each arrival of the first `high` classes, and the order of their services, with or
+/// without lower classes in the queue. Services that find no packet of these classes are left out.
 fn high_classes(
     steps: &[Step],
     high: u8,
@@ -65,7 +65,10 @@ fn high_classes(
                 }
                 if let Some((displaced, fate)) = verdict.displaced {
                     let priority = packets[displaced.0 as usize].priority;
-                    assert!(priority >= high, "only low ones give way");
+                    assert!(
+                        priority >= high,
+                        "only packets of lower classes are displaced"
+                    );
                     assert_eq!(fate, Fate::Dropped(DropReason::QueueFull));
                 }
             }
@@ -101,7 +104,7 @@ proptest! {
         prop_assert_eq!(beside, alone);
     }
 
-    // Flow 3 is another one between the hosts of flow 2, which is purged.
+    // Flow 3 runs between the same hosts as flow 2, which is purged.
     #[test]
     fn a_purge_takes_what_waits_of_one_flow_and_leaves_all_others_their_order(
         flows in prop::collection::vec(1u32..5, 1..120),
@@ -110,7 +113,7 @@ proptest! {
         let host_of = |flow: u32| if flow == 3 { 2 } else { flow };
         let topology = leaf_spine(QueueConfig::PushOut(push_out(Limit::Packets(1_000))));
         let mut fabric = Fabric::<Sent>::new(&topology, &FabricConfig::default());
-        // All to one host, so that queues build.
+        // All packets go to one host, so that queues build.
         for (number, &flow) in (0..).zip(&flows) {
             let priority = (flow % 2) as u8;
             let sent = Packet { priority, ..packet(host_of(flow), 0, 1_500, flow as u16) };
@@ -120,7 +123,7 @@ proptest! {
         while let Some(delivery) = fabric.delivery(Time::from_ns(purge_at_ns)) {
             arrived.push(delivery.body);
         }
-        // The hosts are on one switch.
+        // The hosts are at one switch.
         let purger = packet(0, 2, 84, 7);
         let of_purger = Sent { flow: 2, number: u32::MAX };
         fabric.inject_with(Time::from_ns(purge_at_ns), purger.src, purger, purges(2), of_purger);
@@ -145,14 +148,14 @@ proptest! {
     }
 }
 
-/// What a packet of these tests carries: whose it is, and which.
+/// Body of a packet: its flow and its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Sent {
     flow: u32,
     number: u32,
 }
 
-/// The hints of a packet of a flow.
+/// Returns the hints of a packet of a flow.
 fn of_flow(flow: u32) -> Hints {
     Hints {
         purge_key: u64::from(flow),
@@ -160,7 +163,7 @@ fn of_flow(flow: u32) -> Hints {
     }
 }
 
-/// The hints of a packet that purges a flow.
+/// Returns the hints of a packet that purges a flow.
 fn purges(flow: u32) -> Hints {
     Hints {
         purges: u64::from(flow),
@@ -170,7 +173,7 @@ fn purges(flow: u32) -> Hints {
 
 #[test]
 fn each_switch_is_purged_when_the_purge_passes_it() {
-    // h0 - s0 - s1 - h1: queues build at s1 towards s0, and at s0 towards h0.
+    // The chain is h0 - s0 - s1 - h1. Queues build at s1 towards s0, and at s0 towards h0.
     let ends = [
         (Node::Host(HostId(0)), Node::Switch(0), wire(1, 10_000)),
         (Node::Switch(0), Node::Switch(1), wire(2, 10_000)),
@@ -205,8 +208,8 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
         );
         number += 1;
     }
-    // 96 us until the last packet has left h1. The purge leaves h0 at 100 us: 84 bytes take 0.672 us to s0
-    // and 0.336 us more to s1, and each link 10 us.
+    // The last packet leaves h1 after 96 us. The purge leaves h0 at 100 us: 84 bytes take 0.672 us to s0 and
+    // 0.336 us more to s1, and each link takes 10 us.
     let start = Time::from_ns(100_000);
     while fabric.delivery(start).is_some() {}
     let purger = packet(0, 1, 84, 1);
@@ -229,7 +232,7 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
     assert_eq!(between[0].0 + between[0].1 as u32, before[0].0);
     assert_eq!(dropped(waiting(passes_s1 - 1)), [between[0].1, 0]);
     let after = waiting(passes_s1);
-    assert_eq!(after[0].1, between[0].1, "it has passed s0");
+    assert_eq!(after[0].1, between[0].1, "the purge has passed s0");
     assert!(after[1].1 > 0, "{after:?}");
 }
 

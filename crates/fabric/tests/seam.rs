@@ -1,5 +1,5 @@
-//! What every driver may rely on, whatever its clock: time never goes back, every body comes out once, and
-//! nothing that a driver does wrong ends the program.
+//! Guarantees for every driver, whatever its clock: time never goes back, every body leaves once, and no
+//! error of a driver ends the program.
 
 mod common;
 
@@ -15,8 +15,8 @@ use tailcut_fabric::queue::{
 };
 use tailcut_fabric::topology::{Node, SingleSwitch, Topology};
 use tailcut_fabric::{
-    Dropped, Ecn, Fabric, FabricConfig, Injected, LinkError, LinkState, LossRate, Observer, Output,
-    Packet, PacketId, PortEvents, PortId, Seen,
+    Dropped, Ecn, Fabric, FabricConfig, Injected, LinkError, LinkState, LossRate, ObservedPacket,
+    Observer, Output, Packet, PacketId, PortEvents, PortId,
 };
 use tailcut_units::{Duration, HostId, Rate, Time};
 
@@ -46,7 +46,7 @@ fn plenty() -> QueueConfig {
     drop_tail(Limit::Packets(10_000), None)
 }
 
-/// The port that leads from the switch to a host.
+/// Returns the port from the switch to a host.
 fn port_to(topology: &Topology, host: u32) -> PortId {
     let to = Node::Host(HostId(host));
     let port = topology.links.iter().position(|link| link.to == to);
@@ -61,12 +61,12 @@ fn a_packet_that_comes_too_late_enters_now_and_is_counted() {
     assert_eq!(fabric.now(), us(100));
     let sent = packet(0, 1, 1_250, 1);
     let injected = fabric.inject(us(60), HostId(0), sent, 1);
-    assert_eq!(injected.free_at, us(101), "1 us of service from now on");
+    assert_eq!(injected.free_at, us(101), "1 us of service after now");
     let delivery = fabric.delivery(Time::MAX).expect("it arrives");
     assert_eq!(delivery.time, us(104));
     let late = fabric.lateness();
     assert_eq!((late.packets, late.longest), (1, Duration::from_us(40)));
-    // An earlier horizon changes nothing.
+    // A call with an earlier time changes nothing.
     assert!(fabric.advance(us(5)).is_none());
     assert_eq!(fabric.now(), us(104));
 }
@@ -76,7 +76,7 @@ fn a_lone_packet_is_not_marked_however_late_it_is() {
     let mut topology = star(2, plenty());
     for link in &mut topology.links {
         link.config.phantom = Some(Phantom {
-            drain: Rate::from_mbps(9_500),
+            drain: 0.95,
             mark_above_bytes: 1_000,
             placement: Placement::Series,
             compare: Compare::Before,
@@ -96,7 +96,7 @@ fn a_packet_that_comes_ahead_of_time_enters_when_its_time_has_come() {
     let topology = star(3, plenty());
     let mut fabric: Fabric<u32> = Fabric::new(&topology, &general());
     fabric.inject(us(0), HostId(0), packet(0, 2, 1_250, 1), 1);
-    // The first one is still on its way when this is said.
+    // The first packet is still in flight at this call.
     fabric.inject(us(50), HostId(1), packet(1, 2, 1_250, 1), 2);
     assert_eq!(fabric.count_remaining().packets, 2);
     let times: Vec<(u32, Time)> = std::iter::from_fn(|| fabric.delivery(Time::MAX))
@@ -203,7 +203,7 @@ fn a_link_that_is_down_loses_what_is_on_it_and_delivers_again_when_it_is_up() {
     }
 }
 
-/// What comes out of 100,000 packets over a link that loses some, and what the fabric says that it lost.
+/// Sends 100,000 packets over a lossy link. Returns the packets that leave, and the fabric's count of losses.
 fn over_a_lossy_link(config: &FabricConfig, seed: u64, loss: LossRate) -> (Vec<u32>, u64) {
     let topology = star(2, plenty());
     let link = port_to(&topology, 1);
@@ -314,7 +314,7 @@ fn a_port_whose_departures_are_settled_keeps_its_rate_and_says_so() {
 }
 
 proptest! {
-    // A link's rate and delay change at random while packets are on it.
+    // The rate and delay of a link change at random while packets are on it.
     #[test]
     fn packets_never_overtake_each_other_on_a_link_that_changes(
         changes in prop::collection::vec((1u64..200, 1u64..11, 0u64..30), 1..12),
@@ -357,7 +357,7 @@ proptest! {
         prop_assert_eq!(bodies, (0..body).collect::<Vec<_>>());
     }
 
-    // Bodies that are not `Copy`: each is held by the network until it has come out.
+    // The bodies are not `Copy`: the network holds each of them until it leaves.
     #[test]
     fn every_body_comes_out_once_and_counting_what_is_left_changes_nothing(
         sent in prop::collection::vec((0u64..60, 0u32..4, 0u32..6), 1..200),
@@ -425,7 +425,7 @@ fn a_host_that_joins_a_group_gets_what_enters_from_then_on() {
     assert_eq!(send(&mut fabric, 300), [1, 2]);
 }
 
-/// Holds every packet back until the next whole millisecond.
+/// Discipline that holds every packet back until the next whole millisecond.
 #[derive(Debug, Default)]
 struct Shaper(std::collections::VecDeque<(PacketId, u64)>);
 
@@ -468,7 +468,7 @@ fn a_discipline_that_holds_back_is_asked_again_when_it_said() {
     let times: Vec<Time> = std::iter::from_fn(|| fabric.delivery(Time::MAX))
         .map(|delivery| delivery.time)
         .collect();
-    // 1 us of service and 1 us of delay.
+    // Each packet needs 1 us of service and 1 us of delay.
     assert_eq!(times, [us(1_002), us(2_002), us(3_002)]);
 }
 
@@ -476,10 +476,10 @@ fn a_discipline_that_holds_back_is_asked_again_when_it_said() {
 struct Log(Vec<(&'static str, u64, u32)>);
 
 impl Observer<u32> for Log {
-    fn enqueued(&mut self, seen: Seen<'_, u32>) {
+    fn enqueued(&mut self, seen: ObservedPacket<'_, u32>) {
         self.0.push(("enqueued", seen.now.as_ns(), *seen.body));
     }
-    fn started(&mut self, seen: Seen<'_, u32>) {
+    fn started(&mut self, seen: ObservedPacket<'_, u32>) {
         self.0.push(("started", seen.now.as_ns(), *seen.body));
     }
     fn dropped(

@@ -1,4 +1,4 @@
-//! What choosing paths costs in memory, counted where it is allocated.
+//! Memory cost of choosing paths, measured at the allocator.
 
 mod common;
 
@@ -15,20 +15,20 @@ thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, and how many bytes of it each thread holds.
+/// The system's allocator, with a count of the bytes that each thread holds.
 struct Counting;
 
-// SAFETY: it does what the system's allocator does.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.with(|live| live.set(live.get() + layout.size() as i64));
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         LIVE.with(|live| live.set(live.get() - layout.size() as i64));
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes that a network holds more with a load balancer than with ECMP, a port.
+/// Returns the additional bytes per port that a network needs for a load balancer, compared with ECMP.
 fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
     let queue = drop_tail(Limit::Packets(100), None);
     let topology = fat_tree(k, wire(1, 100), wire(1, 100), queue);
@@ -55,7 +55,7 @@ fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
     more as f64 / topology.links.len() as f64
 }
 
-/// From 4 pods to 16, how many times as much a port takes.
+/// Returns the factor by which the memory per port grows from 4 pods to 16.
 fn growth(load_balancer: LoadBalancerConfig) -> f64 {
     let by_size = [4, 8, 16].map(|k| bytes_a_port(k, load_balancer.clone()));
     assert!(by_size[0] > 0.0);
@@ -69,14 +69,14 @@ fn expeditus_takes_the_same_memory_a_port_in_a_network_of_any_size() {
         LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig::default()),
     ] {
         let growth = growth(form.clone());
-        // What is there once a network weighs less in larger ones.
+        // Memory that exists once per network has a smaller share in larger networks.
         assert!(growth <= 1.0, "{growth} {form:?}");
     }
 }
 
 #[test]
 fn congas_tables_grow_with_the_number_of_leaves() {
-    // 8 and 128 leaves.
+    // The two networks have 8 and 128 leaves.
     let growth = growth(LoadBalancerConfig::Conga(CongaConfig::default()));
     assert!(growth > 4.0, "{growth}");
 }

@@ -1,4 +1,4 @@
-//! Packets arrive exactly when arithmetic says.
+//! Packets arrive exactly at the computed times.
 
 mod common;
 
@@ -24,10 +24,10 @@ fn times(topology: &Topology, injections: &[common::Injection]) -> Vec<(u32, Tim
 #[test]
 fn a_packet_is_stored_and_forwarded_at_every_hop() {
     let topology = leaf_spine(drop_tail(Limit::Packets(100), None));
-    // 1,250 B take exactly 1 us at 10 Gb/s: four links, two of 500 ns and two of 1,000 ns.
+    // 1,250 B take exactly 1 us at 10 Gb/s. The path has four links: two with a delay of 500 ns, two with 1,000 ns.
     let arrived = times(&topology, &[(0, packet(0, 4, 1_250, 1))]);
     assert_eq!(arrived, [(0, Time::from_ns(4_000 + 3_000))]);
-    // Within the rack: two links of 500 ns.
+    // A path within the rack has two links with a delay of 500 ns.
     let arrived = times(&topology, &[(0, packet(0, 1, 1_250, 1))]);
     assert_eq!(arrived, [(0, Time::from_ns(2_000 + 1_000))]);
 }
@@ -73,7 +73,7 @@ fn a_rate_that_is_no_whole_number_of_picoseconds_a_byte_rounds_up() {
     }
     .build()
     .expect("two hosts");
-    // 1,000 B at 3 Gb/s: 2,666,666.67 ps, twice.
+    // Two links transmit 1,000 B at 3 Gb/s. Each link needs 2,666,666.67 ps, which is rounded up.
     let arrived = times(&topology, &[(0, packet(0, 1, 1_000, 1))]);
     assert_eq!(arrived, [(0, Time::from_ps(2 * 2_666_667))]);
 }
@@ -91,8 +91,8 @@ fn a_shared_buffer_gives_a_port_its_share_of_what_is_free() {
     }
     .build()
     .expect("twelve hosts");
-    // Ten packets meet at host 0 at once: one is in service at once. With alpha 1 the k-th that
-    // waits needs k * 1,000 <= 10,000 - (k - 1) * 1,000: five wait, four are dropped.
+    // Ten packets arrive for host 0 at once, and one is in service immediately. With alpha 1, the k-th
+    // waiting packet needs k * 1,000 <= 10,000 - (k - 1) * 1,000: five wait and four are dropped.
     let injections: Vec<_> = (1..11).map(|src| (0, packet(src, 0, 1_000, 1))).collect();
     let (out, fabric) = run(
         &topology,

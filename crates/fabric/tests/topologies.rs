@@ -1,4 +1,4 @@
-//! Topologies lead everywhere, over as many paths as they say, and pins choose among them.
+//! Topologies connect all hosts over the documented number of paths, and pins choose among the paths.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn fat_tree(k: u32, tiers: u32, edge: u32, core: CoreOversubscription) -> Topolo
     .expect("a fat-tree")
 }
 
-/// The nodes that a packet crosses.
+/// Returns the nodes on the path of a packet.
 fn route(topology: &Topology, packet: Packet) -> Vec<String> {
     let (out, fabric) = run(
         topology,
@@ -84,7 +84,7 @@ fn a_fat_tree_has_the_hosts_and_switches_of_the_paper() {
     assert_eq!(tree.paths, 64);
     let tree = fat_tree(16, 3, 4, CoreOversubscription::None);
     assert_eq!(tree.hosts(), 4_096);
-    // Mininet's 6 pods in the RepNet paper: 54 hosts, 6 cores, 6 paths.
+    // Network of Mininet in the RepNet paper with 6 pods: 54 hosts, 6 cores, 6 paths.
     let tree = fat_tree(6, 3, 1, CoreOversubscription::CoresPerAggregation(2));
     assert_eq!((tree.hosts(), tree.paths), (54, 6));
     let cores = tree
@@ -113,7 +113,7 @@ fn pinned_paths_of_a_fat_tree_are_all_different_and_as_documented() {
             route.contains(&format!("s{aggregation}>s{core}")),
             "{route:?}"
         );
-        // And the topology knows that without a packet, switch by switch.
+        // The topology returns the same path without a packet, switch by switch.
         for (at, next) in [(0, aggregation), (aggregation, core)] {
             let ports = topology.ports_towards(u32::from(at), HostId(127), Some(path));
             let names: Vec<_> = ports
@@ -166,7 +166,7 @@ fn link(a: Node, b: Node) -> CustomLink {
 #[test]
 fn a_network_of_the_users_own_uses_all_shortest_paths() {
     let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
-    // A diamond: s0 over s1 or s2 to s3, and a detour s0-s4-s5-s3 that is never taken.
+    // A diamond from s0 over s1 or s2 to s3, and a detour s0-s4-s5-s3 that no packet takes.
     let custom = CustomTopology {
         hosts: 2,
         switches: 6,
@@ -194,7 +194,7 @@ fn a_network_of_the_users_own_uses_all_shortest_paths() {
     assert!(routes.iter().all(|route| route.len() == 4), "{routes:?}");
 }
 
-/// A leaf-spine and a fat-tree whose hosts have two links.
+/// A leaf-spine network and a fat-tree whose hosts have two links.
 fn two_links_a_host() -> [Topology; 2] {
     let leaf_spine = LeafSpine {
         leaves: 4,
@@ -250,7 +250,8 @@ fn hosts_of_a_rack_share_its_switches_and_reach_every_other() {
         "the first of leaf 3"
     );
     assert_eq!(leaf_spine.racks, [0, 0, 0, 0, 2, 2, 2, 2]);
-    // Two edges of two uplinks a pod, 2:1: four links to hosts each, and so four hosts.
+    // Each pod has two edges with two uplinks, 2:1. So each edge has four host links, and there are four
+    // hosts per rack.
     assert_eq!(tree.hosts(), 16);
     assert_eq!(ends(&tree, 7), switches([3, 2]));
     assert_eq!(
@@ -334,7 +335,7 @@ fn a_network_with_a_fault_is_refused_with_the_place() {
 
 #[test]
 fn a_network_of_the_users_own_has_as_many_nodes_as_there_are_numbers_for() {
-    // All hosts at the first switch; the other switches lead nowhere.
+    // All hosts are at the first switch. The other switches lead nowhere.
     let star = |hosts, switches| {
         let to_first = |h| link(Node::Host(HostId(h)), Node::Switch(0));
         let custom = CustomTopology {
@@ -350,9 +351,81 @@ fn a_network_of_the_users_own_has_as_many_nodes_as_there_are_numbers_for() {
     };
     assert_eq!(star(65_535, 1), Ok((65_535, 1)));
     assert_eq!(star(1, 65_535), Ok((1, 65_535)));
+    let error = star(65_000, 2_000).expect_err("too many entries");
+    assert_eq!(
+        error,
+        "hosts: found 130000000 pairs of a host and a switch in total; allowed: at most 100000000"
+    );
     for (hosts, switches) in [(0, 1), (65_536, 1), (1, 65_536)] {
         let found = format!("hosts: found {hosts} hosts and {switches} switches");
         let error = star(hosts, switches).expect_err("too many or none");
         assert!(error.starts_with(&found), "{error}");
     }
+}
+
+#[test]
+fn a_network_that_is_too_large_is_refused_before_it_is_built() {
+    let leaf_spine = |leaves, hosts_per_leaf, spines, host_links| {
+        let network = LeafSpine {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            host_links,
+            host_wire: wire(10, 100),
+            spine_wire: wire(10, 100),
+            queue: queue(),
+            shared_buffer: None,
+        };
+        let built = network.build().map_err(|error| error.to_string());
+        built.map(|topology| topology.hosts())
+    };
+    assert_eq!(leaf_spine(64, 1_024, 1, 1), Ok(65_536));
+    let refused = |leaves, hosts, spines, host_links| {
+        leaf_spine(leaves, hosts, spines, host_links).expect_err("too large")
+    };
+    assert_eq!(
+        refused(48, 2_048, 8, 1),
+        "hosts_per_leaf: found 98304 hosts in total; allowed: at most 65536"
+    );
+    assert_eq!(
+        refused(4_096, 1, 4_096, 1),
+        "spines: found 16781312 links in total; allowed: at most 1000000"
+    );
+    assert_eq!(
+        refused(16, 4_096, 1, 16),
+        "hosts_per_leaf: found 1048592 links in total; allowed: at most 1000000"
+    );
+    let tree = FatTree {
+        k: 64,
+        tiers: 3,
+        edge_downlinks: 2_048,
+        host_links: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(10, 100),
+        fabric_wire: wire(10, 100),
+        core_wire: wire(10, 100),
+        queue: queue(),
+        shared_buffer: None,
+    };
+    let error = tree.build().expect_err("too large").to_string();
+    assert_eq!(
+        error,
+        "k: found 4194304 hosts in total; allowed: at most 65536"
+    );
+
+    // Two hosts with many links to one switch.
+    let links = (0..70_000).map(|n| link(Node::Host(HostId(n % 2)), Node::Switch(0)));
+    let custom = CustomTopology {
+        hosts: 2,
+        switches: 1,
+        links: links.collect(),
+        queue: queue(),
+        shared_buffer: None,
+        names: NodeNames::default(),
+    };
+    let error = custom.build().expect_err("too many ports").to_string();
+    assert_eq!(
+        error,
+        "links: found 70000 ports of a switch in total; allowed: at most 65535"
+    );
 }

@@ -1,4 +1,5 @@
-//! Trimming in a network: headers hurry to their host, or back to their sender, and the books balance.
+//! Trimming in a network: headers reach their host early or return to their sender, and all packets are
+//! counted.
 
 mod common;
 
@@ -47,7 +48,7 @@ fn an_incast_loses_payload_only_and_what_has_no_room_comes_back() {
     assert_eq!(out.len(), 40, "every packet arrives somewhere");
     let whole = out.iter().filter(|d| !d.packet.trimmed).count();
     let came_back = out.iter().filter(|d| d.packet.returned).count();
-    // One in service, eight waiting; ten headers of 64 B fit; 21 come back.
+    // One packet is in service and eight wait. Ten headers of 64 B fit, and 21 return.
     assert_eq!((whole, came_back), (9, 21));
     for delivery in &out {
         let sender = HostId(delivery.body + 1);

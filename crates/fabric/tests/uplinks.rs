@@ -1,4 +1,4 @@
-//! Hosts with several uplinks: which one a packet takes, and how far ahead a NIC may go.
+//! Hosts with several uplinks: the uplink of a packet, and the packets that a NIC may accept ahead.
 
 mod common;
 
@@ -7,10 +7,10 @@ use tailcut_fabric::queue::{DropReason, Limit};
 use tailcut_fabric::topology::{
     CustomLink, CustomTopology, LinkFault, Node, NodeNames, Topology, Trouble,
 };
-use tailcut_fabric::{Bonding, Fabric, FabricConfig, Output, Packet, PortId};
+use tailcut_fabric::{Bonding, Fabric, FabricConfig, Output, Packet, PortEvents, PortId};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Two hosts on two leaves both; a third on the second leaf only.
+/// Two hosts at both of two leaves, and a third host at the second leaf only.
 fn two_leaves() -> Topology {
     let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
     let link = |a, b| CustomLink {
@@ -44,14 +44,20 @@ fn hosts_with_two_uplinks_and_one_are_told_apart() {
 }
 
 fn fabric(topology: &Topology, bonding: Bonding) -> Faulty<u32> {
+    fabric_with(topology, bonding, PortEvents::OneWherePossible)
+}
+
+fn fabric_with(topology: &Topology, bonding: Bonding, port_events: PortEvents) -> Faulty<u32> {
     let config = FabricConfig {
         bonding,
+        port_events,
         ..FabricConfig::default()
     };
     Faulty::new(topology, &config)
 }
 
-/// When `packets` of host 0, all sent at once, have arrived, and how many left on each of its uplinks.
+/// Sends `packets` of host 0 at once. Returns the time of the last arrival, and the number of packets on each
+/// uplink.
 fn sent_at_once(
     topology: &Topology,
     bonding: Bonding,
@@ -78,7 +84,7 @@ fn packets_that_may_overtake_each_other_take_the_uplink_that_is_free_first() {
     assert_eq!(topology.host_capacity_bps(), 50_000_000_000);
     let packets = (0..100).map(|_| packet(0, 1, 1_250, 7));
     let (last, sent) = sent_at_once(&topology, Bonding::FreeFirst, packets);
-    // 1 us a packet on each link, and a hop to go: half the time of one link.
+    // Two links share 100 packets of 1 us. Then the last packet crosses one more hop.
     assert_eq!(last, Time::from_ns(50 * 1_000 + 1_000 + 200));
     assert_eq!(sent, [50, 50]);
 }
@@ -91,7 +97,7 @@ fn a_flow_keeps_to_one_uplink_and_many_flows_take_all() {
     assert!(sent == [100, 0] || sent == [0, 100], "{sent:?}");
     let of_many = (0..100).map(|port| packet(0, 1, 1_250, port));
     let (_, sent) = sent_at_once(&topology, Bonding::ByFlow, of_many);
-    // 5 standard deviations of a fair coin.
+    // The limits are five standard deviations from the mean of a fair coin.
     assert!(
         sent.iter().all(|packets| (25..=75).contains(packets)),
         "{sent:?}"
@@ -101,20 +107,23 @@ fn a_flow_keeps_to_one_uplink_and_many_flows_take_all() {
 #[test]
 fn a_nic_goes_ahead_on_a_busy_uplink_but_not_for_ever() {
     let topology = two_leaves();
-    for bonding in [Bonding::FreeFirst, Bonding::ByFlow] {
-        let mut fabric = fabric(&topology, bonding);
+    let cases = [Bonding::FreeFirst, Bonding::ByFlow].map(|bonding| {
+        [PortEvents::OneWherePossible, PortEvents::Two].map(|port_events| (bonding, port_events))
+    });
+    for (bonding, port_events) in cases.into_iter().flatten() {
+        let mut fabric = fabric_with(&topology, bonding, port_events);
         let mut taken = 0;
         while fabric.uplink_free_at(HostId(0)) == Time::ZERO {
             fabric.inject(Time::ZERO, HostId(0), packet(0, 1, 1_250, 7), 0);
             taken += 1;
         }
         let (expected, free_ns) = match bonding {
-            // One on each link.
+            // Each link transmits one packet.
             Bonding::FreeFirst => (2, 1_000),
-            // One that is being sent, and four that wait for it.
+            // One packet is in service, and four wait behind it.
             Bonding::ByFlow => (5, 1_000),
         };
-        assert_eq!(taken, expected, "{bonding:?}");
+        assert_eq!(taken, expected, "{bonding:?}, {port_events:?}");
         assert_eq!(fabric.uplink_free_at(HostId(0)), Time::from_ns(free_ns));
     }
 }
@@ -146,6 +155,7 @@ fn a_host_avoids_an_uplink_that_is_down_once_that_is_known() {
     let fault = LinkFault {
         a: Node::Host(HostId(0)),
         b: Node::Switch(0),
+        number: None,
         trouble: Trouble::Down,
         from: us(100),
         until: us(300),

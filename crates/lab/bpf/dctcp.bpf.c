@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 //
-// DCTCP for Linux kernels that have none: RFC 8257 as a congestion control in BPF ("struct_ops"), for the
-// hosts of `tailcut lab`. `./build` makes dctcp.bpf.o of it, which the program carries and loads.
+// DCTCP (RFC 8257) as a congestion control in BPF ("struct_ops"), for Linux kernels without DCTCP. The hosts of
+// `tailcut lab` use it. `./build` compiles this file to dctcp.bpf.o, which tailcut contains and loads.
 //
-// Licence. Written for tailcut from the RFC, and like the rest of tailcut under Apache-2.0. Linux runs a
-// congestion control in BPF only where the object says that it is compatible with the GPL, because it calls
-// functions of the kernel that are offered under the GPL alone. So this file can be had under GPL-2.0 too,
-// as you like, and its object says "GPL".
+// Licence. This file was written for tailcut from the RFC, and is under Apache-2.0 like the rest of tailcut. A
+// congestion control in BPF calls kernel functions that are available only to programs under the GPL, so Linux
+// runs it only if the object declares a licence that is compatible with the GPL. Therefore this file is also
+// available under GPL-2.0, at the user's choice, and its object declares "GPL".
 //
-// What is the kernel's: when there was a loss, what is sent again, how a window shrinks to its new
-// threshold within a round trip (RFC 6937), and growth, which is that of its Reno. What is here: the
-// estimate of how much is marked, the cut that follows from it, and the echo of marks.
+// Tasks of the kernel: detection of losses, retransmissions, reduction of the window to its new threshold within
+// a round trip (RFC 6937), and growth of the window, as in Reno. Tasks of this file: the estimate of the marked
+// share, the reduction of the window by this estimate, and the echo of marks.
 //
-// Types are declared as far as they are used. The loader looks up where the running kernel has each field.
+// The types below contain only the fields in use. The loader finds the offset of each field in the running kernel.
 
 typedef unsigned char __u8;
 typedef unsigned int __u32;
@@ -43,7 +43,7 @@ struct tcp_sock {
     __u32 prior_cwnd;
     __u32 packets_out;
     __u32 rcv_nxt;
-    // What rcv_nxt was when the latest ACK left.
+    // Value of rcv_nxt at the time of the latest ACK.
     __u32 rcv_wup;
     __u8 ecn_flags;
 };
@@ -64,9 +64,9 @@ enum inet_csk_ack_state_t {
 
 #pragma clang attribute pop
 
-// A part of the kernel's interface to programs (linux/tcp.h), fixed for ever.
+// Constant of the kernel's interface to programs (linux/tcp.h). It never changes.
 #define TCP_CA_RECOVERY 3
-// The kernel has it as a macro, of which a running kernel tells nothing: 4 in all of them so far.
+// The kernel defines it as a macro, so its BTF does not contain it. The value is 4 in all versions so far.
 #define TCP_ECN_DEMAND_CWR 4
 
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -76,32 +76,32 @@ extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __attri
 
 const char licence[] SEC("license") = "GPL";
 
-// 1 in the units of gain and alpha.
+// The value 1 in the units of gain and alpha.
 #define ONE (1u << 31)
-// A segment in the units of a window with its fraction.
+// Bits of the fraction in a window with its fraction: one segment is 1 << SEGMENT_SHIFT.
 #define SEGMENT_SHIFT 16
-// RFC 5681, 3.1: what is left to send with at least.
+// Minimum window in segments (RFC 5681, 3.1).
 #define LEAST_WINDOW 2u
 
-// Set by the loader before the program is checked.
+// The loader sets these constants before the kernel verifies the program.
 const volatile __u32 gain = ONE / 16;
 const volatile __u32 first_alpha = ONE;
-// How many samples the map holds. 0 in labs: the kernel's checker then removes what takes them.
+// Number of samples that the map can hold. It is 0 in labs: the kernel's verifier then removes the sampling code.
 const volatile __u32 most_samples = 0;
 
-// What a test holds against the simulator's DCTCP. The loader has the same layout, and makes the map: an
-// array, whose first element counts the samples that were taken and whose others have them.
+// Sample for a test that compares this file with the simulator's DCTCP. The loader uses the same layout. It also
+// creates the map, an array: the first element counts the samples, and the other elements contain them.
 struct sample {
     __u32 connection;
-    // 0: an ACK of new data; 1: a cut after a mark; 2: a cut after a loss.
+    // 0: an ACK of new data; 1: a reduction after a mark; 2: a reduction after a loss.
     __u32 kind;
     __u32 alpha;
-    // Of an ACK: bytes acknowledged, whether it carried ECN-Echo, and what is sent next.
+    // For an ACK: bytes acknowledged, whether it carried ECN-Echo, SND.UNA and SND.NXT.
     __u32 acked;
     __u32 is_marked;
     __u32 una;
     __u32 nxt;
-    // Of a cut, in 1/65,536 of a segment: the window before, and what is kept.
+    // For a reduction: segments in flight, then the window before and after it in 1/65,536 of a segment.
     __u32 packets_out;
     __u64 window;
     __u64 kept;
@@ -112,7 +112,7 @@ struct map {
 };
 struct map samples SEC(".maps");
 
-// The state of a connection, in the kernel's 104 bytes for it.
+// State of a connection. It fits into the 104 bytes that the kernel reserves for it.
 struct dctcp {
     // Sender: RFC 8257, 3.3.
     __u32 alpha;
@@ -120,13 +120,13 @@ struct dctcp {
     __u32 bytes_acked;
     __u32 bytes_marked;
     __u32 prior_una;
-    // The fraction of a segment that cuts have left, in 1/65,536. The kernel's windows are whole segments;
-    // without it every cut would take up to a segment too much.
+    // Fraction of a segment that remains after reductions, in 1/65,536. The kernel's window is a whole number of
+    // segments. Without the fraction, each reduction would be up to one segment too large.
     __u32 fraction;
-    // Receiver: RFC 8257, 3.2. DCTCP.CE, and rcv_nxt after the latest data.
+    // Receiver: RFC 8257, 3.2. DCTCP.CE, and the value of rcv_nxt after the latest data.
     __u32 is_marked;
     __u32 prior_rcv_nxt;
-    // For samples alone.
+    // Number of the connection, only for samples.
     __u32 connection;
 };
 
@@ -151,13 +151,13 @@ static __always_inline struct sample *counter(void)
     return bpf_map_lookup_elem(&samples, &first);
 }
 
-// Counts one up, and gives what it was.
+// Increments a counter, and returns its value before the increment.
 static __always_inline __u32 next(__u32 *count)
 {
     return __sync_fetch_and_add(count, 1);
 }
 
-// Room for a sample of a connection; none where samples are not taken or the map is full.
+// Returns a free element for a sample of a connection, or null if sampling is off or the map is full.
 static __always_inline struct sample *sample(const struct dctcp *dctcp, __u32 kind)
 {
     if (most_samples == 0)
@@ -175,8 +175,8 @@ static __always_inline struct sample *sample(const struct dctcp *dctcp, __u32 ki
     return taken;
 }
 
-// RFC 8257, 4.2 and 3.3: the first window of observation ends where the connection begins, so that the
-// first ACK gives the first estimate.
+// RFC 8257, 4.2 and 3.3. The first observation window ends at the start of the connection, so the first ACK
+// produces the first estimate.
 SEC("struct_ops/init")
 void begin(__u64 *context)
 {
@@ -198,7 +198,7 @@ void begin(__u64 *context)
     }
 }
 
-// RFC 8257, 3.3, steps 1 to 8. The kernel calls it before it answers what the ACK tells of congestion.
+// RFC 8257, 3.3, steps 1 to 8. The kernel calls this before it reacts to the congestion signals of the ACK.
 SEC("struct_ops/in_ack_event")
 void on_ack(__u64 *context)
 {
@@ -234,15 +234,15 @@ void on_ack(__u64 *context)
     }
 }
 
-// RFC 8257, 3.3, step 9. The kernel asks at the first mark of a window, and when it notices a loss; then it
-// also says which loss, and halve() has the last word.
+// RFC 8257, 3.3, step 9. The kernel calls this at the first mark of a window and when it detects a loss. For a
+// loss, it then also reports the kind of loss, and halve() replaces the result of this function.
 SEC("struct_ops/ssthresh")
 __u32 after_mark(__u64 *context)
 {
     struct tcp_sock *tp = (struct tcp_sock *)context[0];
     struct dctcp *dctcp = state(tp);
     __u64 window = ((__u64)tp->snd_cwnd << SEGMENT_SHIFT) + dctcp->fraction;
-    // A window has less than 2^25 segments, since it has at most 2^30 bytes: the product fits.
+    // The product fits into 64 bits: a window has at most 2^30 bytes and so less than 2^25 segments.
     __u64 cut = (window * (dctcp->alpha >> 8)) >> 24;
     __u64 kept = window - cut;
 
@@ -258,7 +258,7 @@ __u32 after_mark(__u64 *context)
     return kept >> SEGMENT_SHIFT;
 }
 
-// RFC 8257, 3.5, and RFC 5681, equation 4: a loss halves the flight.
+// RFC 8257, 3.5, and RFC 5681, equation 4: a loss halves the flight size.
 static __always_inline void halve(struct tcp_sock *tp)
 {
     struct dctcp *dctcp = state(tp);
@@ -276,7 +276,7 @@ static __always_inline void halve(struct tcp_sock *tp)
     }
 }
 
-// A loss that duplicate ACKs show.
+// The kernel enters this state when duplicate ACKs indicate a loss.
 SEC("struct_ops/set_state")
 void on_state(__u64 *context)
 {
@@ -284,8 +284,8 @@ void on_state(__u64 *context)
         halve((struct tcp_sock *)context[0]);
 }
 
-// RFC 8257, 3.2: an ACK echoes one state of DCTCP.CE. Where it changes, what was held back is acknowledged
-// with the old state, and what has just come at once with the new one.
+// RFC 8257, 3.2: all data that one ACK acknowledges have the same DCTCP.CE. When it changes, one ACK with the old
+// state acknowledges the earlier data, and another ACK acknowledges the new data at once with the new state.
 static __always_inline void on_data(struct tcp_sock *tp, __u32 is_marked)
 {
     struct dctcp *dctcp = state(tp);
@@ -294,9 +294,9 @@ static __always_inline void on_data(struct tcp_sock *tp, __u32 is_marked)
     if (dctcp->is_marked != is_marked) {
         __u32 now = value_in_kernel(enum inet_csk_ack_state_t, ICSK_ACK_NOW);
 
-        // Be it for the timer of delayed ACKs, or because a program is reading (Linux 6.7 and later). The
-        // ACK sent here moves rcv_wup past what it acknowledges, up to what has just come. Where that then
-        // waits for a reading program, only the ACK that is due at once tells.
+        // The earlier data may wait for the delayed-ACK timer, or for a program that is reading (Linux 6.7 and later).
+        // The ACK sent here also advances rcv_wup over the new data. If their ACK then waits for a reading program,
+        // only the flag ICSK_ACK_NOW shows that they are not acknowledged yet.
         if ((int)(dctcp->prior_rcv_nxt - tp->rcv_wup) > 0 || tp->inet_conn.icsk_ack.pending & now) {
             tp->ecn_flags = (tp->ecn_flags & ~TCP_ECN_DEMAND_CWR) | (echo ^ TCP_ECN_DEMAND_CWR);
             bpf_tcp_send_ack(tp, dctcp->prior_rcv_nxt);
@@ -304,7 +304,7 @@ static __always_inline void on_data(struct tcp_sock *tp, __u32 is_marked)
         tp->inet_conn.icsk_ack.pending |= now;
     }
     dctcp->is_marked = is_marked;
-    // The kernel has counted what has just come already.
+    // rcv_nxt already includes the new data.
     dctcp->prior_rcv_nxt = tp->rcv_nxt;
     tp->ecn_flags = (tp->ecn_flags & ~TCP_ECN_DEMAND_CWR) | echo;
 }
@@ -319,19 +319,19 @@ void on_event(__u64 *context)
         on_data(tp, 1);
     else if (event == value_in_kernel(enum tcp_ca_event, CA_EVENT_ECN_NO_CE))
         on_data(tp, 0);
-    // The retransmission timer has expired; not again for the same loss.
+    // The kernel sends this event when the retransmission timer expires, but only once for the same loss.
     else if (event == value_in_kernel(enum tcp_ca_event, CA_EVENT_LOSS))
         halve(tp);
 }
 
-// RFC 8257, 3.4: as any TCP.
+// RFC 8257, 3.4: the window grows as in any TCP.
 SEC("struct_ops/cong_avoid")
 void grow(__u64 *context)
 {
     tcp_reno_cong_avoid((struct sock *)context[0], context[1], context[2]);
 }
 
-// The kernel takes a loss back that was none, for any congestion control; a cut after a mark never.
+// The kernel calls this only after a spurious loss. It never undoes a reduction after a mark.
 SEC("struct_ops/undo_cwnd")
 __u32 undo(__u64 *context)
 {

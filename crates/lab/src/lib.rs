@@ -1,9 +1,9 @@
-//! The lab: unmodified programs on Linux hosts of their own, joined by tailcut's switches in wall-clock time.
+//! Lab: unmodified programs run on Linux hosts, and tailcut's switches connect the hosts in wall-clock time.
 //!
-//! A host is a network namespace with the kernel's own TCP. Its network card is a TAP device, whose frames go
-//! through the same fabric that the simulator runs, moved by a [`driver`] under the wall clock.
+//! A host is a network namespace with the kernel's TCP. Its network card is a TAP device. The frames of all hosts pass
+//! through a fabric, which is the same code as in the simulator. A [`driver`] moves the frames in wall-clock time.
 //!
-//! What this crate does *not* do: it has no switch, queue or protocol of its own.
+//! Other crates contain the switches, queues and protocols.
 #![cfg(target_os = "linux")]
 
 pub mod bpf;
@@ -12,7 +12,7 @@ mod emulator;
 mod measured;
 
 pub use emulator::driver;
-pub use emulator::host::settle;
+pub use emulator::host::apply_kernel_limits;
 pub use measured::{ThisMachine, bench, prepare};
 
 #[cfg(doctest)]

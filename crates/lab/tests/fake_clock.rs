@@ -1,5 +1,5 @@
-//! The lab's driver under a clock of its own, around the simulator's hosts: it ends with the simulator's
-//! records, whether it is woken in time, late, early, or for many things at once.
+//! Tests of the lab's driver with a fake clock and simulated hosts. If the clock wakes the driver at exact times, the
+//! records equal the simulator's records. If the clock wakes it late, early or rarely, no packet is lost or duplicated.
 
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError};
 use tailcut_lab::driver::{World, drive};
@@ -14,7 +14,7 @@ mod hosts;
 
 use hosts::{Clock, Hosts};
 
-/// The simulator's hosts around a fabric.
+/// Simulated hosts around a fabric, with a fake clock.
 struct Simulated {
     hosts: Hosts,
     drain: Duration,
@@ -95,7 +95,8 @@ fn driven(config: &RunConfig, clock: Clock) -> RunRecord {
     world.hosts.parts.record(end, world.hosts.events)
 }
 
-/// Runs of the designs that hosts of a lab carry, and of others: a link fails on the way.
+/// Returns the runs of the tests, one for each design. The driver of the lab also runs designs that real hosts do not
+/// support. One link fails and recovers during each run.
 fn runs() -> Vec<RunConfig> {
     let text = r#"
         designs = ["tcp", "cubic", "dctcp", "hull", "pias", "dctcp@spray", "dctcp@letflow",

@@ -1,42 +1,44 @@
-//! That nothing is lost from the books: what was sent is somewhere.
+//! Conservation of packets and bytes: each packet or byte that was sent is delivered, dropped, trimmed, queued or on a
+//! link.
 
 use std::fmt;
 use tailcut_units::{Duration, Rate};
 
-/// The books of a port, a queue or a whole network, all in packets or all in bytes.
+/// Counters of a port, a queue or a whole network, all in packets or all in bytes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Books {
-    /// What the books are of, for the error.
+pub struct Counters {
+    /// Name of the port, queue or network and of the unit, for the error text.
     pub what: String,
-    /// What went in.
+    /// Packets or bytes that entered.
     pub sent: u64,
-    /// What came out.
+    /// Packets or bytes that left.
     pub delivered: u64,
-    /// What was dropped, by reason.
+    /// Packets or bytes that were dropped, by reason.
     pub dropped: Vec<(String, u64)>,
-    /// Payload that trimming cut off (in packets: none, since the header goes on).
+    /// Bytes of payload that trimming removed. If the counters are packets, this is zero, because the packet is
+    /// forwarded without its payload.
     pub trimmed: u64,
-    /// What waits in queues.
+    /// Packets or bytes in queues.
     pub queued: u64,
-    /// What is on links.
+    /// Packets or bytes on links.
     pub in_flight: u64,
 }
 
-/// Books that do not balance.
+/// Error of counters that do not balance.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Imbalance {
-    /// The books.
-    pub books: Books,
-    /// What is found beyond what was sent; negative when something is missing.
+pub struct CounterMismatch {
+    /// Counters.
+    pub counters: Counters,
+    /// Sum of the counters after `sent`, minus `sent`. It is negative if packets or bytes are missing.
     pub surplus: i128,
 }
 
-impl Books {
+impl Counters {
     /// Checks that sent = delivered + dropped + trimmed + queued + in flight.
     ///
     /// # Errors
-    /// [`Imbalance`], which prints the equation.
-    pub fn check(&self) -> Result<(), Imbalance> {
+    /// [`CounterMismatch`], whose text contains the equation.
+    pub fn check(&self) -> Result<(), CounterMismatch> {
         let dropped: u128 = self
             .dropped
             .iter()
@@ -51,33 +53,33 @@ impl Books {
         if surplus == 0 {
             Ok(())
         } else {
-            Err(Imbalance {
-                books: self.clone(),
+            Err(CounterMismatch {
+                counters: self.clone(),
                 surplus,
             })
         }
     }
 }
 
-impl fmt::Display for Imbalance {
+impl fmt::Display for CounterMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let books = &self.books;
-        write!(f, "{}: sent {} but found ", books.what, books.sent)?;
-        write!(f, "{} delivered", books.delivered)?;
-        for (reason, count) in &books.dropped {
+        let counters = &self.counters;
+        write!(f, "{}: sent {} but found ", counters.what, counters.sent)?;
+        write!(f, "{} delivered", counters.delivered)?;
+        for (reason, count) in &counters.dropped {
             write!(f, " + {count} dropped ({reason})")?;
         }
         write!(
             f,
             " + {} trimmed + {} queued + {} in flight: {:+}",
-            books.trimmed, books.queued, books.in_flight, self.surplus
+            counters.trimmed, counters.queued, counters.in_flight, self.surplus
         )
     }
 }
 
-impl std::error::Error for Imbalance {}
+impl std::error::Error for CounterMismatch {}
 
-/// Whether a port that finished sending `bytes` of line time within `span` kept to its rate.
+/// Returns whether a port that sends `bytes` of line time within `span` keeps to its rate.
 pub fn within_line_rate(bytes: u64, rate: Rate, span: Duration) -> bool {
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
     bits <= u128::from(rate.as_bps()) * u128::from(span.as_ps())

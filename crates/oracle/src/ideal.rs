@@ -1,73 +1,71 @@
-//! A flow alone in a store-and-forward network, exact to the picosecond.
+//! Completion time of a flow alone in a store-and-forward network, exact to the picosecond.
 //!
-//! Packets of one flow pass a path in order, so every time follows from one recursion: a packet
-//! leaves a hop one serialisation after it arrived there or after the packet before it left,
-//! whichever is later. The sender and the receiver are RFC 5681's: slow start without loss, ACKs
-//! delayed or not.
+//! The packets of one flow pass a path in order. A packet leaves a hop one serialisation time after its arrival, or one
+//! serialisation time after the departure of the previous packet, whichever is later. This rule determines all times.
+//! Sender and receiver follow RFC 5681: slow start without loss, with or without delayed ACKs.
 
 use std::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time};
 
-/// One hop: a port that serialises a packet whole, then the delay of its link.
+/// Hop: a port that serialises whole packets, and the delay of its link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hop {
-    /// The rate of the port.
+    /// Rate of the port.
     pub rate: Rate,
-    /// The propagation delay of the link, with what the receiving node takes.
+    /// Propagation delay of the link, including the processing time of the receiving node.
     pub delay: Duration,
 }
 
-/// When a receiver acknowledges less than every segment (RFC 5681, section 4.2).
+/// Rule for delayed ACKs of a receiver (RFC 5681, section 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayedAck {
-    /// An ACK at the latest for every so many segments.
+    /// Largest number of segments that the receiver waits for before it sends an ACK.
     pub segments: u32,
-    /// An ACK at the latest so long after the first segment that is not acknowledged.
+    /// Longest time between the first unacknowledged segment and its ACK.
     pub timeout: Duration,
 }
 
-/// A sender, a receiver and the network between them, with nobody else in it.
+/// Transfer: a sender, a receiver, and the network between them without other traffic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// The hops from the sender to the receiver, the sender's own port first.
+    /// Hops from the sender to the receiver, beginning with the sender's port.
     pub forward: Vec<Hop>,
-    /// The hops back.
+    /// Hops from the receiver to the sender.
     pub backward: Vec<Hop>,
-    /// Most payload bytes a packet.
+    /// Largest payload of a packet, in bytes.
     pub mss: u64,
-    /// Bytes of line time a packet beside its payload: headers, preamble, gap. SYN and ACK are
-    /// packets without payload.
+    /// Bytes of line time of a packet in addition to its payload: headers, preamble, gap. SYN and ACK are packets
+    /// without payload.
     pub overhead: u64,
-    /// Whether a SYN and a SYN-ACK go before the data.
+    /// Whether a SYN and a SYN-ACK precede the data.
     pub handshake: bool,
-    /// Whether the ACK that ends the handshake is a packet of its own, sent before the data.
+    /// Whether the ACK that ends the handshake is a separate packet before the data.
     pub handshake_ack_apart: bool,
-    /// The congestion window at the start, in payload bytes, at least one MSS.
+    /// Initial congestion window in payload bytes, at least one MSS.
     pub initial_window: u64,
-    /// The most payload bytes by which one ACK grows the window: one MSS for RFC 5681, two for RFC
-    /// 3465.
+    /// Largest growth of the window per ACK, in payload bytes: one MSS in RFC 5681, two in RFC 3465.
     pub growth_per_ack: u64,
-    /// How the receiver delays ACKs; `None` acknowledges every segment at once.
+    /// Delayed ACKs of the receiver. With `None`, every segment is acknowledged immediately.
     pub delayed_ack: Option<DelayedAck>,
 }
 
-/// When a transfer is over, counted from its start at the sender.
+/// Completion times of a transfer, measured from its start at the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// The last byte is at the receiver.
+    /// Time when the receiver has the last byte.
     pub delivered: Duration,
-    /// The ACK of the last byte is at the sender.
+    /// Time when the sender has the ACK of the last byte.
     pub acknowledged: Duration,
 }
 
-/// Packets in order over a path: when each arrives at the end.
-struct Line<'a> {
+/// State of a path that packets pass in order.
+struct PathState<'a> {
     hops: &'a [Hop],
-    /// When each port is free again.
+    /// Time when each port is free again.
     free: Vec<Time>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> PathState<'a> {
     fn new(hops: &'a [Hop]) -> Self {
         Self {
             hops,
@@ -84,18 +82,19 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The receiver's side of acknowledging.
+/// Acknowledgement logic of the receiver.
 struct Receiver {
     policy: Option<DelayedAck>,
     received: u64,
-    /// Segments that no ACK covers yet, and when their ACK is due at the latest.
+    /// Number of segments that no ACK covers yet, and the latest time for their ACK.
     waiting: u32,
     due: Time,
 }
 
 impl Receiver {
-    /// The ACKs, as (when sent, bytes covered), that a segment up to byte `received` brings when it
-    /// arrives at `now`: that of the timer, if it ran out before, and its own.
+    /// Processes a segment that ends at byte `received` and arrives at `now`. Returns up to two ACKs, each as the time
+    /// of sending and the number of acknowledged bytes. The first is the ACK of the timer, if the timer expired before
+    /// `now`. The second is the ACK that the segment itself causes.
     fn segment(&mut self, now: Time, received: u64) -> [Option<(Time, u64)>; 2] {
         let by_timer = if self.due < now { self.flush() } else { None };
         self.received = received;
@@ -113,15 +112,15 @@ impl Receiver {
         [by_timer, own]
     }
 
-    /// The ACK that the timer sends.
+    /// Returns the ACK that the timer sends.
     fn flush(&mut self) -> Option<(Time, u64)> {
         (std::mem::take(&mut self.waiting) > 0).then_some((self.due, self.received))
     }
 }
 
 impl Transfer {
-    /// The completion of `bytes` when the sender's window never holds it back: the shortest time
-    /// that any transport with this handshake and this framing can take.
+    /// Returns the completion of `bytes` if the window never limits the sender. It is a lower bound for all transports
+    /// with this handshake and this framing.
     pub fn unlimited(&self, bytes: u64) -> Completion {
         let widest = Self {
             initial_window: u64::MAX,
@@ -130,17 +129,16 @@ impl Transfer {
         widest.slow_start(bytes)
     }
 
-    /// The completion of `bytes` under slow start from the initial window, without loss and without
-    /// any other limit on the window.
+    /// Returns the completion of `bytes` under slow start from the initial window, without loss and without any other
+    /// limit on the window.
     ///
     /// # Panics
-    /// When the MSS is zero, the window holds less than one MSS, there are no bytes, or a
-    /// path has no hops.
+    /// The MSS is zero, the window is smaller than one MSS, there are no bytes, or a path has no hops.
     pub fn slow_start(&self, bytes: u64) -> Completion {
         assert!(self.mss > 0 && bytes > 0 && self.initial_window >= self.mss);
         assert!(!self.forward.is_empty() && !self.backward.is_empty());
-        let mut forward = Line::new(&self.forward);
-        let mut backward = Line::new(&self.backward);
+        let mut forward = PathState::new(&self.forward);
+        let mut backward = PathState::new(&self.backward);
         let mut now = Time::ZERO;
         if self.handshake {
             let syn = forward.send(now, self.overhead);
@@ -184,12 +182,13 @@ impl Transfer {
     }
 }
 
-/// Equal packets back to back over a path, in closed form: the first packet stores and forwards
-/// everywhere, the others follow at the pace of the slowest port.
-/// sum over hops (s_h + d_h) + (n - 1) max s_h, with s_h the serialisation of `bytes` at hop h.
+/// Returns the time until the last of `packets` equal packets has passed a path, if the sender sends them without gaps.
+/// The first packet is stored and forwarded at every hop, and the others follow at the rate of the slowest port. The
+/// time is the sum over hops of (s_h + d_h), plus (n - 1) max s_h. s_h is the serialisation time of `bytes` at hop h,
+/// d_h the delay of its link, and n the number of packets.
 ///
 /// # Panics
-/// When there are no packets or no hops.
+/// There are no packets or no hops.
 pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
     let times = || hops.iter().map(|hop| hop.rate.serialisation(bytes));
     let delays: Duration = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
@@ -197,10 +196,10 @@ pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
     first + times().max().expect("a hop") * (packets - 1)
 }
 
-/// When an incast has drained: senders that start together send `total_bytes` of line time through
-/// one port, which has the first packet (`first_bytes` of line time, over `access`) to serve when
-/// it arrives and never idles from then on. Exact when the senders together outrun the port,
-/// nothing is lost and no window holds a sender back.
+/// Returns the time until an incast has drained. The senders start at the same time and send `total_bytes` of line time
+/// through one port, `bottleneck`. The port starts when the first packet (`first_bytes` of line time) has passed the
+/// hops `access`. It is never idle afterwards. The time is exact if the senders together are faster than the port, no
+/// packet is lost, and no window limits a sender.
 pub fn incast_drain(
     access: &[Hop],
     bottleneck: Hop,

@@ -1,15 +1,15 @@
-//! Closed forms and checkers that the tests hold simulations against.
+//! Formulas and checks with which tests compare simulations.
 //!
-//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1 and processor sharing and strict priorities, and the
+//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1, processor sharing and strict priorities, and the
 //!   model of RepFlow, the smaller of two waits;
 //! - [`dctcp`]: the steady state of DCTCP's window, alpha and queue;
 //! - [`ideal`]: the completion time of a flow alone, exact to the picosecond;
 //! - [`statistics`]: confidence intervals and distances between distributions;
-//! - [`conservation`]: that nothing is lost from the books of a run.
+//! - [`conservation`]: checks that a run loses no packets and no bytes.
 //!
-//! Nothing here knows the simulator, so that an error of the one is not an error of the other. The
-//! crate is a dev-dependency only. Functions panic on arguments outside their documented range:
-//! a test that asks for the wait of an overloaded queue is itself wrong.
+//! The crate uses no code of the simulator, so an error in the simulator cannot also be in the crate. It is only a
+//! dev-dependency. Functions panic if an argument is outside its documented range, because this is an error in the
+//! test.
 
 pub mod conservation;
 pub mod dctcp;

@@ -1,10 +1,10 @@
-//! Books that balance, and the message of those that do not.
+//! Tests of counters that balance, and of the error text if counters do not balance.
 
-use tailcut_oracle::conservation::{Books, within_line_rate};
+use tailcut_oracle::conservation::{Counters, within_line_rate};
 use tailcut_units::{Duration, Rate};
 
-fn books() -> Books {
-    Books {
+fn counters() -> Counters {
+    Counters {
         what: "port 3, bytes".to_string(),
         sent: 1_000,
         delivered: 700,
@@ -17,24 +17,24 @@ fn books() -> Books {
 
 #[test]
 fn everything_sent_is_somewhere() {
-    assert_eq!(books().check(), Ok(()));
-    assert_eq!(Books::default().check(), Ok(()));
+    assert_eq!(counters().check(), Ok(()));
+    assert_eq!(Counters::default().check(), Ok(()));
 }
 
 #[test]
 fn books_that_do_not_balance_show_the_whole_equation() {
-    let lost = Books {
+    let lost = Counters {
         queued: 99,
-        ..books()
+        ..counters()
     };
     assert_eq!(
         lost.check().expect_err("one byte is missing").to_string(),
         "port 3, bytes: sent 1000 but found 700 delivered + 50 dropped (tail) + 25 dropped (no \
          route) + 75 trimmed + 99 queued + 50 in flight: -1"
     );
-    let found = Books {
+    let found = Counters {
         delivered: u64::MAX,
-        ..books()
+        ..counters()
     };
     let error = found.check().expect_err("far too much");
     assert_eq!(error.surplus, i128::from(u64::MAX) - 700);

@@ -1,9 +1,10 @@
-//! DCTCP's steady state against the sawtooth that it is derived from, stepped through in time.
+//! Tests of DCTCP's steady state: it is compared with a step-by-step simulation of the window's sawtooth.
 
 use tailcut_oracle::dctcp::Steady;
 
-/// One period of a window that grows by one a round-trip time, from (W* + 1)(1 - alpha / 2) to
-/// W* + 1: the packets sent, those sent above W*, and the period in round-trip times.
+/// Simulates one period of a window that grows by one packet per round-trip time. The window starts at (W* + 1)(1 -
+/// alpha / 2) and ends at W* + 1. Returns the packets sent, the packets sent above W*, and the period in round-trip
+/// times.
 fn sawtooth(critical: f64, alpha: f64) -> (f64, f64, f64) {
     const STEP: f64 = 1e-4;
     let mut window = (critical + 1.0) * (1.0 - alpha / 2.0);
@@ -22,13 +23,15 @@ fn sawtooth(critical: f64, alpha: f64) -> (f64, f64, f64) {
 
 #[test]
 fn alpha_is_the_share_of_packets_that_its_own_sawtooth_marks() {
-    for (pipe, threshold, flows) in [(83.0, 65.0, 2.0), (8.0, 20.0, 2.0), (100.0, 65.0, 20.0)] {
+    for (bdp_packets, threshold, flows) in
+        [(83.0, 65.0, 2.0), (8.0, 20.0, 2.0), (100.0, 65.0, 20.0)]
+    {
         let steady = Steady {
-            pipe,
+            bdp_packets,
             threshold,
             flows,
         };
-        // Averaging, as the sender does, settles at the fixed point.
+        // Repeated averaging, as in the sender, converges to the fixed point.
         let mut alpha = 1.0;
         for _ in 0..400 {
             let (sent, marked, _) = sawtooth(steady.critical_window(), alpha);
@@ -45,7 +48,7 @@ fn alpha_is_the_share_of_packets_that_its_own_sawtooth_marks() {
 fn alpha_approaches_the_square_root_for_large_windows() {
     let error = |window: f64| {
         let steady = Steady {
-            pipe: window,
+            bdp_packets: window,
             threshold: 0.0,
             flows: 1.0,
         };
@@ -59,7 +62,7 @@ fn alpha_approaches_the_square_root_for_large_windows() {
 #[test]
 fn with_one_packet_windows_every_packet_is_marked() {
     let steady = Steady {
-        pipe: 1.0,
+        bdp_packets: 1.0,
         threshold: 2.0,
         flows: 40.0,
     };
@@ -72,7 +75,7 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
         (1..300)
             .map(|flows| {
                 let steady = Steady {
-                    pipe: 700.0,
+                    bdp_packets: 700.0,
                     threshold,
                     flows: f64::from(flows),
                 };
@@ -80,9 +83,9 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
             })
             .fold(f64::INFINITY, f64::min)
     };
-    // Section 3.4 finds K > C RTT / 7 from alpha = sqrt(2 / W*) and W* + 1 ~ W*. The worst case has
-    // windows of five to eight packets, where neither is close; solved exactly it takes K > 0.192 C
-    // RTT.
+    // Section 3.4 of the paper derives K > C RTT / 7 from alpha = sqrt(2 / W*) and W* + 1 ~ W*. In the worst case,
+    // windows have five to eight packets, and both approximations are inaccurate. The exact solution requires K > 0.192
+    // C RTT.
     assert!(smallest(0.195 * 700.0) > 0.0);
     assert!(smallest(0.185 * 700.0) < 0.0);
 }
@@ -90,7 +93,7 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
 #[test]
 fn the_queues_sawtooth_spans_its_amplitude() {
     let steady = Steady {
-        pipe: 83.0,
+        bdp_packets: 83.0,
         threshold: 65.0,
         flows: 2.0,
     };

@@ -1,4 +1,4 @@
-//! The ideal completion time against closed forms and numbers worked out by hand.
+//! Tests of the ideal completion time: it is compared with formulas and with numbers computed by hand.
 
 use proptest::prelude::*;
 use tailcut_oracle::ideal::{DelayedAck, Hop, Transfer, equal_packets, incast_drain};
@@ -33,14 +33,14 @@ fn ps(span: Duration) -> u64 {
 
 #[test]
 fn one_packet_stores_and_forwards_at_every_hop() {
-    // 1000 bytes: 8 us at 1 Gb/s, 0.8 us at 10 Gb/s.
+    // 1000 bytes take 8 us at 1 Gb/s, 0.8 us at 10 Gb/s.
     let path = transfer(&[hop(10, 1), hop(1, 5), hop(10, 1)]);
     let done = path.unlimited(1_000);
     assert_eq!(
         ps(done.delivered),
         (800 + 1_000 + 8_000 + 5_000 + 800 + 1_000) * 1_000
     );
-    // An ACK without headers takes no line time.
+    // The overhead is zero, so that an ACK takes no line time.
     assert_eq!(ps(done.acknowledged), ps(done.delivered) + 7 * US);
 }
 
@@ -71,18 +71,18 @@ fn the_handshake_costs_a_round_trip_and_its_ack_a_packet_if_apart() {
         ..with.clone()
     };
     let delivered = |transfer: &Transfer| ps(transfer.unlimited(500).delivered);
-    // 100 bytes over a hop take 0.8 us; both ways, two hops and 10 us each.
+    // 100 bytes over a hop take 0.8 us. Each direction has two hops with 10 us each.
     let round_trip = 4 * (800_000 + 10 * US);
     assert_eq!(delivered(&with), delivered(&bare) + round_trip);
-    // The ACK goes first and the data right behind it.
+    // The ACK is sent first, and the data immediately after it.
     assert_eq!(delivered(&apart), delivered(&with) + 800_000);
 }
 
 #[test]
 fn slow_start_doubles_each_round_until_the_flow_is_sent() {
-    // Two hops of 1 Gb/s and 50 us: a packet of 1000 bytes takes 8 us a hop. Rounds of 2, 4, and 8
-    // packets; each begins when the first ACK of the round before is back, R = 16 + 100 + 100 us
-    // later. Then 8 packets back to back.
+    // There are two hops of 1 Gb/s and 50 us. A packet of 1000 bytes takes 8 us per hop. The three rounds have 2, 4 and
+    // 8 packets. A round begins when the first ACK of the previous round arrives, 16 + 100 + 100 us after the previous
+    // round began. The 8 packets of the last round follow each other without gaps.
     let path = transfer(&[hop(1, 50), hop(1, 50)]);
     let done = path.slow_start(14_000);
     let round_trip = (16 + 200) * US;
@@ -92,7 +92,7 @@ fn slow_start_doubles_each_round_until_the_flow_is_sent() {
         ps(done.acknowledged),
         2 * round_trip + last_round + 100 * US
     );
-    // One packet less ends one serialisation earlier; one more needs another round.
+    // With one packet less, the flow ends one serialisation time earlier. With one packet more, it needs another round.
     assert_eq!(
         ps(path.slow_start(13_000).delivered),
         ps(done.delivered) - 8 * US
@@ -112,14 +112,15 @@ fn delayed_acks_slow_the_growth_of_the_window_unless_bytes_are_counted() {
         }),
         ..transfer(&[hop(1, 50), hop(1, 50)])
     };
-    // One ACK for two segments grows the window by one: 2, then 3 (ACKed as 2 and, with the next
-    // round's first, 1 more). The ACK of the first two leaves when the second arrives, 8 us later.
+    // The receiver sends one ACK for two segments, and each ACK increases the window by one segment. The first round
+    // has 2 segments, the second 3. The receiver sends its first ACK when the second segment arrives, 8 us after the
+    // first.
     let round_trip = (16 + 8 + 200) * US;
     assert_eq!(
         ps(delayed.slow_start(5_000).delivered),
         round_trip + (16 + 100 + 2 * 8) * US
     );
-    // Counting bytes (RFC 3465, L = 2), the second round has four.
+    // If the window grows by the acknowledged bytes (RFC 3465, L = 2), the second round has 4 segments.
     let counted = Transfer {
         growth_per_ack: 2_000,
         ..delayed
@@ -140,7 +141,7 @@ fn a_window_of_one_segment_waits_for_the_delayed_ack_timer() {
         }),
         ..transfer(&[hop(1, 50)])
     };
-    // Out 58 us, timer 40 ms, ACK 50 us, out 58 us.
+    // The first segment takes 58 us, the timer 40 ms, the ACK 50 us, and the second segment 58 us.
     assert_eq!(
         ps(path.slow_start(2_000).delivered),
         (58 + 40_000 + 50 + 58) * US
@@ -149,7 +150,8 @@ fn a_window_of_one_segment_waits_for_the_delayed_ack_timer() {
 
 #[test]
 fn an_incast_drains_at_the_rate_of_its_port() {
-    // Eleven senders of 20 packets of 1538 bytes start at once; a switch queues them for one port.
+    // Eleven senders with 20 packets of 1538 bytes each start at the same time. A switch queues the packets for one
+    // port.
     let access = hop(1, 2);
     let port = hop(1, 3);
     let serialisation = port.rate.serialisation(1_538);

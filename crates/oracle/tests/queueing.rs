@@ -1,9 +1,11 @@
-//! The closed forms of queueing against textbook values and small simulations of their own.
+//! Tests of the queueing formulas: they are compared with textbook values and with small simulations in this file.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_oracle::queueing::repflow::{Lattice, Mouse, slow_start_rounds};
-use tailcut_oracle::queueing::{Service, Waits, md1, mg1, mm1, priority, processor_sharing};
+use tailcut_oracle::queueing::{
+    Service, WaitDistribution, md1, mg1, mm1, priority, processor_sharing,
+};
 use tailcut_oracle::statistics::{Interval, batch_means};
 
 struct Random(Xoshiro256PlusPlus);
@@ -37,8 +39,7 @@ impl Random {
     }
 }
 
-/// The waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A), after a
-/// warm-up.
+/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A), after a warm-up.
 fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut wait = 0.0;
@@ -56,8 +57,8 @@ fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec
 
 const CUSTOMERS: usize = 2_000_000;
 
-/// Asserts that `expected` lies in the 99.9 % interval of the series, and that the interval is
-/// narrow enough to mean something.
+/// Asserts that `expected` is in the 99.9 % confidence interval of the series' mean, and that this interval is narrow
+/// enough for the check.
 fn assert_mean(what: &str, series: &[f64], expected: f64) {
     let interval: Interval = batch_means(series, 40, 0.999);
     assert!(
@@ -66,12 +67,12 @@ fn assert_mean(what: &str, series: &[f64], expected: f64) {
     );
     assert!(
         interval.relative_half_width() < 0.06,
-        "{what}: too wide to tell, {interval:?}"
+        "{what}: too wide for the check, {interval:?}"
     );
 }
 
 fn web_search() -> Service {
-    // The DCTCP paper's table in packets, scaled to a mean near one.
+    // This is the table of the DCTCP paper in packets, divided by 1,000, so that the mean is near one.
     let table = [
         (6.0, 0.15),
         (13.0, 0.2),
@@ -91,7 +92,7 @@ fn web_search() -> Service {
 #[test]
 fn the_forms_give_the_values_of_the_textbook() {
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} against {b}");
-    // Half loaded, mean service 1: M/M/1 waits 1, M/D/1 half of it.
+    // At half load and mean service 1, the mean wait is 1 for M/M/1 and half of it for M/D/1.
     close(mm1::mean_wait(0.5, 1.0), 1.0);
     close(mm1::mean_sojourn(0.5, 1.0), 2.0);
     close(md1::mean_wait(0.5, 1.0), 0.5);
@@ -100,7 +101,7 @@ fn the_forms_give_the_values_of_the_textbook() {
     close(mm1::sojourn_quantile(0.9, 1.0, 0.99), 10.0 * 100f64.ln());
     close(processor_sharing::mean_sojourn(0.8, 1.0), 5.0);
     close(processor_sharing::probability_of_number(2, 0.5, 1.0), 0.125);
-    // Pollaczek-Khinchine gives the special cases back.
+    // Pollaczek-Khinchine agrees with the special cases.
     let exponential = Service::Exponential(1.0);
     close(mg1::mean_wait(0.7, &exponential), mm1::mean_wait(0.7, 1.0));
     close(mg1::mean_number(0.75, &exponential), 3.0);
@@ -168,8 +169,8 @@ fn erlangs_formula_agrees_with_lindleys_recursion() {
 
 #[test]
 fn erlangs_formula_keeps_its_digits_up_to_twenty_services() {
-    // Far out the tail is exponential: P(W > w) ~ C exp(-theta w) with theta the root of
-    // lambda (exp(theta) - 1) = theta, so that the ratio a service apart is exp(-theta).
+    // For large w, the tail is exponential: P(W > w) ~ C exp(-theta w). theta is the root of lambda (exp(theta) - 1) =
+    // theta. So if the wait grows by one service time, P(W > w) changes by the factor exp(-theta).
     let (mut low, mut high) = (0.1f64, 5.0f64);
     for _ in 0..80 {
         let theta = f64::midpoint(low, high);
@@ -193,8 +194,8 @@ fn lattice_bounds_hold_the_exact_distribution_and_shrink_with_the_step() {
     let mut widths = Vec::new();
     for step in [0.04, 0.01] {
         let cells = (30.0 / step) as usize;
-        let mm1_waits = Waits::mg1(0.6, &exponential, step, cells);
-        let md1_waits = Waits::mg1(0.6, &fixed, step, cells);
+        let mm1_waits = WaitDistribution::mg1(0.6, &exponential, step, cells);
+        let md1_waits = WaitDistribution::mg1(0.6, &fixed, step, cells);
         for w in [0.0, 0.3, 1.1, 2.5, 7.7] {
             let bounds = mm1_waits.exceeds(w);
             let exact = mm1::wait_exceeds(0.6, 1.0, w);
@@ -207,7 +208,7 @@ fn lattice_bounds_hold_the_exact_distribution_and_shrink_with_the_step() {
         let exact = mm1::mean_smaller_of_two_waits(0.6, 1.0);
         assert!(smaller.contains(exact), "{exact} outside {smaller:?}");
         widths.push(smaller.upper - smaller.lower);
-        // Of all waits, 1 - rho exp(-(mu - lambda) w) are within w.
+        // P(W <= w) = 1 - rho exp(-(mu - lambda) w), so the median is ln(2 rho) / (mu - lambda).
         let median = (0.6f64 / 0.5).ln() / 0.4;
         assert!(mm1_waits.quantile(0.5).contains(median));
     }
@@ -218,14 +219,16 @@ fn lattice_bounds_hold_the_exact_distribution_and_shrink_with_the_step() {
 #[test]
 fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
     let exact = mm1::mean_smaller_of_two_waits(0.8, 1.0);
-    let near = Waits::mg1(0.8, &Service::Exponential(1.0), 0.01, 200).mean_of_smaller_of_two();
-    let far = Waits::mg1(0.8, &Service::Exponential(1.0), 0.01, 3_000).mean_of_smaller_of_two();
+    let near =
+        WaitDistribution::mg1(0.8, &Service::Exponential(1.0), 0.01, 200).mean_of_smaller_of_two();
+    let far = WaitDistribution::mg1(0.8, &Service::Exponential(1.0), 0.01, 3_000)
+        .mean_of_smaller_of_two();
     assert!(near.contains(exact) && far.contains(exact));
     assert!(near.upper - near.lower > 4.0 * (far.upper - far.lower));
 }
 
-/// The smaller of the waits of two independent queues, customer by customer, summed over rounds
-/// that lie far apart in time.
+/// Returns the waits of a mouse and its copy in simulated queues: for each customer, the smaller of two sums of waits.
+/// Each sum has `rounds` terms, which come from independent queues.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
         .map(|queue| lindley(arrivals, service, CUSTOMERS / 4, 100 + queue as u64))
@@ -251,7 +254,8 @@ fn the_smaller_of_two_waits_agrees_with_two_simulated_queues() {
         ("web search", web_search(), 0.4, 0.02, 6_000),
     ] {
         let arrivals = load / service.mean();
-        let bounds = Waits::mg1(arrivals, &service, step, cells).mean_of_smaller_of_two();
+        let bounds =
+            WaitDistribution::mg1(arrivals, &service, step, cells).mean_of_smaller_of_two();
         assert!(
             (bounds.upper - bounds.lower) / bounds.middle() < 0.03,
             "{what}: {bounds:?}"
@@ -263,7 +267,7 @@ fn the_smaller_of_two_waits_agrees_with_two_simulated_queues() {
 #[test]
 fn sums_of_waits_agree_with_simulated_rounds() {
     let service = Service::deterministic(1.0);
-    let waits = Waits::mg1(0.7, &service, 0.01, 4_000).sum(3);
+    let waits = WaitDistribution::mg1(0.7, &service, 0.01, 4_000).sum(3);
     assert!((waits.mean() - 3.0 * md1::mean_wait(0.7, 1.0)).abs() < 1e-12);
     let bounds = waits.mean_of_smaller_of_two();
     assert!((bounds.upper - bounds.lower) / bounds.middle() < 0.03);
@@ -311,17 +315,17 @@ fn in_the_model_replication_helps_mice_and_costs_what_its_load_costs() {
     let charged = mouse.mean_replicated(0.4, 0.0105, &service, lattice);
     assert!(charged.lower > free.lower && charged.upper > free.upper);
     assert!(charged.upper < alone, "{charged:?} against {alone}");
-    // Doubling all load is another matter: at 0.4 it costs more than the second copy wins.
+    // If copies of all flows double the load of 0.4, the additional load costs more time than the second copy saves.
     let all_doubled = mouse.mean_replicated(0.4, 1.0, &service, lattice);
     assert!(all_doubled.lower > alone, "{all_doubled:?} against {alone}");
 }
 
-/// Sojourns and sizes of a processor-sharing queue, simulated from event to event.
+/// Returns the sojourn time and the size of each customer of a processor-sharing queue, from an event-based simulation.
 fn shared(arrivals: f64, service: &Service, customers: usize) -> Vec<(f64, f64)> {
     let mut random = Random::new(4);
     let mut now = 0.0;
     let mut next_arrival = random.exponential(1.0 / arrivals);
-    // Arrival, size, what is left.
+    // Arrival time, size and remaining size of each customer in the queue.
     let mut present: Vec<(f64, f64, f64)> = Vec::new();
     let mut done = Vec::with_capacity(customers);
     while done.len() < customers {
@@ -345,6 +349,7 @@ fn shared(arrivals: f64, service: &Service, customers: usize) -> Vec<(f64, f64)>
             done.push((now - arrived, size));
         }
     }
+    // The first customers are left out, because the queue is empty at the start.
     done.split_off(customers / 20)
 }
 
@@ -371,15 +376,16 @@ fn processor_sharing_slows_every_size_alike_whatever_the_distribution() {
 fn priorities_agree_with_the_queues_that_they_contain() {
     let (fast, slow) = (Service::Exponential(1.0), Service::deterministic(2.0));
     let classes = [(0.3, &fast), (0.2, &slow)];
-    // The high class alone has the server to itself where it interrupts.
+    // With preemption, the highest class behaves as if it were alone.
     let alone = mm1::mean_sojourn(0.3, 1.0);
     assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
-    // Work is conserved: waits weighted by load do not depend on the order (Kleinrock, volume 2, 3.19).
+    // The queue always works if it has work. The sum of the waits, weighted by load, therefore does not depend on the
+    // order of the classes (Kleinrock, volume 2, 3.19).
     let weighted = 0.3 * priority::non_preemptive_wait(&classes, 0)
         + 0.4 * priority::non_preemptive_wait(&classes, 1);
     let residual: f64 = (0.3 * 2.0 + 0.2 * 4.0) / 2.0;
     assert!((weighted - 0.7 * residual / 0.3).abs() < 1e-12);
-    // One class is M/G/1.
+    // With a single class, the queue is M/G/1.
     let one = priority::non_preemptive_wait(&classes[1..], 0);
     assert!((one - mg1::mean_wait(0.2, &slow)).abs() < 1e-12);
 }

@@ -1,4 +1,5 @@
-//! Intervals cover what they say they cover, and distances are what their laws say.
+//! Tests of the statistics: confidence intervals have their nominal coverage, and distances have their known
+//! distributions.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -30,8 +31,8 @@ fn mean(samples: &mut [f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// The share of `runs` in which `covered` holds, and asserts that it is the nominal one within four
-/// deviations of the binomial, plus what the method is known to be off.
+/// Asserts that `covered` is true in the share `nominal` of `runs`. The tolerance is four standard deviations of the
+/// binomial distribution, plus `slack` for the known error of the method.
 fn assert_coverage(nominal: f64, slack: f64, runs: u64, covered: impl Fn(u64) -> bool) {
     let hits = (0..runs).filter(|&run| covered(run)).count() as f64;
     let share = hits / runs as f64;
@@ -62,7 +63,7 @@ fn students_quantiles_are_those_of_the_tables() {
 
 #[test]
 fn the_interval_of_a_mean_is_the_one_worked_out_by_hand() {
-    // Mean 3, variance 2.5, five samples: 3 +- 2.776 sqrt(0.5).
+    // The five samples have mean 3 and variance 2.5, so the interval is 3 +- 2.776 sqrt(2.5 / 5).
     let interval = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95);
     assert_eq!(interval.estimate, 3.0);
     assert!((interval.high - 3.0 - 2.776 * 0.5f64.sqrt()).abs() < 1e-3);
@@ -71,7 +72,7 @@ fn the_interval_of_a_mean_is_the_one_worked_out_by_hand() {
 
 #[test]
 fn batch_means_cover_the_mean_of_a_correlated_series_where_plain_samples_do_not() {
-    // x' = 0.9 x + e: mean 0, memory of some twenty samples.
+    // The series x' = 0.9 x + e has mean 0. About twenty consecutive samples are correlated.
     let series = |seed| -> Vec<f64> {
         let mut x = 0.0;
         uniforms(seed, 20_000)
@@ -106,13 +107,13 @@ fn percentile_intervals_cover_at_least_as_often_as_they_say() {
                 .contains(exact)
         })
         .count();
-    // At least 95 %, and not by much more: the ranks are discrete.
+    // The coverage is at least 95 %. It is a little more, because ranks are whole numbers.
     assert!((935..=985).contains(&covered), "{covered} of 1000");
 }
 
 #[test]
 fn the_ranks_of_a_medians_interval_are_those_of_the_table() {
-    // n = 20, median, 95 %: the 6th and the 15th of the samples (Conover, table A3).
+    // For 20 samples, the 95 % interval of the median is the 6th to the 15th sample (Conover, table A3).
     let samples: Vec<f64> = (1..=20).map(f64::from).collect();
     let interval = percentile_interval(&samples, 0.5, 0.95).expect("enough samples");
     assert_eq!(
@@ -126,7 +127,7 @@ fn too_few_samples_have_no_percentile_interval() {
     let samples: Vec<f64> = (0..300).map(f64::from).collect();
     assert_eq!(percentile_interval(&samples, 0.99, 0.95), None);
     assert_eq!(percentile_interval(&[], 0.5, 0.95), None);
-    // 0.99^n < 0.025 from n = 368 on.
+    // The interval needs 0.99^n <= 0.025, which is true for at least 368 samples.
     let samples: Vec<f64> = (0..400).map(f64::from).collect();
     assert!(percentile_interval(&samples, 0.99, 0.95).is_some());
 }
@@ -154,7 +155,8 @@ fn the_bootstrap_is_the_same_for_one_seed() {
 
 #[test]
 fn distances_are_those_worked_out_by_hand() {
-    // Two samples at 0.25 and 0.5 against the uniform: the distance is at 0.5, 1 - 0.5.
+    // The samples are compared with the uniform distribution. The largest distance is at 0.5: all samples are at most
+    // 0.5, but the uniform distribution gives 0.5.
     assert_eq!(kolmogorov_distance(&[0.25, 0.5], |x| x), 0.5);
     assert_eq!(smirnov_distance(&[1.0, 2.0, 3.0], &[2.5, 3.5]), 2.0 / 3.0);
     assert_eq!(smirnov_distance(&[1.0, 2.0], &[1.0, 2.0]), 0.0);

@@ -1,6 +1,5 @@
-//! Comparison of a probe's prediction with real RepSYN connections, interleaved: while volleys are
-//! sent, plain connections and RepSYN connections to the same RepNet server take turns. So all of
-//! them meet the same network.
+//! Comparison of a probe's prediction with real RepSYN connections. While volleys are sent, plain connections
+//! and RepSYN connections to the same RepNet server take turns. So all of them meet the same network.
 //!
 //! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another
 //! one. On further pairs of hosts, run `repsyn load 10.0.0.7:9 80` to load the network
@@ -17,9 +16,10 @@ use tokio::task::JoinSet;
 
 /// Ports in a volley.
 const PORTS: usize = 24;
-/// Time between a plain connection and a RepSYN connection, while volleys are sent.
+/// Interval at which connections start while volleys are sent. Plain and RepSYN connections take turns.
 const EVERY: Duration = Duration::from_millis(10);
-/// Time above which a handshake has lost a SYN: the kernel repeats a SYN after 1 s.
+/// Time in microseconds above which a handshake counts as one that has lost a SYN. The kernel repeats a SYN
+/// after 1 s.
 const LATE_US: f64 = 900_000.0;
 
 #[tokio::main]
@@ -34,8 +34,8 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Returns settings of RepSYN in which a connection is open when the faster handshake is complete,
-/// without waiting for a hello.
+/// Returns settings of RepSYN. With them, a connection is open as soon as the faster handshake is complete. It
+/// does not wait for a hello.
 fn settings() -> Settings {
     Settings {
         flow: FlowSettings {
@@ -141,7 +141,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the mean of the faster of two handshakes with consecutive SYNs.
+/// Returns the mean time of the faster of two handshakes whose SYNs were sent one after the other.
 fn neighbours(volley: &Volley) -> Option<f64> {
     let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
@@ -152,7 +152,7 @@ fn neighbours(volley: &Volley) -> Option<f64> {
     (!faster.is_empty()).then(|| mean(&faster))
 }
 
-/// Returns the microseconds that a connection needs, limited to the time limit of a volley.
+/// Returns the time that a connection needs, in microseconds. It is at most the time limit of a volley.
 async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64, Option<T>) {
     let began = Instant::now();
     let connected = tokio::time::timeout(PATIENCE, connecting).await;
@@ -163,8 +163,8 @@ async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64
     )
 }
 
-/// Connects once. The second value is the time that this process adds to the kernel's measurement
-/// of the same handshake.
+/// Connects once. Returns the time, and the part of it that this process adds to the kernel's measurement of
+/// the same handshake.
 async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
     let (took, stream) = within(tokio::net::TcpStream::connect(to)).await;
     let Some(stream) = stream else {
@@ -192,7 +192,8 @@ fn mean(times: &[f64]) -> f64 {
     times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
-/// Returns the mean, and half of its 95 % interval, from the means of 20 batches.
+/// Returns the mean and half the width of its 95 % interval. The interval is computed from the means of 20
+/// batches.
 fn with_interval(times: &[f64]) -> (f64, f64) {
     let batches: Vec<f64> = times
         .chunks(times.len().div_ceil(20).max(1))
@@ -204,6 +205,7 @@ fn with_interval(times: &[f64]) -> (f64, f64) {
         .map(|one| (one - middle).powi(2))
         .sum::<f64>()
         / (n - 1.0);
+    // 2.09 is the 97.5 % quantile of Student's t with 19 degrees of freedom.
     (mean(times), 2.09 * (variance / n).sqrt())
 }
 
@@ -226,8 +228,7 @@ fn load(to: SocketAddr, mbps: f64) -> Result<()> {
         let until = Instant::now() + draw();
         let mut next = Instant::now();
         while Instant::now() < until {
-            // No program listens at the port, so the call may return an ICMP error, which is
-            // ignored.
+            // No program listens at the port, so the call may return an ICMP error.
             let _ = socket.send_to(&DATAGRAM, to);
             next += gap;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));

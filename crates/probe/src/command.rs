@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use tailcut_units as units;
 use tailcut_units::quantity::{self, QuantityError};
 
-/// Confidence with which all next hops are found.
+/// Probability with which a walk finds all next hops.
 const CONFIDENCE: f64 = 0.999;
-/// Longest sleep between two rounds, so that an interruption is noticed.
+/// Longest sleep between two rounds. It is short, so that the probe soon reacts to an interruption.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Flags of a probe.
@@ -60,7 +60,7 @@ pub enum Progress {
 /// Result of a probe.
 #[derive(Debug)]
 pub struct Probed {
-    /// Findings.
+    /// Results and recommendation.
     pub findings: Findings,
     /// Path of the report, if a directory was given.
     pub report: Option<PathBuf>,
@@ -82,7 +82,7 @@ fn time(text: &str) -> Result<Duration, QuantityError> {
     quantity::within(text, range).map(Duration::from)
 }
 
-/// Returns the first address of a target, an IPv4 address if it has one.
+/// Returns an address of a target: its first IPv4 address, or its first address if it has no IPv4 address.
 fn resolve(target: &str) -> Result<SocketAddr> {
     let is_whole = target
         .rsplit_once(':')
@@ -104,8 +104,8 @@ fn resolve(target: &str) -> Result<SocketAddr> {
         .with_context(|| format!("HOST:PORT: '{target}' has no address"))
 }
 
-/// Measures until everything is done or `stop` is true. `told` gets the progress. The results are
-/// written into `out`, if it is given.
+/// Measures until all rounds have ended or `stop` is true. `told` is called with the progress. If a directory
+/// `out` is given, the results are written into it.
 ///
 /// # Errors
 /// The input is wrong, or nothing could be measured.
@@ -125,6 +125,7 @@ pub fn run(
     let address = resolve(&arguments.target)?;
     let mut files = out.map(Files::create).transpose()?;
     let mut ports = Ports::new(address, std::process::id());
+    // This reports an unreachable target at once. A walk would report it only after many probes.
     reach(address, &mut ports, stop)?;
     let map = paths(arguments, address, &mut ports, stop, told)?;
     let count = usize::from(arguments.ports);
@@ -253,12 +254,12 @@ impl Files {
         written.with_context(|| format!("cannot write into {}", self.dir.display()))
     }
 
-    /// Appends the volleys, starting with the one at index `from`.
+    /// Appends the volleys from index `from` to the end.
     fn add(&mut self, measurement: &Measurement, from: usize) -> Result<()> {
         self.write(&measurement.csv(from))
     }
 
-    /// Writes the findings and the report. Returns the path of the report.
+    /// Writes the findings and the HTML report. Returns the path of the report.
     fn finish(self, measurement: &Measurement, findings: &Findings) -> Result<PathBuf> {
         tailcut_record::write_json(&self.dir.join("probe.json"), findings)?;
         let report = self.dir.join("report.html");

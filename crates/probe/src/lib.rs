@@ -1,6 +1,6 @@
-//! Prediction of RepNet's gain on a network, before RepNet is deployed. An ordinary user can run
-//! it: it finds next hops by TCP traceroute, and measures volleys of handshakes, whose round-trip
-//! times the kernel reports.
+//! Prediction of RepNet's gain on a network, before RepNet is deployed. An ordinary user can run the probe. It
+//! finds next hops by TCP traceroute. Then it measures volleys of handshakes. The kernel reports their
+//! round-trip times.
 //!
 //! [`mda`], [`stats`], [`pace`] and [`verdict`] are sans-I/O. On Linux `net` sends over real sockets, and
 //! `command` is `tailcut probe`.

@@ -1,4 +1,4 @@
-//! Measurement and its findings.
+//! Data of a measurement, and its findings: results and recommendation.
 
 use crate::mda::Map;
 use crate::stats::{Groups, Prediction, Volley, groups, predict};
@@ -13,9 +13,9 @@ pub struct Measurement {
     pub target: String,
     /// Address of the target.
     pub address: SocketAddr,
-    /// Source ports, by number.
+    /// Source ports. A port's index is its number.
     pub ports: Vec<u16>,
-    /// Paths.
+    /// Paths to the target.
     pub map: Map,
     /// Volleys in order of time.
     pub volleys: Vec<Volley>,
@@ -57,13 +57,13 @@ pub struct Findings {
     pub ports: usize,
     /// Seconds from the first volley to the last.
     pub seconds: f64,
-    /// Answered handshakes, including those with a repeated SYN.
+    /// Number of answered handshakes. Handshakes with a repeated SYN are included.
     pub answered: usize,
-    /// Answered handshakes with a repeated SYN, because a SYN or its answer was lost.
+    /// Number of answered handshakes with a repeated SYN. Their SYN or its answer was lost.
     pub resent: usize,
-    /// Handshakes without an answer within 3.5 s. They count with this time.
+    /// Number of handshakes without an answer within 3.5 s. In all figures, their time is 3.5 s.
     pub unanswered: usize,
-    /// Handshakes that failed for another reason, such as a port in use or a reset.
+    /// Number of handshakes that failed for another reason, such as a port in use or a reset.
     pub failed: usize,
     /// Median, over the volleys, of the microseconds between the first and the last SYN.
     pub span_us: f64,

@@ -1,17 +1,16 @@
-//! Rate control of SYNs. Sans-I/O: times count from any fixed start.
+//! Rate control of SYNs. It does no I/O. Its times may start at any fixed moment.
 
 use tailcut_units::{Time, TokenBucket};
 
-/// SYNs per second, at most, unless the user allows more.
+/// Largest rate in SYNs per second, unless the user allows more.
 pub const MOST: f64 = 640.0;
-/// SYNs per second, at least, even if few answers arrive.
+/// Smallest rate in SYNs per second, even if few answers arrive.
 const FEWEST: f64 = 4.0;
-/// SYNs that may be sent at once after a pause. The number is low, so that routers do not get
-/// bursts.
+/// Number of SYNs that may be sent at once after a pause. It is low, so that routers do not get bursts.
 const BURST: f64 = 4.0;
 /// Share of missing answers above which the rate is halved.
 const TOO_MANY: f64 = 0.1;
-/// Answers and missing answers between two changes of the rate.
+/// Number of answers and missing answers between two changes of the rate.
 const WINDOW: u32 = 20;
 
 /// Rounding error that a token may lack, because times are not exact.
@@ -62,6 +61,7 @@ impl Pace {
         }
         let is_too_fast = f64::from(self.missed) > TOO_MANY * f64::from(heard);
         self.rate = match is_too_fast {
+            // The rate that the user sets may be below the smallest rate.
             true => (self.rate / 2.0).max(FEWEST.min(self.most)),
             false => (self.rate * 1.25).min(self.most),
         };

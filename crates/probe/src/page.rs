@@ -7,13 +7,13 @@ use tailcut_report::{
     Axis, Cell, Mark, Page, PageSection, Plot, Point, Quantity, Scale, Series, Table,
 };
 
-/// Points of a line, at most.
+/// Largest number of points of a line.
 const POINTS: usize = 200;
-/// Lines of a plot, at most.
+/// Largest number of lines of a plot.
 const LINES: usize = 8;
 
 impl Findings {
-    /// Returns one page of text, with lines of `width` characters at most if it is given.
+    /// Returns one page of text. With `width`, the lines of tables have at most this number of characters.
     pub fn text(&self, width: Option<u16>) -> String {
         let mut text = format!("{}\n\n", self.verdict.sentence);
         for table in self.tables() {
@@ -279,8 +279,7 @@ impl Measurement {
         }
     }
 
-    /// Returns the volleys, starting with the one at index `from`, as lines of CSV without a
-    /// header.
+    /// Returns the volleys from index `from` to the end, as lines of CSV without a header.
     pub fn csv(&self, from: usize) -> String {
         let mut text = String::new();
         for (number, volley) in self.volleys.iter().enumerate().skip(from) {

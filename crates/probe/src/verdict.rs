@@ -1,12 +1,12 @@
-//! Recommendation as a sentence.
+//! Recommendation whether to deploy RepSYN, as a sentence.
 
 use crate::mda::Map;
 use crate::stats::{FEWEST_VOLLEYS, Groups, LEVEL, Prediction};
 use serde::Serialize;
 
-/// Smallest reduction of the handshakes' p99, as a share, that is worth the second SYN of RepSYN.
+/// Smallest reduction of the handshakes' p99 that justifies the second SYN of RepSYN, as a share.
 pub const WORTH: f64 = 0.10;
-/// Volleys above which a measurement is not practical.
+/// Largest number of volleys of a practical measurement.
 const TOO_MANY: f64 = 100_000.0;
 
 /// Recommendation.
@@ -16,12 +16,12 @@ pub enum Decision {
     /// Deploy: RepSYN reduces the p99 of handshakes by at least a tenth, with statistical
     /// confidence.
     Deploy,
-    /// Do not deploy: RepSYN does not reduce it by a tenth, with statistical confidence.
+    /// Do not deploy: RepSYN does not reduce the p99 of handshakes by a tenth, with statistical confidence.
     DoNotDeploy,
-    /// Do not deploy, because there is one path only.
+    /// Do not deploy, because there is only one path.
     OnePath,
-    /// Do not deploy for now: the faster of two handshakes is faster, but ports do not differ. One
-    /// path would have the same effect.
+    /// Do not deploy for now: the faster of two handshakes needs less time than one handshake, but ports do not
+    /// differ. On a single path, the effect would be the same.
     NoDifference,
     /// More volleys are needed for a decision.
     Undecided,
@@ -34,8 +34,8 @@ pub struct Verdict {
     pub decision: Decision,
     /// Recommendation as a sentence, with the figure that it is based on.
     pub sentence: String,
-    /// Estimated number of further volleys for a decision. `None`: it is decided, or no practical
-    /// number is enough.
+    /// Estimated number of further volleys that a decision needs. `None`: the recommendation is decided, or no
+    /// practical number is enough.
     pub more_volleys: Option<u64>,
 }
 
@@ -79,6 +79,7 @@ impl Verdict {
             return Self::undecided("too few volleys", missing as f64);
         };
         let Some(p99) = prediction.p99 else {
+            // A p99 needs 10 handshakes above it, so 1,000 in total.
             let missing = (1_000.0 / ports.max(1) as f64).ceil() - volleys as f64;
             return Self::undecided("too few handshakes for a p99", missing);
         };
@@ -96,6 +97,8 @@ impl Verdict {
             let half = (change.high - change.low) / 2.0;
             let apart = (change.value + WORTH).abs();
             let n = prediction.volleys as f64;
+            // The width of an interval falls with the square root of the number of volleys. It must become smaller
+            // than the distance to the limit.
             let more = n * (half / apart).powi(2) - n;
             return Self::undecided(&words, more.max(n / 10.0));
         }

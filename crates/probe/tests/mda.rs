@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use tailcut_probe::mda::{Answer, Doubt, Flow, Limits, Map, Probe, StoppingRule, Walk};
 
-/// Stages of routers. Each router of a stage has `widths[stage]` separate next hops in the next
-/// stage. If the width is 0, all routers of the stage share one next hop.
+/// Model network of stages of routers. Each router of a stage has `widths[stage]` next hops in the next stage,
+/// which it does not share with other routers. If the width is 0, all routers of the stage share one next hop.
 struct Model {
     widths: Vec<u32>,
     seed: u64,
@@ -105,8 +105,8 @@ fn router(ttl: u8, place: u32) -> Answer {
 
 #[test]
 fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
-    // The networks have one or two branching stages between single routers, as networks of leaves
-    // and spines or of pods do.
+    // The networks have one or two branching stages between single routers, as leaf-spine networks and networks
+    // of pods have.
     for paths in [1, 2, 4, 8] {
         for widths in [vec![1, paths, 0], vec![1, paths, paths, 1, 0]] {
             let runs = 300;
@@ -151,7 +151,7 @@ fn a_hop_that_never_answers_leaves_a_lower_bound() {
     model.silent = Some(2);
     let map = model.walk(Limits::default(), 0);
     assert_eq!(map.doubts, [Doubt::SilentHop { ttl: 2 }]);
-    // Behind it, 4 times 2 routers answer.
+    // The hops around the silent hop have 4 and 2 routers, so there are 8 paths.
     assert_eq!((map.paths, map.count()), (8, "at least 8".to_owned()));
 }
 

@@ -4,7 +4,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_probe::stats::{Figure, Handshake, Volley, groups, predict};
 
-/// Network whose paths have queues that grow and shrink, and hosts whose kernels add noise.
+/// Model of a network and two hosts. The queues of the paths grow and shrink. The hosts' kernels add noise.
 struct Model {
     random: Xoshiro256PlusPlus,
     /// Mean queue of each path, in microseconds.
@@ -32,8 +32,8 @@ impl Model {
         -mean * self.uniform().ln()
     }
 
-    /// Returns the time in both hosts' kernels, as measured on an idle machine: about 50 us, a few
-    /// more, and rarely the time slice of another program.
+    /// Draws the time that a handshake spends in both hosts' kernels. As measured on an idle machine, it is about
+    /// 50 us, often a few microseconds more, and rarely includes the time slice of another program.
     fn kernel(&mut self) -> f64 {
         let seldom = match self.uniform() < 0.01 {
             true => self.exponential(400.0),
@@ -101,8 +101,7 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
         })
         .collect();
     let prediction = predict(&volleys).expect("enough");
-    // The faster ones of pairs from 10, 20, 40 are 10, 10, 20. From 30, 50, 100 they are 30, 30,
-    // 50.
+    // The pairs of 10, 20, 40 have the faster times 10, 10, 20. The pairs of 30, 50, 100 have 30, 30, 50.
     within(prediction.mean.single, 41.6, 41.7);
     within(prediction.mean.pair, 25.0, 25.0);
     within(prediction.p50.pair, 20.0, 20.0);
@@ -117,7 +116,7 @@ fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
     let volleys = model.volleys(400, 48);
     let prediction = predict(&volleys).expect("enough");
     let change = prediction.p99.expect("enough").change;
-    // Two independent draws would have halved it: the tail would be squared.
+    // With two independent draws, the mean would be half as large.
     assert!(change.value > -0.15, "{change:?}");
     // With two paths, each has its own queue, and the faster one wins.
     let mut model = Model::new(1, &[800.0, 800.0], 0.0);
@@ -143,7 +142,7 @@ fn intervals_hold_where_volleys_follow_each_other() {
         let change = predict(&volleys).expect("enough").mean.change;
         held += u32::from(change.low <= truth && truth <= change.high);
     }
-    // 57 are expected. The probability of 50 or fewer is about one in a thousand.
+    // 57 intervals should contain the true value. The probability of 50 or fewer is about one in a thousand.
     assert!(held >= 51, "{held} of {runs} intervals hold {truth}");
 }
 

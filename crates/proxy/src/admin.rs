@@ -1,5 +1,4 @@
-//! Health and metrics over HTTP: `/healthz` and `/metrics`, nothing else. One request a
-//! connection.
+//! HTTP server for health and metrics. It serves only `/healthz` and `/metrics`, and one request per connection.
 
 use crate::BACK_OFF;
 use crate::endpoint::Endpoint;
@@ -12,61 +11,63 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A request's head at most.
+/// Maximum size of a request's head in bytes. A client that never ends its head must not fill the memory.
 const MOST_BYTES: usize = 8_192;
-/// In which a request has to be there, and its answer to be taken.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Requests at a time.
+/// Time limit for reading a request and writing its response. Without a limit, a few silent clients would
+/// block the pages.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of concurrent requests. Each request builds a page in memory.
 const MOST_REQUESTS: usize = 64;
 
-/// What is served.
+/// Contents of the served pages.
 pub trait Pages: Send + Sync + 'static {
-    /// Whether the process takes new work.
+    /// Whether the process accepts new work.
     fn is_healthy(&self) -> bool;
-    /// The page of metrics.
+    /// Returns the page of metrics.
     fn metrics(&self) -> String;
 }
 
-/// Health and metrics. Dropping it closes its port.
+/// Server of health and metrics. Dropping it closes its port.
 #[derive(Debug)]
 pub struct Admin {
-    asked: Endpoint,
+    endpoint: Endpoint,
     address: SocketAddr,
     serving: JoinHandle<()>,
 }
 
 impl Admin {
-    /// Serves them.
+    /// Opens the address `endpoint` for listening and starts the server.
     ///
     /// # Errors
-    /// An address that cannot be listened on.
-    pub async fn start(asked: &Endpoint, pages: Arc<dyn Pages>) -> Result<Self> {
-        let listening = asked.listen().await;
-        let listener = listening.with_context(|| format!("admin: cannot listen on {asked}"))?;
+    /// The address cannot be opened for listening.
+    pub async fn start(endpoint: &Endpoint, pages: Arc<dyn Pages>) -> Result<Self> {
+        let listening = endpoint.listen().await;
+        let listener = listening.with_context(|| format!("admin: cannot listen on {endpoint}"))?;
         Ok(Self {
-            asked: asked.clone(),
+            endpoint: endpoint.clone(),
             address: listener.local_addr()?,
             serving: tokio::spawn(serve(listener, pages)),
         })
     }
 
-    /// Where it listens.
+    /// Returns the address of the server.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves them at another address, unless they are served there already.
+    /// Starts a server at the address `endpoint`. Returns `None` if `open` already serves this address, or if there is
+    /// no address.
     ///
     /// # Errors
-    /// An address that cannot be listened on.
-    pub async fn other(
+    /// The address cannot be opened for listening.
+    pub async fn start_if_changed(
         open: Option<&Self>,
-        asked: Option<&Endpoint>,
+        endpoint: Option<&Endpoint>,
         pages: &Arc<impl Pages>,
     ) -> Result<Option<Self>> {
-        match asked {
-            Some(asked) if open.is_none_or(|open| open.asked != *asked) => {
-                Ok(Some(Self::start(asked, Arc::clone(pages) as _).await?))
+        match endpoint {
+            Some(endpoint) if open.is_none_or(|open| open.endpoint != *endpoint) => {
+                Ok(Some(Self::start(endpoint, Arc::clone(pages) as _).await?))
             }
             _ => Ok(None),
         }
@@ -80,21 +81,24 @@ impl Drop for Admin {
 }
 
 async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
-    let places = Arc::new(tokio::sync::Semaphore::new(MOST_REQUESTS));
+    let permits = Arc::new(tokio::sync::Semaphore::new(MOST_REQUESTS));
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+        // The permit comes before the connection, so further clients wait in the kernel and use no memory
+        // here.
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
         match listener.accept().await {
             Ok((stream, _)) => {
                 let pages = Arc::clone(&pages);
                 tokio::spawn(async move {
-                    // Whoever asks too slowly, or hangs up, gets no answer.
-                    let _ = tokio::time::timeout(PATIENCE, answer(stream, &*pages)).await;
-                    drop(place);
+                    // A client that is too slow, or that disconnects, gets no response.
+                    let _ = tokio::time::timeout(TIMEOUT, answer(stream, &*pages)).await;
+                    // The task owns the permit until the response is sent.
+                    drop(permit);
                 });
             }
-            // Out of descriptors.
+            // The process has no free file descriptors.
             Err(_) => tokio::time::sleep(BACK_OFF).await,
         }
     }
@@ -126,6 +130,7 @@ async fn answer(mut stream: TcpStream, pages: &dyn Pages) -> io::Result<()> {
             "known here: /healthz, /metrics\n".to_owned(),
         ),
         _ => (
+            // This status requires the field `Allow` (RFC 9110, section 15.5.6).
             "405 Method Not Allowed\r\nallow: GET, HEAD",
             plain,
             "only GET and HEAD\n".to_owned(),

@@ -1,4 +1,4 @@
-//! Addresses of TCP as people write them.
+//! TCP addresses as text.
 
 use std::fmt;
 use std::io;
@@ -6,17 +6,17 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use tokio::net::{TcpListener, lookup_host};
 
-/// The host of a port that stands alone.
+/// Host of an address that contains only a port.
 const LOOPBACK: &str = "127.0.0.1";
-/// Every port that can be connected to.
+/// All ports to which a client can connect.
 pub const PORTS: RangeInclusive<u16> = 1..=65_535;
 
-/// A TCP address. Port 0 lets the kernel choose, for listening only.
+/// TCP address. With port 0 the kernel chooses a port, which only listeners may use.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Endpoint {
-    /// A name or an address, without brackets.
+    /// Host name or IP address, without brackets.
     pub host: String,
-    /// The port.
+    /// Port.
     pub port: u16,
 }
 
@@ -31,12 +31,13 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// Reads `host:port`, `[ipv6]:port`, or a port alone, which is one of 127.0.0.1.
+    /// Parses `host:port`, `[ipv6]:port`, or a port without a host, which means 127.0.0.1.
     pub fn parse(text: &str, ports: &RangeInclusive<u16>) -> Option<Self> {
         let (host, port) = text.rsplit_once(':').unwrap_or((LOOPBACK, text));
         let bracketed = host
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'));
+        // Without brackets, the last part of an IPv6 address could also be a port.
         let is_host = match bracketed {
             Some(address) => address.parse::<Ipv6Addr>().is_ok(),
             None => !host.is_empty() && !host.contains([':', '[', ']', '/', '@', ' ']),
@@ -48,7 +49,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns the texts that [`parse`](Self::parse) reads.
+    /// Returns a description of the texts that [`parse`](Self::parse) accepts.
     pub fn allowed(ports: &RangeInclusive<u16>) -> String {
         format!(
             "\"host:port\", \"[ipv6]:port\", or a port of {LOOPBACK}, with a port from {} to {}",
@@ -57,26 +58,26 @@ impl Endpoint {
         )
     }
 
-    /// The same at another port.
+    /// Returns the address with another port.
     pub fn at_port(&self, port: u16) -> Self {
         let host = self.host.clone();
         Self { host, port }
     }
 
-    /// Its first address.
+    /// Resolves the host and returns its first IP address.
     ///
     /// # Errors
-    /// A name that cannot be resolved.
+    /// The name cannot be resolved.
     pub async fn resolve(&self) -> io::Result<SocketAddr> {
         let mut found = lookup_host((self.host.as_str(), self.port)).await?;
         let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         found.next().ok_or_else(none)
     }
 
-    /// Listens there.
+    /// Opens a listening socket.
     ///
     /// # Errors
-    /// An address that cannot be listened on.
+    /// The address cannot be opened for listening.
     pub async fn listen(&self) -> io::Result<TcpListener> {
         TcpListener::bind((self.host.as_str(), self.port)).await
     }

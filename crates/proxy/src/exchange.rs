@@ -1,78 +1,77 @@
-//! A set of listening sockets takes another set's place: as a whole, or not at all.
+//! Atomic replacement of a set of listening sockets by another set.
 
 use anyhow::Result;
 use std::future::Future;
 
-/// What opens and closes listening sockets.
-pub trait Doors: Sync {
-    /// What is to listen.
+/// Functions that open and close listening sockets.
+pub trait ListenerFactory: Sync {
+    /// Description of a listener to open.
     type Plan: Send + Sync;
-    /// What listens.
+    /// Type of an open listener.
     type Open: Send + Sync;
 
-    /// Whether what listens is what is planned, and so goes on.
+    /// Whether the open listener already matches the plan and can stay open.
     fn serves(open: &Self::Open, plan: &Self::Plan) -> bool;
 
-    /// Whether both need a port of the same number.
+    /// Whether both use the same port number, so that the listener must close before the plan can be opened.
     fn collide(open: &Self::Open, plan: &Self::Plan) -> bool;
 
-    /// Listens.
+    /// Opens a listener.
     ///
     /// # Errors
-    /// An address that cannot be listened on, with its name.
+    /// The address cannot be opened for listening. The error names it.
     fn open(&self, plan: &Self::Plan) -> impl Future<Output = Result<Self::Open>> + Send;
 
-    /// Closes its sockets, and waits until their ports are free. Gives the plan to open them again, where they
-    /// were.
+    /// Closes a listener and waits until its port is free. Returns the plan that opens it again at the same address.
     fn close(open: Self::Open) -> impl Future<Output = Self::Plan> + Send;
 }
 
-/// Opens what is planned and not open yet, and closes what is open and not planned.
+/// Opens the planned listeners that are not open yet, and closes the open listeners that are not planned.
 ///
 /// # Errors
-/// An address that cannot be listened on. Then everything is as it was, and listens where it did. Where that
-/// cannot be done, since a port was given up and taken by somebody else in between, the error says so.
-pub async fn exchange<D: Doors>(
-    doors: &D,
-    open: &mut Vec<D::Open>,
-    plans: Vec<D::Plan>,
+/// An address cannot be opened for listening. All old listeners then stay open, or are opened again. If another process
+/// has taken the port of a closed listener in the meantime, the error also names that port.
+pub async fn exchange<F: ListenerFactory>(
+    factory: &F,
+    open: &mut Vec<F::Open>,
+    plans: Vec<F::Plan>,
 ) -> Result<()> {
-    let goes_on = |old: &D::Open| plans.iter().any(|plan| D::serves(old, plan));
+    let goes_on = |old: &F::Open| plans.iter().any(|plan| F::serves(old, plan));
     let (kept, leaving): (Vec<_>, Vec<_>) = open.drain(..).partition(goes_on);
     let fresh = plans
         .into_iter()
-        .filter(|plan| !kept.iter().any(|old| D::serves(old, plan)));
-    // What listens elsewhere is opened before anything is closed.
-    let takes_over = |plan: &D::Plan| leaving.iter().any(|old| D::collide(old, plan));
+        .filter(|plan| !kept.iter().any(|old| F::serves(old, plan)));
+    // Plans whose port is free are opened before any listener closes. If one fails, no connection is lost.
+    let takes_over = |plan: &F::Plan| leaving.iter().any(|old| F::collide(old, plan));
     let (late, early): (Vec<_>, Vec<_>) = fresh.partition(takes_over);
     *open = kept;
     let mut opened = Vec::new();
     for plan in &early {
-        match doors.open(plan).await {
-            Ok(door) => opened.push(door),
+        match factory.open(plan).await {
+            Ok(listener) => opened.push(listener),
             Err(error) => {
                 open.extend(leaving);
                 return Err(error);
             }
         }
     }
-    let is_in_the_way = |old: &D::Open| late.iter().any(|plan| D::collide(old, plan));
+    let is_in_the_way = |old: &F::Open| late.iter().any(|plan| F::collide(old, plan));
     let (in_the_way, others): (Vec<_>, Vec<_>) = leaving.into_iter().partition(is_in_the_way);
     let mut closed = Vec::new();
     for old in in_the_way {
-        closed.push(D::close(old).await);
+        closed.push(F::close(old).await);
     }
     for plan in &late {
-        match doors.open(plan).await {
-            Ok(door) => opened.push(door),
+        match factory.open(plan).await {
+            Ok(listener) => opened.push(listener),
             Err(mut error) => {
-                for door in opened {
-                    D::close(door).await;
+                for listener in opened {
+                    F::close(listener).await;
                 }
                 open.extend(others);
                 for plan in &closed {
-                    match doors.open(plan).await {
-                        Ok(door) => open.push(door),
+                    match factory.open(plan).await {
+                        Ok(listener) => open.push(listener),
                         Err(again) => error = error.context(format!("{again:#}")),
                     }
                 }
@@ -82,7 +81,7 @@ pub async fn exchange<D: Doors>(
     }
     open.extend(opened);
     for old in others {
-        D::close(old).await;
+        F::close(old).await;
     }
     Ok(())
 }

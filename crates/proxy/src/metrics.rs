@@ -10,7 +10,7 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 use std::fmt::{self, Debug};
 
-/// A metric without a type: it may rise and fall.
+/// Metric without a Prometheus type. Its value may rise and fall.
 #[derive(Clone, Copy, Debug)]
 pub struct Untyped(pub u64);
 
@@ -26,7 +26,7 @@ impl EncodeMetric for Untyped {
     }
 }
 
-/// Samples of one family, in the order of the page.
+/// Samples of one metric family, in the order of the page.
 #[derive(Debug)]
 struct Samples<L, M>(Vec<(L, M)>);
 
@@ -41,18 +41,18 @@ impl<L: EncodeLabelSet, M: EncodeMetric + TypedMetric> EncodeMetric for Samples<
     }
 }
 
-/// A page of metrics.
+/// Page of metrics.
 #[derive(Debug)]
 pub struct Page(Registry);
 
 impl Page {
-    /// An empty page. Names begin with `prefix` and `_`.
+    /// Creates an empty page. All names start with `prefix` and `_`.
     pub fn new(prefix: &str) -> Self {
         Self(Registry::with_prefix(prefix))
     }
 
-    /// Adds a family. Its name on the page ends with the unit, and with `_total` for counters. The help
-    /// gets a full stop.
+    /// Adds a metric family. The name on the page ends with the unit, and with `_total` for counters. A full stop is
+    /// added to the help text.
     pub fn family<L, M>(
         &mut self,
         name: &str,
@@ -78,7 +78,7 @@ impl Page {
         self.0.register(name, help, metric);
     }
 
-    /// Returns the text.
+    /// Returns the page as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.

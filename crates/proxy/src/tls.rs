@@ -1,5 +1,4 @@
-//! TLS on both sides, by rustls with ring: certificates and keys in PEM, ALPN, clients that show a
-//! certificate.
+//! TLS for servers and clients, with rustls and ring: certificates and keys in PEM, ALPN, and client certificates.
 
 use crate::config::{File, Table};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -32,7 +31,8 @@ fn identity(
 
 fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let all = all.map_err(|error| anyhow!("found what is no certificate in PEM: {error}"))?;
+    let all =
+        all.map_err(|error| anyhow!("found an entry that is not a certificate in PEM: {error}"))?;
     match all.is_empty() {
         true => bail!("found no certificate in PEM"),
         false => Ok(all),
@@ -51,21 +51,21 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// TLS of a listener: the key `tls`.
+/// TLS settings of a listener: the key `tls`.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct ServerTls {
     certificate: File,
     key: File,
-    /// Authorities that sign the certificates of clients. `None`: clients show none.
+    /// Certificate authorities of clients. `None`: clients need no certificate.
     #[serde(default)]
     client_ca: Option<File>,
 }
 
 impl ServerTls {
-    /// Returns what the listener speaks: TLS 1.2 and 1.3 with these protocols of ALPN, or without ALPN.
+    /// Returns a configuration with TLS 1.2 and 1.3 that offers `protocols` by ALPN. Clients without ALPN are accepted.
     ///
     /// # Errors
-    /// Certificates or keys that cannot be read, or do not belong together.
+    /// A certificate or a key cannot be read, or they do not belong together.
     pub fn config(&self, protocols: &[&str]) -> Result<Arc<ServerConfig>> {
         let (chain, key) = identity(&self.certificate, &self.key)?;
         let builder = ServerConfig::builder_with_provider(provider())
@@ -84,16 +84,16 @@ impl ServerTls {
         Ok(Arc::new(config))
     }
 
-    /// Refuses files that TLS cannot use. They stand under the key `tls` of a table.
+    /// Checks the files of the key `tls` in the table `at`.
     ///
     /// # Errors
-    /// The key, and the cause.
+    /// The error names the key and the cause.
     pub fn check(&self, at: &Table<'_>) -> Result<()> {
         let config = self.config(&HTTP);
         config.map(drop).map_err(|error| refused(at, "tls", &error))
     }
 
-    /// Returns the paths of its files.
+    /// Returns the paths of the certificate and key files.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         let files = [
             Some(&self.certificate),
@@ -112,27 +112,27 @@ fn refused(at: &Table<'_>, key: &str, cause: &anyhow::Error) -> anyhow::Error {
     at.refuse(key, &format!("files that TLS can use ({cause:#})"))
 }
 
-/// Protocols of HTTP in ALPN.
+/// ALPN names of HTTP.
 pub const HTTP: [&str; 2] = ["h2", "http/1.1"];
 
-/// TLS to servers: the key `replica_tls`.
+/// TLS settings for connections to servers: the key `replica_tls`.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug, Default)]
 #[serde(default)]
 pub struct ClientTls {
-    /// Authorities that sign the certificates of servers. `None`: the system's.
+    /// Certificate authorities of servers. `None`: the authorities that the operating system trusts.
     ca: Option<File>,
-    /// Name that every server has to show. `None`: its host.
+    /// Name that the certificate of each server must contain. `None`: the server's host.
     pub server_name: Option<String>,
-    /// Certificate and key that are shown to servers.
+    /// Client certificate.
     certificate: Option<File>,
     key: Option<File>,
 }
 
 impl ClientTls {
-    /// Refuses what TLS cannot use. It stands under the key `replica_tls` of a table.
+    /// Checks the settings of the key `replica_tls` in the table `at`.
     ///
     /// # Errors
-    /// The key, and the cause.
+    /// The error names the key and the cause.
     pub fn check(&self, at: &Table<'_>) -> Result<()> {
         let inner = at.table("replica_tls");
         let pem = "the path of a file in PEM";
@@ -148,13 +148,14 @@ impl ClientTls {
         {
             return Err(inner.refuse("server_name", "a host's name or an address"));
         }
+        // The files are the same for both versions of HTTP, so one of them is enough for the check.
         let client = Client::new(self, false);
         client
             .map(drop)
             .map_err(|error| refused(at, "replica_tls", &error))
     }
 
-    /// Returns the paths of its files.
+    /// Returns the paths of the certificate and key files.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         let files = [
             self.ca.as_ref(),
@@ -165,7 +166,7 @@ impl ClientTls {
     }
 }
 
-/// TLS with servers.
+/// TLS client.
 #[derive(Clone, Debug)]
 pub struct Client {
     config: Arc<ClientConfig>,
@@ -173,10 +174,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of servers that speak HTTP/2, or HTTP/1.1.
+    /// Creates a client for servers with HTTP/2, or with HTTP/1.1 if `is_http2` is false.
     ///
     /// # Errors
-    /// Certificates or keys that cannot be read, or do not belong together.
+    /// A certificate or a key cannot be read, or they do not belong together.
     pub fn new(tls: &ClientTls, is_http2: bool) -> Result<Self> {
         let roots = match &tls.ca {
             Some(ca) => roots(&ca.bytes)?,
@@ -198,10 +199,10 @@ impl Client {
         Ok(Self { config, is_http2 })
     }
 
-    /// Speaks TLS on a connection to a server of this name.
+    /// Performs the TLS handshake with the server `name` on an open connection.
     ///
     /// # Errors
-    /// A server that is not who it should be, or speaks another protocol.
+    /// The server's certificate is not valid for this name, or the server does not support the protocol.
     pub async fn connect(
         &self,
         name: ServerName<'static>,
@@ -210,6 +211,7 @@ impl Client {
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, stream).await?;
         let agreed = stream.get_ref().1.alpn_protocol();
+        // A server without HTTP/2 would answer in HTTP/1.1, which an HTTP/2 connection cannot read.
         if self.is_http2 && agreed != Some(b"h2") {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -220,13 +222,13 @@ impl Client {
     }
 }
 
-/// A server's name in TLS: a host's name or an address.
+/// Parses the name of a server in TLS: a host name or an IP address.
 ///
 /// # Errors
-/// Anything else.
+/// The text is neither.
 pub fn server_name(host: &str) -> Result<ServerName<'static>> {
     let name = ServerName::try_from(host.to_owned());
-    name.with_context(|| format!("{host:?} is no name of a server"))
+    name.with_context(|| format!("{host:?} is neither a host name nor an IP address"))
 }
 
 fn system_roots() -> Result<Arc<RootCertStore>> {
@@ -239,17 +241,17 @@ fn system_roots() -> Result<Arc<RootCertStore>> {
     }
 }
 
-/// A connection with TLS or without.
+/// Connection with or without TLS.
 #[derive(Debug)]
 pub enum Stream<S = TcpStream> {
-    /// Without.
+    /// Connection without TLS.
     Plain(S),
-    /// With.
+    /// Connection with TLS.
     Tls(Box<TlsStream<S>>),
 }
 
 impl<S> Stream<S> {
-    /// What it is over.
+    /// Returns the underlying socket.
     pub fn socket(&self) -> &S {
         match self {
             Self::Plain(socket) => socket,
@@ -257,7 +259,7 @@ impl<S> Stream<S> {
         }
     }
 
-    /// Returns what it is over.
+    /// Returns the underlying socket.
     pub fn into_socket(self) -> S {
         match self {
             Self::Plain(socket) => socket,
@@ -318,10 +320,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// Speaks TLS with a client, where there is a configuration for it. Gives also whether it does.
+/// Performs the TLS handshake with a client if there is a configuration. The second value is true for TLS.
 ///
 /// # Errors
-/// A client that does not speak TLS, or shows no certificate where it should.
+/// The client does not use TLS, or it sends no valid certificate although one is required.
 pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     config: Option<Arc<ServerConfig>>,
     stream: S,

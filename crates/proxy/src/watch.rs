@@ -1,17 +1,17 @@
-//! Files that may change while a process runs.
+//! Detection of changed files while a process runs.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// How often files are looked at. It finds what replaces a file, too, and links that lead elsewhere, as
-/// containers' orchestrators change configurations.
+/// Interval between two checks. Polling also detects replaced files and changed symbolic links, which is how container
+/// orchestrators update configurations.
 const EVERY: Duration = Duration::from_secs(1);
 
 type State = Option<(SystemTime, u64)>;
 
-/// Some files, and how they were when they were last read.
+/// Files that are watched, with their states when they were last read.
 #[derive(Clone, Default, Debug)]
-pub struct Watched {
+pub struct WatchedFiles {
     files: Vec<(PathBuf, State)>,
 }
 
@@ -20,8 +20,8 @@ fn state(file: &PathBuf) -> State {
     Some((found.modified().ok()?, found.len()))
 }
 
-impl Watched {
-    /// Files as they are now: to be called before they are read.
+impl WatchedFiles {
+    /// Records the current states of files. Call it before the files are read, so that no change is missed.
     pub fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let with_state = |file| {
             let state = state(&file);
@@ -32,7 +32,8 @@ impl Watched {
         }
     }
 
-    /// These files: those that are known as they were, others as they are now.
+    /// Replaces the set of files. Files that were already watched keep their recorded states; the current states of the
+    /// other files are recorded.
     #[must_use]
     pub fn with(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut now = Self::new(files);
@@ -45,10 +46,11 @@ impl Watched {
         now
     }
 
-    /// Resolves with a file that has changed, once it stays as it is. A file that is not there has not changed:
-    /// it is being replaced.
+    /// Waits for a changed file and returns it when it was the same in two checks, so that a file is not read while it
+    /// is written. A missing file does not count as changed, because it is probably being replaced.
     pub async fn changed(&mut self) -> PathBuf {
         let mut every = tokio::time::interval(EVERY);
+        // After a delay, one check is enough.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut moving: Option<(usize, State)> = None;
         loop {
@@ -79,10 +81,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_written_or_replaced_has_changed() {
-        let place = tempfile::tempdir().expect("a place");
-        let [file, other] = ["file", "other"].map(|name| place.path().join(name));
+        let dir = tempfile::tempdir().expect("a directory");
+        let [file, other] = ["file", "other"].map(|name| dir.path().join(name));
         std::fs::write(&file, "a").expect("written");
-        let mut watched = Watched::new([file.clone()]);
+        let mut watched = WatchedFiles::new([file.clone()]);
         std::fs::write(&file, "ab").expect("written");
         assert_eq!(watched.changed().await, file);
         std::fs::write(&other, "abc").expect("written");

@@ -1,15 +1,15 @@
-//! Duplicate-aware HTTP, after "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar,
-//! Dogar, Qazi; HotNets 2014): every request goes to two servers, the second time at low priority; the
-//! first answer purges the other copy, also while it runs. No new protocol: `Priority` (RFC 9218) carries the
-//! class, and a client that leaves (RST_STREAM, or the end of a connection) purges.
+//! Duplicate-aware HTTP, after "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar, Dogar, Qazi;
+//! HotNets 2014). Each request goes to two servers, the second time at low priority. The first answer purges the
+//! other copy, even if it already runs. There is no new protocol: `Priority` (RFC 9218) carries the class, and a
+//! client purges a request when it leaves (RST_STREAM, or the end of the connection).
 //!
-//! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.
-//! - [`client`]: a tower service over several replicas: primary, copy, the first good answer.
-//! - [`ranges`]: objects from two replicas at once, from both ends until they meet.
+//! - [`guard`]: a tower layer before a service, with bounded concurrency, three strict classes and purges.
+//! - [`client`]: a tower service over several replicas, with a primary, a copy and the first good answer.
+//! - [`ranges`]: downloads of one object from two replicas at once, from both ends until they meet.
 //! - `gateway` (a feature): the client as an HTTP service in front of replicas.
-//! - `ways` (a feature): connections to replicas, which are opened again when they end.
+//! - `connections` (a feature): connections to replicas, which are opened again when they end.
 //!
-//! All take their decisions from [`tailcut_requests`], which the simulator runs too.
+//! All modules take their decisions from [`tailcut_requests`], which the simulator runs too.
 //!
 //! ```
 //! use http::{Request, Response};
@@ -36,11 +36,11 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // At each server: 8 requests at once, the others wait in their class.
+//! // Each server runs 8 requests at once. Other requests wait in their class.
 //! let guard = || GuardLayer::new(GuardConfig { workers: 8, ..GuardConfig::default() });
 //! let servers = [guard().layer(Hello), guard().layer(Hello)];
 //!
-//! // At the client: here the services themselves, else connections to them.
+//! // Here the client uses the services themselves. Usually it uses connections to them.
 //! let replicas = servers.map(|server| Replica {
 //!     primary: server.clone(),
 //!     copy: server,
@@ -59,15 +59,15 @@
 struct Readme;
 
 pub mod client;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod connection_fields;
+#[cfg(feature = "connections")]
+pub mod connections;
 #[cfg(feature = "gateway")]
 pub mod gateway;
 pub mod guard;
-#[cfg(any(feature = "gateway", feature = "guard"))]
-mod hop;
 pub mod priority;
 pub mod ranges;
-#[cfg(feature = "ways")]
+#[cfg(feature = "connections")]
 pub mod socket;
 pub mod via;
-#[cfg(feature = "ways")]
-pub mod ways;

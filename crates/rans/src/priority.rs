@@ -1,9 +1,9 @@
-//! The class of a request: the urgency of its `Priority` field (RFC 9218, section 4.1).
+//! Class of a request: the urgency in its `Priority` field (RFC 9218, section 4.1).
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tailcut_requests::Class;
 
-/// The field's name.
+/// Name of the field.
 pub const PRIORITY: HeaderName = HeaderName::from_static("priority");
 /// Urgency of a request without the field, 0 to 7 (RFC 9218, section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
@@ -17,7 +17,7 @@ pub const fn urgency(class: Class) -> u8 {
     }
 }
 
-/// The class of an urgency: 0 to 5 are primaries.
+/// Returns the class of an urgency: 0 to 5 are primaries.
 pub const fn class(urgency: u8) -> Class {
     match urgency {
         0..=5 => Class::Primary,
@@ -26,18 +26,18 @@ pub const fn class(urgency: u8) -> Class {
     }
 }
 
-/// The class of a request by its `Priority` field. A field that cannot be read counts as none, as RFC
-/// 9218 asks for.
+/// Returns the class of a request from its `Priority` field. A field that cannot be parsed is ignored, as RFC 9218
+/// requires.
 pub fn class_of(headers: &HeaderMap) -> Class {
-    // Several fields are one list.
+    // Several fields form one list.
     let fields = headers.get_all(PRIORITY).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    let told = texts.flat_map(members).filter_map(urgency_in);
-    // Of several urgencies the last one counts (RFC 8941, section 3.2).
-    class(told.last().unwrap_or(DEFAULT_URGENCY))
+    let urgencies = texts.flat_map(members).filter_map(urgency_in);
+    // The last urgency counts (RFC 8941, section 3.2).
+    class(urgencies.last().unwrap_or(DEFAULT_URGENCY))
 }
 
-/// The members of a field: a comma inside a string (RFC 8941, section 3.3.3) does not end one.
+/// Returns the members of a field. A comma inside a string (RFC 8941, section 3.3.3) does not separate members.
 fn members(field: &str) -> impl Iterator<Item = &str> {
     let (mut in_string, mut is_escaped) = (false, false);
     field.split(move |character| {
@@ -54,14 +54,14 @@ fn members(field: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The urgency of one member of the field, such as ` u=5;x`.
+/// Returns the urgency of one member of the field, such as ` u=5;x`.
 fn urgency_in(member: &str) -> Option<u8> {
     let item = member.split(';').next()?;
     let value = item.trim().strip_prefix("u=")?;
     value.parse().ok().filter(|urgency| *urgency <= 7)
 }
 
-/// The field for a copy of a class.
+/// Returns the field for a copy of a class.
 pub fn field(class: Class) -> HeaderValue {
     match class {
         Class::Primary => HeaderValue::from_static("u=3"),

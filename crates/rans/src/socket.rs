@@ -1,5 +1,5 @@
-//! What is set on the TCP sockets of guards and clients: how much may wait in the kernel, where no purge
-//! reaches it, and the class that the network sees.
+//! Options of the TCP sockets of guards and clients: the bytes that wait in the kernel, which a purge cannot remove,
+//! and the class that switches see.
 
 use crate::priority::class_of;
 use http::{Request, Version};
@@ -14,20 +14,22 @@ use tailcut_requests::Class;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Bytes that wait in the kernel at most (`TCP_NOTSENT_LOWAT`): the rest can still be purged.
+/// Largest number of bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). All other bytes can still be
+/// purged. With a smaller number, the socket may become idle between two writes. With a larger number, a
+/// purge saves fewer bytes.
 pub const LOW_WATER: u32 = 16 << 10;
 
-/// A differentiated services code point (RFC 2474): the class that switches see in IP headers.
+/// Differentiated services code point (RFC 2474): the class that switches see in IP headers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Dscp(u8);
 
 impl Dscp {
     /// Best effort: the DSCP of packets that no program marks.
     pub const DEFAULT: Self = Self(0);
-    /// Lower effort (RFC 8622): behind everything else.
+    /// Lower effort (RFC 8622): behind all other traffic.
     pub const LOWER_EFFORT: Self = Self(1);
 
-    /// A code point, 0 to 63.
+    /// Returns a code point, 0 to 63.
     pub const fn new(value: u8) -> Option<Self> {
         match value {
             0..=63 => Some(Self(value)),
@@ -35,7 +37,7 @@ impl Dscp {
         }
     }
 
-    /// The number, 0 to 63.
+    /// Returns the number, 0 to 63.
     pub const fn value(self) -> u8 {
         self.0
     }
@@ -45,20 +47,20 @@ impl FromStr for Dscp {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let told = text.parse().ok().and_then(Self::new);
-        told.ok_or("allowed: a DSCP, a number from 0 to 63 such as 1 (lower effort)")
+        let dscp = text.parse().ok().and_then(Self::new);
+        dscp.ok_or("allowed: a DSCP, a number from 0 to 63 such as 1 (lower effort)")
     }
 }
 
-/// Options of a socket. An option that the system refuses is left out, because the connection works without it.
+/// Options of a socket. An option that the system rejects is left out, because the connection works without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
     /// DSCP of sent packets. `None`: the system's default.
     pub dscp: Option<Dscp>,
-    /// The priority in this host's own queues (`SO_PRIORITY`, 0 to 6 without privileges). `None`: the
-    /// system's, which follows the DSCP.
+    /// Priority in the queues of this host (`SO_PRIORITY`, 0 to 6 without privileges). `None`: the system's default,
+    /// which follows the DSCP.
     pub priority: Option<u32>,
-    /// Bytes that wait in the kernel at most (`TCP_NOTSENT_LOWAT`). `None`: the system's.
+    /// Largest number of bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). `None`: the system's default.
     pub low_water: Option<u32>,
 }
 
@@ -73,17 +75,18 @@ impl Default for SocketOptions {
 }
 
 impl SocketOptions {
-    /// Sets them on a socket, and has it send small writes at once. Before the socket connects, so that
-    /// its SYN has the DSCP, too: a server with `tcp_reflect_tos` takes it from there.
+    /// Sets the options on a socket, and switches Nagle's algorithm off. Call it before the socket connects, so that
+    /// its SYN has the DSCP, too: a server with `tcp_reflect_tos` copies the DSCP of the SYN.
     pub fn set<'socket>(&self, socket: impl Into<SockRef<'socket>>) {
         let socket = socket.into();
+        // With Nagle's algorithm, the end of a small request or answer would wait for an acknowledgement.
         let _ = socket.set_tcp_nodelay(true);
         if let Some(dscp) = self.dscp {
             mark(&socket, dscp);
         }
         #[cfg(target_os = "linux")]
         {
-            // After the DSCP, which sets it, too.
+            // The DSCP also sets the priority, so the priority comes second.
             if let Some(priority) = self.priority {
                 let _ = socket.set_priority(priority);
             }
@@ -94,19 +97,21 @@ impl SocketOptions {
     }
 }
 
-/// Sets the DSCP of the packets that a socket sends, over IPv4 and IPv6. The ECN bits belong to TCP.
+/// Sets the DSCP of the packets that a socket sends, over IPv4 and IPv6. TCP keeps control of the ECN bits.
 fn mark(socket: &SockRef<'_>, dscp: Dscp) {
+    // The DSCP is the upper six bits of the byte. A socket has only one of the two IP versions, so one of
+    // the calls fails.
     let field = u32::from(dscp.0) << 2;
     let _ = socket.set_tos_v4(field);
     let _ = socket.set_tclass_v6(field);
 }
 
-/// The DSCP of each class: primaries, duplicates, optional work.
+/// DSCP of each class: primaries, duplicates, optional work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassMarks(pub [Dscp; 3]);
 
 impl ClassMarks {
-    /// The DSCP of a class.
+    /// Returns the DSCP of a class.
     pub const fn of(&self, class: Class) -> Dscp {
         self.0[class as usize]
     }
@@ -125,22 +130,23 @@ impl FromStr for ClassMarks {
     }
 }
 
-/// DSCP of the packets that an accepted connection sends next. With HTTP/1.1 it is the DSCP of the request
-/// that is answered. HTTP/2 interleaves answers: there it is the DSCP of the most urgent class that has
-/// come on the connection, so a client keeps a connection for each class.
+/// DSCP of the packets that an accepted connection sends next. With HTTP/1.1 it is the DSCP of the request that is
+/// answered. HTTP/2 interleaves answers. There it is the DSCP of the most urgent class that has arrived on the
+/// connection, so a client keeps one connection for each class.
 #[derive(Clone, Debug)]
 pub struct ConnectionMark {
     marks: ClassMarks,
-    told: Arc<AtomicU8>,
+    requested: Arc<AtomicU8>,
     most_urgent: Arc<AtomicU8>,
 }
 
 impl ConnectionMark {
-    /// The class of a request that came on the connection.
+    /// Records the class of a request that arrived on the connection.
     pub fn on_request<B>(&self, request: &Request<B>) {
         let class = class_of(request.headers());
         let class = match request.version() {
             Version::HTTP_2 => {
+                // A lower number is a more urgent class.
                 let before = self.most_urgent.fetch_min(class as u8, Ordering::Relaxed);
                 match before < class as u8 {
                     true => return,
@@ -149,31 +155,32 @@ impl ConnectionMark {
             }
             _ => class,
         };
-        self.told
+        self.requested
             .store(self.marks.of(class).value(), Ordering::Relaxed);
     }
 }
 
-/// An accepted TCP stream whose DSCP follows its requests.
+/// Accepted TCP stream whose DSCP follows its requests.
 #[derive(Debug)]
 pub struct MarkedStream {
     stream: TcpStream,
-    told: Arc<AtomicU8>,
+    requested: Arc<AtomicU8>,
     set: u8,
 }
 
 impl MarkedStream {
-    /// A stream, and the handle that sets the class of its requests. Earlier packets have the system's DSCP.
+    /// Creates a stream, and the handle that sets the class of its requests. Packets before the first request have
+    /// the system's DSCP.
     pub fn new(stream: TcpStream, marks: ClassMarks) -> (Self, ConnectionMark) {
-        let told = Arc::new(AtomicU8::new(Dscp::DEFAULT.value()));
+        let requested = Arc::new(AtomicU8::new(Dscp::DEFAULT.value()));
         let mark = ConnectionMark {
             marks,
-            told: Arc::clone(&told),
+            requested: Arc::clone(&requested),
             most_urgent: Arc::new(AtomicU8::new(u8::MAX)),
         };
         let stream = Self {
             stream,
-            told,
+            requested,
             set: Dscp::DEFAULT.value(),
         };
         (stream, mark)
@@ -183,12 +190,13 @@ impl MarkedStream {
         Pin::new(&mut self.get_mut().stream)
     }
 
-    /// Before something is sent.
+    /// Returns the stream after its DSCP was updated. Every write starts here.
     fn marked(mut self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
-        let told = self.told.load(Ordering::Relaxed);
-        if told != self.set {
-            self.set = told;
-            mark(&SockRef::from(&self.stream), Dscp(told));
+        let requested = self.requested.load(Ordering::Relaxed);
+        // A system call for each write would be needless, because the class rarely changes.
+        if requested != self.set {
+            self.set = requested;
+            mark(&SockRef::from(&self.stream), Dscp(requested));
         }
         self.stream()
     }

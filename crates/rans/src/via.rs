@@ -1,20 +1,20 @@
-//! The field `Via` (RFC 9110, section 7.6.3): a guard names itself there, and a client detects guards by it.
+//! Field `Via` (RFC 9110, section 7.6.3): a guard adds its name there, and a client detects guards by it.
 
 use http::{HeaderMap, HeaderValue, header};
 
-/// The guard's name.
+/// Name of the guard in the field.
 const NAME: &str = "tailcut-guard";
 
-/// Says that a guard was here: what is dropped at it is purged.
-pub fn say(headers: &mut HeaderMap) {
+/// Adds the guard's name: a request that is dropped at this proxy is purged.
+pub fn add_guard(headers: &mut HeaderMap) {
     headers.append(header::VIA, HeaderValue::from_static("1.1 tailcut-guard"));
 }
 
-/// Whether a guard was on the way.
-pub fn tells_guard(headers: &HeaderMap) -> bool {
+/// Whether a guard was on the path.
+pub fn names_guard(headers: &HeaderMap) -> bool {
     let fields = headers.get_all(header::VIA).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    // Each member is a protocol and a name, and may have a comment.
+    // Each member has a protocol and a name, and may have a comment.
     let mut members = texts.flat_map(|text| text.split(','));
     members.any(|member| member.split_whitespace().nth(1) == Some(NAME))
 }
@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn a_guard_is_found_among_other_proxies() {
         let mut headers = HeaderMap::new();
-        assert!(!tells_guard(&headers));
+        assert!(!names_guard(&headers));
         headers.append(
             header::VIA,
             HeaderValue::from_static("1.0 fred, 1.1 p.example (x)"),
@@ -35,8 +35,8 @@ mod tests {
             header::VIA,
             HeaderValue::from_static("1.1 not-tailcut-guard"),
         );
-        assert!(!tells_guard(&headers));
-        say(&mut headers);
-        assert!(tells_guard(&headers));
+        assert!(!names_guard(&headers));
+        add_guard(&mut headers);
+        assert!(names_guard(&headers));
     }
 }

@@ -1,14 +1,15 @@
-//! The client before real servers: which copies are sent, which answer wins, what becomes of the loser.
+//! Tests of the client with real servers: which copies are sent, which answer wins, and how the slower copy ends.
 
 mod common;
-#[path = "common/way.rs"]
-mod way;
+#[path = "common/plain_client.rs"]
+mod plain_client;
 
 use bytes::Bytes;
-use common::{Held, Seen, VERSIONS, Version, get, serve};
+use common::{BlockingService, RequestLog, VERSIONS, Version, get, serve};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use plain_client::PlainClient;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::net::SocketAddr;
@@ -19,17 +20,20 @@ use tailcut_rans::guard::{GuardConfig, GuardLayer};
 use tailcut_requests::{Policy, Trigger};
 use tower_layer::Layer;
 use tower_service::Service;
-use way::Way;
 
-async fn replica(version: Version, address: SocketAddr, purges: Purges) -> Replica<Way> {
+async fn replica(version: Version, address: SocketAddr, purges: Purges) -> Replica<PlainClient> {
     Replica {
-        primary: Way::to(version, address).await,
-        copy: Way::to(version, address).await,
+        primary: PlainClient::to(version, address).await,
+        copy: PlainClient::to(version, address).await,
         purges,
     }
 }
 
-async fn two(version: Version, services: [&Held; 2], config: ClientConfig) -> Client<Way> {
+async fn two(
+    version: Version,
+    services: [&BlockingService; 2],
+    config: ClientConfig,
+) -> Client<PlainClient> {
     let mut replicas = Vec::new();
     for service in services {
         let address = serve(version, service.clone()).await;
@@ -43,14 +47,14 @@ async fn text(answer: Response<impl http_body::Body<Error: std::fmt::Debug>>) ->
     String::from_utf8(body.to_bytes().to_vec()).expect("text")
 }
 
-fn began(seen: &Seen) -> usize {
+fn began(seen: &RequestLog) -> usize {
     seen.began.len()
 }
 
 #[tokio::test]
 async fn a_request_goes_to_two_replicas_and_the_slower_one_is_purged_while_it_works() {
     for version in VERSIONS {
-        let (fast, slow) = (Held::new(), Held::new());
+        let (fast, slow) = (BlockingService::new(), BlockingService::new());
         let mut client = two(version, [&fast, &slow], ClientConfig::default()).await;
         let answer = tokio::spawn(client.call(get("/both")));
         fast.until(|seen| began(seen) == 1).await;
@@ -71,7 +75,7 @@ async fn a_request_goes_to_two_replicas_and_the_slower_one_is_purged_while_it_wo
 #[tokio::test]
 async fn an_application_that_leaves_purges_both_copies() {
     for version in VERSIONS {
-        let (one, other) = (Held::new(), Held::new());
+        let (one, other) = (BlockingService::new(), BlockingService::new());
         let mut client = two(version, [&one, &other], ClientConfig::default()).await;
         let answer = tokio::spawn(client.call(get("/left")));
         one.until(|seen| began(seen) == 1).await;
@@ -82,23 +86,23 @@ async fn an_application_that_leaves_purges_both_copies() {
     }
 }
 
-/// Answers at once, with one status, and knows what it was asked.
+/// Service that answers at once with one status, and records its requests.
 #[derive(Clone)]
 struct Says {
     status: StatusCode,
-    asked: Arc<Mutex<Vec<Request<()>>>>,
+    requests: Arc<Mutex<Vec<Request<()>>>>,
 }
 
 impl Says {
     fn new(status: StatusCode) -> Self {
         Self {
             status,
-            asked: Arc::default(),
+            requests: Arc::default(),
         }
     }
 
-    fn asked(&self) -> usize {
-        self.asked.lock().expect("a lock").len()
+    fn requests(&self) -> usize {
+        self.requests.lock().expect("a lock").len()
     }
 }
 
@@ -114,14 +118,14 @@ impl Service<Request<Incoming>> for Says {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let (parts, _) = request.into_parts();
         let request = Request::from_parts(parts, ());
-        self.asked.lock().expect("a lock").push(request);
+        self.requests.lock().expect("a lock").push(request);
         let mut answer = Response::new(Full::from(self.status.to_string()));
         *answer.status_mut() = self.status;
         ready(Ok(answer))
     }
 }
 
-async fn clients_of(services: &[Says], config: ClientConfig) -> Client<Way> {
+async fn clients_of(services: &[Says], config: ClientConfig) -> Client<PlainClient> {
     let mut replicas = Vec::new();
     for service in services {
         let address = serve(Version::Two, service.clone()).await;
@@ -144,7 +148,7 @@ async fn an_error_of_one_copy_never_wins_and_is_the_answer_only_when_no_copy_is_
         let mut client = clients_of(&services, ClientConfig::default()).await;
         let answer = client.call(get("/")).await.expect("an answer");
         assert_eq!(answer.status(), status);
-        assert_eq!((services[0].asked(), services[1].asked()), (1, 1));
+        assert_eq!((services[0].requests(), services[1].requests()), (1, 1));
     }
 }
 
@@ -157,14 +161,14 @@ async fn what_changes_something_is_not_copied_unless_told() {
         *request.method_mut() = method;
         client.call(request).await.expect("an answer");
     }
-    assert_eq!(services[0].asked() + services[1].asked(), 4);
+    assert_eq!(services[0].requests() + services[1].requests(), 4);
     assert_eq!(client.counts().copies, 0);
 }
 
 #[tokio::test]
 async fn copies_tell_which_they_are_and_the_second_one_is_low() {
     let config = ClientConfig {
-        // Both are asked before either answers.
+        // Both replicas receive the request before either answers.
         purging: Policy::DAS,
         ..ClientConfig::default()
     };
@@ -175,7 +179,7 @@ async fn copies_tell_which_they_are_and_the_second_one_is_low() {
     }
     let mut seen = Vec::new();
     for service in &services {
-        for request in service.asked.lock().expect("a lock").iter() {
+        for request in service.requests.lock().expect("a lock").iter() {
             let field = |name: &str| {
                 let field = request.headers().get(name);
                 field.map(|field| field.to_str().expect("text").to_owned())
@@ -222,7 +226,7 @@ async fn replicas_whose_guard_is_seen_get_copies_at_once_and_others_do_not() {
 
 #[tokio::test]
 async fn beyond_the_budget_of_resets_losers_run_to_their_end() {
-    let (fast, slow) = (Held::new(), Held::new());
+    let (fast, slow) = (BlockingService::new(), BlockingService::new());
     let config = ClientConfig {
         resets: ResetBudget {
             rate: 0.0,
@@ -246,7 +250,7 @@ async fn beyond_the_budget_of_resets_losers_run_to_their_end() {
 
 #[test]
 fn a_configuration_that_makes_no_sense_is_refused() {
-    let none = Client::<Way>::new(Vec::new(), ClientConfig::default(), 0);
+    let none = Client::<PlainClient>::new(Vec::new(), ClientConfig::default(), 0);
     assert_eq!(none.err(), Some("a client needs a replica"));
     let three = ClientConfig {
         purging: Policy {

@@ -1,21 +1,21 @@
-//! Floods at `tailcut guard`: memory and queues stay bounded, and others are answered meanwhile.
+//! Floods at `tailcut guard`: memory and queues stay bounded, and other clients receive answers meanwhile.
 #![cfg(feature = "guard")]
 
 mod common;
-#[path = "common/way.rs"]
-mod way;
+#[path = "common/plain_client.rs"]
+mod plain_client;
 
 use clap::Parser;
-use common::{Held, Version, get, serve};
+use common::{BlockingService, Version, get, serve};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use plain_client::PlainClient;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use tailcut_rans::guard::program::{GuardCommand, execute};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
-use way::Way;
 
 #[derive(Parser)]
 struct Flags {
@@ -24,7 +24,7 @@ struct Flags {
 }
 
 struct Stage {
-    work: Held,
+    work: BlockingService,
     guard: SocketAddr,
     admin: SocketAddr,
 }
@@ -36,7 +36,7 @@ async fn free_port() -> SocketAddr {
 
 impl Stage {
     async fn new(more: &[&str]) -> Self {
-        let work = Held::new();
+        let work = BlockingService::new();
         let to = serve(Version::One, work.clone()).await;
         let (guard, admin) = (free_port().await, free_port().await);
         let texts = [guard, to, admin].map(|at| at.to_string());
@@ -45,8 +45,11 @@ impl Stage {
         ];
         let flags = Flags::parse_from([&flags, more].concat());
         std::thread::spawn(move || execute(&flags.guard));
-        while TcpStream::connect(admin).await.is_err() {
-            tokio::task::yield_now().await;
+        // The guard opens its admin address before its listener, and either may come late.
+        for at in [admin, guard] {
+            while TcpStream::connect(at).await.is_err() {
+                tokio::task::yield_now().await;
+            }
         }
         Self { work, guard, admin }
     }
@@ -60,21 +63,21 @@ impl Stage {
         page
     }
 
-    /// Resolves when a metric has a value.
+    /// Resolves when the metrics contain a line.
     async fn until(&self, line: &str) {
         while !self.metrics().await.contains(line) {}
     }
 
     async fn is_answered(&self, version: Version, path: &str) {
-        let mut way = Way::to(version, self.guard).await;
-        let answer = way.call(get(path)).await.expect("an answer");
+        let mut client = PlainClient::to(version, self.guard).await;
+        let answer = client.call(get(path)).await.expect("an answer");
         assert_eq!(answer.status(), StatusCode::OK);
         let body = answer.into_body().collect().await.expect("a body");
         assert_eq!(body.to_bytes(), path);
     }
 }
 
-/// Memory of this process in MB, the guard's included.
+/// Returns the memory of this process in MB, the guard's memory included.
 fn memory() -> f64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("/proc");
     let pages = text
@@ -84,8 +87,8 @@ fn memory() -> f64 {
     pages.expect("pages") * 4096.0 / 1e6
 }
 
-/// CVE-2023-44487: 40,000 streams on eight connections, each reset when it was opened. They are duplicates:
-/// primaries displace them where the queue is full. Others are answered meanwhile.
+/// CVE-2023-44487: 40,000 streams on eight connections, each reset as soon as it is open. They are duplicates, so
+/// primaries displace them when the queue is full. Other clients receive answers meanwhile.
 async fn flood_of_resets(stage: &Stage) {
     let mut floods = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -96,7 +99,7 @@ async fn flood_of_resets(stage: &Stage) {
             let driving = tokio::spawn(connection);
             let mut sent = 0;
             for _ in 0..5_000 {
-                // The guard may end the connection: that is a defence, too.
+                // The guard may end the connection, which is also a defence.
                 if poll_fn(|cx| sender.poll_ready(cx)).await.is_err() {
                     break;
                 }
@@ -132,7 +135,7 @@ async fn flood_of_resets(stage: &Stage) {
 async fn a_flood_of_resets_leaves_nothing_behind_and_others_are_answered() {
     let stage = Stage::new(&["--workers", "2", "--queue", "100"]).await;
     stage.work.allow(1_000_000);
-    // What the allocator keeps after a flood serves the next one: only what is left behind adds up.
+    // The next flood reuses memory that the allocator keeps, so only leaks add up over two floods.
     flood_of_resets(&stage).await;
     let before = memory();
     flood_of_resets(&stage).await;
@@ -152,8 +155,8 @@ async fn connections_beyond_the_limit_wait_until_others_leave() {
     }
     let guard = stage.guard;
     let asked = tokio::spawn(async move {
-        let mut way = Way::to(Version::One, guard).await;
-        way.call(get("/late")).await.expect("an answer").status()
+        let mut client = PlainClient::to(Version::One, guard).await;
+        client.call(get("/late")).await.expect("an answer").status()
     });
     drop(silent);
     assert_eq!(asked.await.expect("no panic"), StatusCode::OK);
@@ -165,7 +168,7 @@ async fn a_head_that_is_too_long_is_refused_and_never_asked() {
     let mut stream = TcpStream::connect(stage.guard).await.expect("the guard");
     let long = "x".repeat(1 << 20);
     let head = format!("GET / HTTP/1.1\r\nhost: x\r\nlong: {long}\r\n\r\n");
-    // It may be refused before it was sent whole.
+    // The guard may refuse the head before all of it was sent.
     let _ = stream.write_all(head.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;

@@ -1,12 +1,13 @@
-//! The guard before real HTTP/1.1 and HTTP/2 connections: who runs, who is purged, who is refused.
+//! Tests of the guard with real HTTP/1.1 and HTTP/2 connections: which requests run, are purged, or are refused.
 
 mod common;
-#[path = "common/way.rs"]
-mod way;
+#[path = "common/plain_client.rs"]
+mod plain_client;
 
-use common::{Held, VERSIONS, Version, get, serve};
+use common::{BlockingService, VERSIONS, Version, get, serve};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use plain_client::PlainClient;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tailcut_rans::guard::{GuardConfig, GuardCounts, GuardLayer, OnCancel};
@@ -14,10 +15,9 @@ use tailcut_rans::priority::{PRIORITY, field};
 use tailcut_requests::Class;
 use tower_layer::Layer;
 use tower_service::Service;
-use way::Way;
 
 struct Stage {
-    work: Held,
+    work: BlockingService,
     guard: GuardLayer,
     version: Version,
     address: SocketAddr,
@@ -25,7 +25,7 @@ struct Stage {
 
 impl Stage {
     async fn new(version: Version, config: GuardConfig) -> Self {
-        let work = Held::new();
+        let work = BlockingService::new();
         let guard = GuardLayer::new(config);
         let address = serve(version, guard.layer(work.clone())).await;
         Self {
@@ -40,13 +40,13 @@ impl Stage {
         Self::new(version, GuardConfig::default()).await
     }
 
-    /// Asks on a connection of its own. Dropping the handle leaves.
-    async fn ask(&self, path: &str, class: Class) -> Asked {
-        let mut way = Way::to(self.version, self.address).await;
+    /// Sends a request on a new connection. Dropping the handle closes the connection.
+    async fn send(&self, path: &str, class: Class) -> SentRequest {
+        let mut client = PlainClient::to(self.version, self.address).await;
         let mut request: Request<_> = get(path);
         request.headers_mut().insert(PRIORITY, field(class));
-        Asked(tokio::spawn(async move {
-            let answer = way.call(request).await.expect("an answer");
+        SentRequest(tokio::spawn(async move {
+            let answer = client.call(request).await.expect("an answer");
             let status = answer.status();
             let body = answer.into_body().collect().await.expect("a body");
             (
@@ -56,7 +56,7 @@ impl Stage {
         }))
     }
 
-    /// Resolves when the guard's counts are so.
+    /// Resolves when the guard's counters fulfil a condition.
     async fn until(&self, is_so: impl Fn(&GuardCounts) -> bool) {
         while !is_so(&self.guard.counts()) {
             tokio::task::yield_now().await;
@@ -76,9 +76,9 @@ impl Stage {
     }
 }
 
-struct Asked(tokio::task::JoinHandle<(StatusCode, String)>);
+struct SentRequest(tokio::task::JoinHandle<(StatusCode, String)>);
 
-impl Asked {
+impl SentRequest {
     async fn answer(self) -> (StatusCode, String) {
         self.0.await.expect("no panic")
     }
@@ -97,11 +97,11 @@ fn ok(path: &str) -> (StatusCode, String) {
 async fn a_primary_runs_before_duplicates_that_came_earlier() {
     for version in VERSIONS {
         let stage = Stage::one_worker(version).await;
-        let first = stage.ask("/first", Class::Duplicate).await;
+        let first = stage.send("/first", Class::Duplicate).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let low = stage.ask("/low", Class::Duplicate).await;
+        let low = stage.send("/low", Class::Duplicate).await;
         stage.until_waiting(1).await;
-        let high = stage.ask("/high", Class::Primary).await;
+        let high = stage.send("/high", Class::Primary).await;
         stage.until_waiting(2).await;
         stage.work.allow(3);
         assert_eq!(first.answer().await, ok("/first"));
@@ -118,10 +118,10 @@ async fn a_primary_runs_before_duplicates_that_came_earlier() {
 async fn a_client_that_leaves_takes_its_request_out_of_the_queue_or_off_its_worker() {
     for version in VERSIONS {
         let stage = Stage::one_worker(version).await;
-        let running = stage.ask("/running", Class::Primary).await;
+        let running = stage.send("/running", Class::Primary).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let waiting = stage.ask("/waiting", Class::Primary).await;
-        let next = stage.ask("/next", Class::Primary).await;
+        let waiting = stage.send("/waiting", Class::Primary).await;
+        let next = stage.send("/next", Class::Primary).await;
         stage.until_waiting(2).await;
         waiting.leave().await;
         stage.until_waiting(1).await;
@@ -143,9 +143,9 @@ async fn a_client_that_leaves_takes_its_request_out_of_the_queue_or_off_its_work
 async fn a_guard_that_gets_more_workers_runs_what_waits() {
     for version in VERSIONS {
         let stage = Stage::one_worker(version).await;
-        let first = stage.ask("/first", Class::Primary).await;
+        let first = stage.send("/first", Class::Primary).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let second = stage.ask("/second", Class::Primary).await;
+        let second = stage.send("/second", Class::Primary).await;
         stage.until_waiting(1).await;
         stage.guard.set(GuardConfig {
             workers: 2,
@@ -170,9 +170,9 @@ async fn work_that_cannot_be_stopped_keeps_its_worker_when_its_client_has_left()
             ..GuardConfig::default()
         };
         let stage = Stage::new(version, config).await;
-        let running = stage.ask("/running", Class::Duplicate).await;
+        let running = stage.send("/running", Class::Duplicate).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let next = stage.ask("/next", Class::Primary).await;
+        let next = stage.send("/next", Class::Primary).await;
         stage.until_waiting(1).await;
         running.leave().await;
         stage.work.allow(2);
@@ -196,9 +196,9 @@ async fn work_that_never_ends_gives_its_worker_back_in_the_end() {
             ..GuardConfig::default()
         };
         let stage = Stage::new(version, config).await;
-        let running = stage.ask("/running", Class::Duplicate).await;
+        let running = stage.send("/running", Class::Duplicate).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let next = stage.ask("/next", Class::Primary).await;
+        let next = stage.send("/next", Class::Primary).await;
         stage.until_waiting(1).await;
         running.leave().await;
         stage.work.until(|seen| seen.began.len() == 2).await;
@@ -215,16 +215,20 @@ async fn what_finds_no_place_is_refused_with_a_time_to_come_back() {
         ..GuardConfig::default()
     };
     let stage = Stage::new(Version::Two, config).await;
-    let running = stage.ask("/running", Class::Primary).await;
+    let running = stage.send("/running", Class::Primary).await;
     stage.work.until(|seen| seen.began.len() == 1).await;
-    let optional = stage.ask("/optional", Class::Optional).await.answer().await;
+    let optional = stage
+        .send("/optional", Class::Optional)
+        .await
+        .answer()
+        .await;
     assert_eq!(optional.0, StatusCode::SERVICE_UNAVAILABLE);
-    let low = stage.ask("/low", Class::Duplicate).await;
+    let low = stage.send("/low", Class::Duplicate).await;
     stage.until_waiting(1).await;
-    let high = stage.ask("/high", Class::Primary).await;
+    let high = stage.send("/high", Class::Primary).await;
     assert_eq!(low.answer().await.0, StatusCode::SERVICE_UNAVAILABLE);
-    let mut way = Way::to(Version::Two, stage.address).await;
-    let refused = way.call(get("/too-much")).await.expect("an answer");
+    let mut client = PlainClient::to(Version::Two, stage.address).await;
+    let refused = client.call(get("/too-much")).await.expect("an answer");
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(refused.headers()["retry-after"], "1");
     assert_eq!(refused.headers()["via"], "1.1 tailcut-guard");
@@ -246,11 +250,11 @@ async fn what_finds_no_place_is_refused_with_a_time_to_come_back() {
 async fn a_worker_is_free_again_when_an_answer_was_taken_whole_and_not_before() {
     let stage = Stage::one_worker(Version::Two).await;
     stage.work.allow(2);
-    let mut way = Way::to(Version::Two, stage.address).await;
-    let first = way.call(get("/first")).await.expect("an answer");
+    let mut client = PlainClient::to(Version::Two, stage.address).await;
+    let first = client.call(get("/first")).await.expect("an answer");
     first.into_body().collect().await.expect("a body");
     stage.until(|counts| counts.running == 0).await;
-    let second = way.call(get("/second")).await.expect("an answer");
+    let second = client.call(get("/second")).await.expect("an answer");
     drop(second);
     stage.until(|counts| counts.running == 0).await;
     assert_eq!(stage.work.seen.borrow().ended, ["/first", "/second"]);

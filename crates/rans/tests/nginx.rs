@@ -1,13 +1,14 @@
-//! Files by ranges from two real nginx.
+//! Downloads of files in ranges from two real nginx.
 
 mod common;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
-#[path = "common/way.rs"]
-mod way;
+#[path = "common/plain_client.rs"]
+mod plain_client;
 
 use bytes::Bytes;
 use common::{Version, get};
 use http_body_util::BodyExt;
+use plain_client::PlainClient;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -19,11 +20,10 @@ use tailcut_rans::client::{Client, ClientConfig, Purges, Replica};
 use tailcut_rans::ranges::{Ranges, RangesConfig};
 use tempfile::TempDir;
 use tower_service::Service;
-use way::Way;
 
 const OBJECT: usize = 5_000_000;
 
-/// An nginx with one file, which ends with this.
+/// An nginx with one file. Dropping it ends the process.
 struct Nginx {
     child: Child,
     folder: TempDir,
@@ -48,7 +48,7 @@ impl Nginx {
         );
         let path = folder.path().join("nginx.conf");
         fs::write(&path, config).expect("a file");
-        // Daemons are not on every user's path.
+        // Daemons may be outside the user's path.
         let inherited = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("nginx")
             .env("PATH", format!("{inherited}:/usr/sbin"))
@@ -59,7 +59,7 @@ impl Nginx {
             .stderr(Stdio::piped())
             .spawn()
             .expect("nginx, which .ci/tools installs");
-        // It says so when its sockets are open.
+        // nginx prints a line when its sockets are open.
         let said = BufReader::new(child.stderr.take().expect("its errors"));
         let mut lines = said.lines();
         lines
@@ -76,7 +76,7 @@ impl Nginx {
 }
 
 fn put(folder: &Path, bytes: &[u8], changed: SystemTime) {
-    // As a deployment does: the old file stays what it is for those who have it open.
+    // The file is replaced, as a deployment does. Open descriptors still refer to the old file.
     let new = folder.join("new");
     fs::write(&new, bytes).expect("a file");
     let file = File::options().append(true).open(&new).expect("the file");
@@ -95,14 +95,14 @@ fn bytes(seed: usize) -> Bytes {
     (0..OBJECT).map(|at| (at * 31 / 7 + seed) as u8).collect()
 }
 
-async fn ranges(servers: &[Nginx; 2]) -> Ranges<Way> {
+async fn ranges(servers: &[Nginx; 2]) -> Ranges<PlainClient> {
     let mut replicas = Vec::new();
     for server in servers {
-        // HTTP/1.1: a connection for each range.
-        let way = Way::to(Version::One, server.address).await;
+        // HTTP/1.1: one connection for each range.
+        let client = PlainClient::to(Version::One, server.address).await;
         replicas.push(Replica {
-            primary: way.clone(),
-            copy: way,
+            primary: client.clone(),
+            copy: client,
             purges: Purges::No,
         });
     }
@@ -136,7 +136,7 @@ async fn a_file_comes_from_two_nginx_and_from_one_where_their_tags_differ() {
     assert_eq!((counts.objects, counts.given_up), (2, 0));
     assert!(counts.parts >= 200, "{counts:?}");
 
-    // The file is replaced at one of them during a download: the other one has the rest.
+    // The file is replaced at one nginx during a download. The other one delivers the rest.
     let mut body = ranges
         .call(get("/object"))
         .await
@@ -152,7 +152,7 @@ async fn a_file_comes_from_two_nginx_and_from_one_where_their_tags_differ() {
     assert_eq!(hash.finalize(), Sha256::digest(&object));
     assert_eq!(ranges.counts().given_up, 1);
 
-    // From now on they differ: one of them sends the object alone.
+    // Now the files differ, so one nginx sends the whole object.
     let answer = ranges.call(get("/object")).await.expect("an answer");
     let read = answer
         .into_body()

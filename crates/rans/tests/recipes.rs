@@ -1,16 +1,17 @@
-//! HAProxy as a guard and nginx as "aborts only", by the configurations that the docs show, before a real
-//! service.
+//! HAProxy and nginx before a real service, with the configurations of the docs. HAProxy replaces a guard.
+//! nginx only aborts requests of clients that leave.
 
 mod common;
+#[path = "common/plain_client.rs"]
+mod plain_client;
 #[path = "common/programs.rs"]
 mod programs;
-#[path = "common/way.rs"]
-mod way;
 
-use common::{Held, VERSIONS, Version, get, serve};
+use common::{BlockingService, VERSIONS, Version, get, serve};
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use plain_client::PlainClient;
 use programs::{Program, haproxy, nginx};
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -20,47 +21,46 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tower_service::Service;
-use way::Way;
 
 struct Stage {
-    work: Held,
+    work: BlockingService,
     program: Program,
     version: Version,
-    /// Connections that stay open when their request is left, as those of clients do.
-    ways: Mutex<Vec<Way>>,
+    /// Connections that stay open after their request was dropped, as connections of clients do.
+    clients: Mutex<Vec<PlainClient>>,
 }
 
 impl Stage {
     async fn new(version: Version, start: impl FnOnce(SocketAddr) -> Program) -> Self {
-        let work = Held::new();
+        let work = BlockingService::new();
         let address = serve(Version::One, work.clone()).await;
         let program = start(address);
         Self {
             work,
             program,
             version,
-            ways: Mutex::default(),
+            clients: Mutex::default(),
         }
     }
 
-    /// Asks on a connection of its own. Ending the task leaves.
-    async fn ask(&self, path: &str, class: Class) -> JoinHandle<Response<Incoming>> {
+    /// Sends a request on a new connection. Ending the task closes the request.
+    async fn send(&self, path: &str, class: Class) -> JoinHandle<Response<Incoming>> {
         let at = match self.version {
             Version::One => self.program.one,
             Version::Two => self.program.two,
         };
-        let mut way = Way::to(self.version, at).await;
-        self.ways.lock().expect("a lock").push(way.clone());
+        let mut client = PlainClient::to(self.version, at).await;
+        self.clients.lock().expect("a lock").push(client.clone());
         let mut request = get(path);
         request.headers_mut().insert(PRIORITY, field(class));
         if self.version == Version::Two {
-            // The address has it; nginx refuses both.
+            // The address has the host already, and nginx rejects both.
             request.headers_mut().remove(http::header::HOST);
         }
-        tokio::spawn(async move { way.call(request).await.expect("an answer") })
+        tokio::spawn(async move { client.call(request).await.expect("an answer") })
     }
 
-    /// Resolves when HAProxy says that so many requests wait.
+    /// Resolves when HAProxy reports this number of waiting requests.
     async fn until_waiting(&self, count: u32) {
         let at = self.program.metrics.expect("HAProxy");
         let line = format!("haproxy_backend_current_queue{{proxy=\"service\"}} {count}\n");
@@ -88,11 +88,11 @@ async fn text(answer: JoinHandle<Response<Incoming>>) -> String {
 async fn haproxy_runs_primaries_before_duplicates_that_came_earlier() {
     for version in VERSIONS {
         let stage = Stage::new(version, |to| haproxy(to, 1)).await;
-        let first = stage.ask("/first", Class::Duplicate).await;
+        let first = stage.send("/first", Class::Duplicate).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let low = stage.ask("/low", Class::Duplicate).await;
+        let low = stage.send("/low", Class::Duplicate).await;
         stage.until_waiting(1).await;
-        let high = stage.ask("/high", Class::Primary).await;
+        let high = stage.send("/high", Class::Primary).await;
         stage.until_waiting(2).await;
         stage.work.allow(3);
         assert_eq!(text(first).await, "/first");
@@ -106,10 +106,10 @@ async fn haproxy_runs_primaries_before_duplicates_that_came_earlier() {
 async fn haproxy_purges_what_waits_and_what_runs_when_its_client_leaves() {
     for version in VERSIONS {
         let stage = Stage::new(version, |to| haproxy(to, 1)).await;
-        let running = stage.ask("/running", Class::Primary).await;
+        let running = stage.send("/running", Class::Primary).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let waiting = stage.ask("/waiting", Class::Primary).await;
-        let next = stage.ask("/next", Class::Primary).await;
+        let waiting = stage.send("/waiting", Class::Primary).await;
+        let next = stage.send("/next", Class::Primary).await;
         stage.until_waiting(2).await;
         waiting.abort();
         stage.until_waiting(1).await;
@@ -125,9 +125,9 @@ async fn haproxy_purges_what_waits_and_what_runs_when_its_client_leaves() {
 async fn haproxy_refuses_optional_work_unless_a_worker_is_idle() {
     for version in VERSIONS {
         let stage = Stage::new(version, |to| haproxy(to, 1)).await;
-        let running = stage.ask("/running", Class::Optional).await;
+        let running = stage.send("/running", Class::Optional).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
-        let refused = stage.ask("/refused", Class::Optional).await;
+        let refused = stage.send("/refused", Class::Optional).await;
         let refused = refused.await.expect("no panic");
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(refused.headers()["retry-after"], "1");
@@ -141,11 +141,11 @@ async fn haproxy_refuses_optional_work_unless_a_worker_is_idle() {
 async fn nginx_ends_the_work_of_clients_that_leave() {
     for version in VERSIONS {
         let stage = Stage::new(version, |to| nginx(to, 1_000_000)).await;
-        let left = stage.ask("/left", Class::Primary).await;
+        let left = stage.send("/left", Class::Primary).await;
         stage.work.until(|seen| seen.began.len() == 1).await;
         left.abort();
         stage.work.until(|seen| seen.dropped == ["/left"]).await;
-        let kept = stage.ask("/kept", Class::Primary).await;
+        let kept = stage.send("/kept", Class::Primary).await;
         stage.work.allow(1);
         assert_eq!(text(kept).await, "/kept");
     }

@@ -1,5 +1,6 @@
-//! A second of duplicated requests at each of some real servers; the example `resets` runs minutes of it.
-#![cfg(feature = "ways")]
+//! One second of duplicated requests at each of some real servers. The program `resets` of `bench/rans` runs minutes
+//! of it.
+#![cfg(feature = "connections")]
 
 #[path = "common/resets/load.rs"]
 mod load;
@@ -20,7 +21,7 @@ async fn real_servers_bear_the_resets_of_losers_and_no_request_is_lost() {
             Vec::<String>::new(),
             "{kind:?}: {outcome:#?}"
         );
-        // More than Node's HTTP/2 bears on one connection, and few losers that nobody stopped.
+        // More resets than Node's HTTP/2 accepts on one connection, and few unused copies that ran to their end.
         assert!(outcome.client.purged > 1_000, "{kind:?}: {outcome:#?}");
         assert!(outcome.purged() > 0.5, "{kind:?}: {outcome:#?}");
     }

@@ -1,4 +1,4 @@
-//! The gain of duplicates, by the real layers under a paused clock.
+//! Gain of duplicates with the real layers under a paused clock.
 
 #[allow(dead_code, reason = "the example asks for more")]
 #[path = "common/study/model.rs"]
@@ -11,7 +11,7 @@ use model::{Design, Outcome, Question, Trouble, Wires, run};
 use objects::{By, MEAN_WORK, Objects};
 use tailcut_rans::guard::OnCancel;
 
-async fn ask(load: f64, design: Design) -> Outcome {
+async fn simulate(load: f64, design: Design) -> Outcome {
     run(Question {
         servers: 16,
         first: Trouble::None,
@@ -26,14 +26,14 @@ async fn ask(load: f64, design: Design) -> Outcome {
     .await
 }
 
-/// The bars of the study at two of its loads; `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study` has all of them, with
-/// intervals.
+/// Bounds of the study at two of its loads. `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study`
+/// runs all loads, with intervals.
 #[tokio::test(start_paused = true)]
 async fn a_purged_duplicate_cuts_the_mean_and_the_tail_of_one_copy() {
     for (load, random, shorter) in [(0.3, 0.45, 0.55), (0.6, 0.28, 0.45)] {
-        let duplicate = ask(load, Design::Duplicate).await;
-        let one = ask(load, Design::Random).await;
-        let two = ask(load, Design::ShorterOfTwo).await;
+        let duplicate = simulate(load, Design::Duplicate).await;
+        let one = simulate(load, Design::Random).await;
+        let two = simulate(load, Design::ShorterOfTwo).await;
         assert!(duplicate.mean() < random * one.mean(), "{load}");
         assert!(duplicate.mean() < shorter * two.mean(), "{load}");
         assert!(duplicate.p99() < 0.35 * one.p99(), "{load}");
@@ -43,8 +43,8 @@ async fn a_purged_duplicate_cuts_the_mean_and_the_tail_of_one_copy() {
 #[tokio::test(start_paused = true)]
 async fn a_study_repeats_itself_to_the_nanosecond() {
     let (one, other) = (
-        ask(0.6, Design::Duplicate).await,
-        ask(0.6, Design::Duplicate).await,
+        simulate(0.6, Design::Duplicate).await,
+        simulate(0.6, Design::Duplicate).await,
     );
     assert_eq!(one.latencies, other.latencies);
 }
@@ -77,13 +77,13 @@ async fn a_slow_server_costs_less_with_duplicates_than_with_the_shorter_of_two_q
     let shorter = run(of_six(Trouble::Slow(3), Design::ShorterOfTwo)).await;
     assert!(duplicates.mean() < 0.7 * shorter.mean());
     assert!(duplicates.p99() < 0.7 * shorter.p99());
-    // One that also knows latencies does better, and still not as well.
+    // A client that also compares latencies is better, but not as good as duplicates.
     let lighter = run(of_six(Trouble::Slow(3), Design::LighterOfTwo)).await;
     assert!(duplicates.mean() < lighter.mean() && lighter.mean() < shorter.mean());
 }
 
-/// The bars of the study for objects; `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects` has all of them, with
-/// intervals.
+/// Bounds of the study for objects. `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study --
+/// objects` runs all of them, with intervals.
 #[tokio::test(start_paused = true)]
 async fn objects_by_ranges_take_half_the_time_and_next_to_no_extra_bytes() {
     for (load, bar) in [(0.3, 0.6), (0.6, 0.5)] {

@@ -1,4 +1,4 @@
-//! Capture files of a study: each is written beside its place and renamed into it.
+//! Capture files of a study. A capture is written under a temporary name and renamed when it is complete.
 
 use crate::Error;
 use crate::layout::{CAPTURE, CAPTURES};
@@ -8,11 +8,12 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A run's capture while it is written. Unless it is kept, nothing is left of it.
+/// Capture of a run that is being written. `keep` gives the file its final name. If the value is dropped
+/// before, the temporary file is removed.
 #[derive(Debug)]
 pub struct CaptureFile {
     file: BufWriter<File>,
-    /// Where it will be, from the study's directory.
+    /// Final path, relative to the study's directory.
     name: String,
     path: PathBuf,
     partial: PathBuf,
@@ -34,7 +35,7 @@ impl CaptureFile {
         })
     }
 
-    /// Puts the file into its place, once the disk has it, and gives its name.
+    /// Moves the file to its final path after the data is on disk. Returns the path relative to the study's directory.
     pub(crate) fn keep(mut self) -> Result<String, Error> {
         self.file
             .flush()
@@ -60,7 +61,7 @@ impl Write for CaptureFile {
 
 impl Drop for CaptureFile {
     fn drop(&mut self) {
-        // Once it is in its place there is nothing of this name any more.
+        // `keep` has renamed the file if it succeeded. In that case this removal fails, and the error is ignored.
         let _ = fs::remove_file(&self.partial);
     }
 }
@@ -69,8 +70,7 @@ fn name_of(run: &str) -> String {
     format!("{CAPTURES}/{run}.{CAPTURE}")
 }
 
-/// Names in a manifest the captures that are there of its runs, and removes what a killed program
-/// left half written.
+/// Enters the existing captures of all runs into the manifest, and removes incomplete captures of killed programs.
 pub(crate) fn find(dir: &Path, manifest: &mut Manifest) -> Result<(), Error> {
     for path in files(dir)? {
         if path.to_string_lossy().ends_with(PARTIAL) {
@@ -84,17 +84,17 @@ pub(crate) fn find(dir: &Path, manifest: &mut Manifest) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes every capture of `dir`, and nothing else.
+/// Removes all captures of `dir`. Other files stay.
 pub(crate) fn remove_all(dir: &Path) -> Result<(), Error> {
     for path in files(dir)? {
         fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     }
-    // Somebody's other files stay, and their directory with them.
+    // This fails if the directory contains other files. These files and the directory stay.
     let _ = fs::remove_dir(dir.join(CAPTURES));
     Ok(())
 }
 
-/// Captures, whole and half written.
+/// Returns the paths of all captures, complete and incomplete.
 fn files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let captures = dir.join(CAPTURES);
     let entries = match fs::read_dir(&captures) {

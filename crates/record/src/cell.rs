@@ -1,4 +1,4 @@
-//! Values of rows, as they stand in tables.
+//! Values of rows as tables contain them.
 
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
@@ -7,17 +7,17 @@ use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 pub enum Value<'a> {
     /// No value.
     Null,
-    /// A whole number; a time is a count of the table's unit of time.
+    /// A whole number. A time is a multiple of the table's time unit.
     Integer(u64),
     /// A number.
     Real(f64),
     /// Text.
     Text(&'a str),
-    /// An index into [`RunRecord::classes`](crate::RunRecord::classes), whose text stands in tables.
+    /// Index into [`RunRecord::classes`](crate::RunRecord::classes). Tables contain the name of the class.
     Class(u8),
 }
 
-/// The type of a column.
+/// Type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// [`Value::Integer`].
@@ -30,21 +30,21 @@ pub enum Kind {
     Class,
 }
 
-/// A type of a row's fields, or a way to write a field of type `T`.
+/// Type of a row's field, or a conversion of fields of type `T`.
 pub trait Cell<T = Self> {
-    /// The type of its column.
+    /// Type of the field's column.
     const KIND: Kind;
-    /// Whether a row may have no value.
+    /// Whether a row may have no value in this column.
     const IS_OPTIONAL: bool = false;
 
-    /// Returns the value of a field, in a unit of time of `ps` picoseconds, rounded down.
+    /// Returns the value of a field. Times are multiples of `ps` picoseconds, rounded down.
     fn value(field: &T, ps: u64) -> Value<'_>;
 
-    /// Returns the field with this value; `None` where the value is out of range.
+    /// Returns the field with this value, or `None` if the value is out of range.
     fn field(value: Value<'_>, ps: u64) -> Option<T>;
 }
 
-/// A number of a class, which tables have as the name of the class.
+/// Conversion of the number of a class. Tables contain the name of the class instead.
 pub(crate) struct Class;
 
 macro_rules! integers {
@@ -145,22 +145,21 @@ impl<T: Cell> Cell for Option<T> {
     }
 }
 
-/// Gives the variants of an enumeration their words in files: a list of them all, the name of each, and
-/// [`Cell`].
+/// Implements `ALL`, `name`, `named` and [`Cell`] for an enumeration whose variants have names in files.
 macro_rules! words {
     ($type:ident: $($variant:ident = $word:literal),*) => {
         impl $type {
-            /// All of them.
+            /// All variants.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name in files.
+            /// Returns the name that files contain.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
                 }
             }
 
-            /// The one with this name.
+            /// Returns the variant with this name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.name() == name)
             }

@@ -1,21 +1,21 @@
-//! Tables to and from CSV: a header line, commas, an empty field for null.
+//! CSV reader and writer of tables. A file has a header line, commas, and an empty field for null.
 
 use crate::row::Heading;
 use crate::table::{Column, Data, Table, push_text};
 use std::io::{self, Read, Write};
 
-/// A file that gets its rows some at a time.
+/// CSV file that is written in pieces.
 pub(crate) struct Writer<W: Write>(csv::Writer<W>);
 
 impl<W: Write> Writer<W> {
-    /// A file of tables with the columns of this one.
+    /// Writes the header with the columns of `table`, but no row.
     pub fn new(table: &Table, to: W) -> csv::Result<Self> {
         let mut writer = csv::Writer::from_writer(to);
         writer.write_record(table.columns.iter().map(|column| &*column.name))?;
         Ok(Self(writer))
     }
 
-    /// Writes the table's rows.
+    /// Writes the rows of a table.
     pub fn write(&mut self, table: &Table) -> csv::Result<()> {
         let writer = &mut self.0;
         for row in 0..table.rows() {
@@ -33,7 +33,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the file, and gives back what it was written to.
+    /// Completes the file and returns the underlying writer.
     pub fn finish(self) -> io::Result<W> {
         self.0.into_inner().map_err(csv::IntoInnerError::into_error)
     }
@@ -44,8 +44,8 @@ fn field(writer: &mut csv::Writer<impl Write>, value: Option<impl ToString>) -> 
     writer.write_field(value.map(|value| value.to_string()).unwrap_or_default())
 }
 
-/// Reads the columns of `headings`, which may be in any order and among others, and gives their rows to
-/// `each`, at most `at_once` at a time.
+/// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call. The file may have
+/// the columns in any order, and more columns.
 pub(crate) fn read(
     file: impl Read,
     headings: &[Heading],
@@ -68,6 +68,7 @@ pub(crate) fn read(
         for (column, &position) in table.columns.iter_mut().zip(&positions) {
             let field = record.get(position).unwrap_or_default();
             push(column, field).ok_or_else(|| {
+                // Lines count from one, and the first line is the header.
                 let (line, name) = (row + 2, &column.name);
                 format!("line {line}: column {name} is \"{field}\", not a number")
             })?;
@@ -82,7 +83,7 @@ pub(crate) fn read(
     }
 }
 
-/// Appends `field`; `None` where it is not of the column's type.
+/// Appends a field to a column. Returns `None` if the field does not have the column's type.
 fn push(column: &mut Column, field: &str) -> Option<()> {
     let is_null = column.is_optional && field.is_empty();
     match &mut column.data {

@@ -1,5 +1,5 @@
-//! What a directory holds of earlier studies. A new study takes the runs that are its own and sets
-//! the others aside; none is removed unless that was asked for.
+//! Reuse of runs that earlier studies left in the directory. A new study reuses the runs that it plans and moves all
+//! other runs to `kept/`. Runs are removed only with [`Earlier::Remove`].
 
 use crate::layout::{KEPT, RUN, RUNS};
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};
@@ -13,49 +13,49 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Which runs that are there already a study takes.
+/// Rule that selects the existing runs that a study reuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Earlier {
-    /// Those of the same configuration and executable.
+    /// Runs with the same configuration and executable.
     #[default]
     SameBuild,
-    /// Those of the same configuration; of several the newest, the same executable first.
+    /// Runs with the same configuration. A run of the same executable is preferred, then the newest run.
     AnyBuild,
-    /// None: they are removed.
+    /// No runs. All existing runs are removed.
     Remove,
 }
 
-/// What became of the runs that were there already.
+/// Existing runs: reused, moved or damaged.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Found {
-    /// By planned run: the summary of the run that was there and is taken.
+    /// Summary of the reused run, for each planned run. `None`: the planned run must be executed.
     pub taken: Vec<Option<RunSummary>>,
-    /// How many of these are of another executable.
+    /// Number of reused runs that another executable wrote.
     pub of_other_builds: usize,
-    /// Planned runs that are there of another executable only, and are not taken.
+    /// Number of planned runs that only another executable has executed. They are not reused.
     pub left_of_other_builds: usize,
-    /// Runs that are no part of the study and were moved from `runs/` to `kept/`.
+    /// Number of runs that the study does not plan. They were moved from `runs/` to `kept/`.
     pub set_aside: usize,
-    /// Why runs that were there are not taken: their files are not what was written.
+    /// Error texts of existing runs that are not reused because their files were changed after writing.
     pub damaged: Vec<String>,
 }
 
 impl Found {
-    /// How many planned runs were there already.
+    /// Returns the number of planned runs that are reused.
     pub fn count(&self) -> usize {
         self.taken.iter().flatten().count()
     }
 }
 
-/// A run's directory, or what looks like one.
+/// Run directory that an earlier study left. The run may be unfinished.
 struct Known {
-    /// Its name within `place`.
+    /// Name of the directory within `place`.
     name: String,
     /// [`RUNS`] or [`KEPT`].
     place: &'static str,
-    /// `None` where the run does not say, or has not finished.
+    /// `None` if `run.json` is missing or names no origin.
     origin: Option<Origin>,
-    /// `None` where it has not finished.
+    /// Time at which `run.json` was written; `None` if the run has not finished.
     finished_at: Option<SystemTime>,
 }
 
@@ -65,15 +65,15 @@ impl Known {
     }
 }
 
-/// All of `run.json` that a search needs.
+/// Part of `run.json` that the search for existing runs needs.
 #[derive(Deserialize)]
 struct OriginOnly {
     #[serde(default)]
     origin: Option<Origin>,
 }
 
-/// Takes from `dir` the runs that `manifest` plans: they are in `runs/` then, and finished in the
-/// manifest. Whatever else was there is in `kept/`.
+/// Reuses the existing runs of `dir` that `manifest` plans. Afterwards these runs are in `runs/` and marked as finished
+/// in the manifest, and all other runs are in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);
@@ -99,6 +99,7 @@ pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Res
         }));
     }
     let names: HashSet<(&str, &str)> = taken.iter().map(|r| (r.place, r.name.as_str())).collect();
+    // Other runs leave `runs/` first, because a run from `kept/` may have the same name.
     for run in known.iter().filter(|run| run.place == RUNS) {
         if !names.contains(&(RUNS, run.name.as_str())) {
             set_aside(dir, run)?;
@@ -114,7 +115,7 @@ pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Res
     Ok(found)
 }
 
-/// The run to take for `origin` among those of the same configuration.
+/// Returns the run to reuse for `origin`, chosen among the runs with the same configuration.
 fn choose<'a>(
     dir: &Path,
     origin: &Origin,
@@ -128,6 +129,7 @@ fn choose<'a>(
     let mut damaged = Vec::new();
     for run in best_first {
         if !is_same(run) && earlier != Earlier::AnyBuild {
+            // Runs of the same executable come first, so another executable wrote all remaining runs.
             found.left_of_other_builds += 1;
             break;
         }
@@ -139,11 +141,12 @@ fn choose<'a>(
             Err(error) => damaged.push(error.to_string()),
         }
     }
+    // Damaged runs are only reported if no other run replaces them.
     found.damaged.append(&mut damaged);
     None
 }
 
-/// Removes every run of `dir`, and nothing else.
+/// Removes all runs of `dir`. Other files stay.
 pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     for place in [RUNS, KEPT] {
         for run in directories(dir, place)? {
@@ -153,7 +156,7 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The directories in a place of `dir`. What a killed program left half written is removed.
+/// Returns the run directories in `dir/place`. Removes the incomplete directories that killed programs left.
 fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
     let path = dir.join(place);
     let entries = match fs::read_dir(&path) {
@@ -183,10 +186,12 @@ fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
             finished_at: written.ok(),
         });
     }
+    // The order of a directory's entries depends on the file system.
     known.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(known)
 }
 
+/// Moves a run to `kept/`. If another run has the same name there, a number is added to the name.
 fn set_aside(dir: &Path, run: &Known) -> Result<(), Error> {
     let kept = dir.join(KEPT);
     fs::create_dir_all(&kept).map_err(Error::io("create", &kept))?;

@@ -1,26 +1,26 @@
-//! Errors of reading and writing a study: each names the file and the cause.
+//! Errors of reading and writing a study. Each error names the file and the cause.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a study could not be written or read.
+/// Reason why a study cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused: a full disk, no permission, a missing file.
+    /// The operating system reported an error, such as a full disk, a missing permission or a missing file.
     #[error("cannot {action} {}: {cause}", .path.display())]
     Io {
-        /// What was tried, such as "write".
+        /// Failed action, such as "write".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's reason.
+        /// Error of the operating system.
         #[source]
         cause: io::Error,
     },
-    /// The directory holds files that are not a study's, and is left alone.
+    /// The directory contains files but no study. It is not changed.
     #[error(
-        "{} is not empty and has no manifest.json, so it is left alone; name a new or empty directory",
+        "{} is not empty and has no manifest.json, so it is left alone; use a new or empty directory",
         .path.display()
     )]
     NotAStudy {
@@ -37,20 +37,20 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A file is not what was written, or not what this version reads.
+    /// A file was changed after writing, or this version cannot read it.
     #[error("{}: {reason}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found and what is allowed.
+        /// Found value and allowed values.
         reason: String,
     },
-    /// The manifest plans no run of this number.
+    /// The manifest plans no run with this number.
     #[error("run {index} is not planned; the manifest plans {planned}")]
     UnplannedRun {
-        /// The number asked for.
+        /// Requested number.
         index: usize,
-        /// How many runs are planned.
+        /// Number of planned runs.
         planned: usize,
     },
 }

@@ -1,36 +1,36 @@
-//! Links in trouble: slow, lossy or down.
+//! Failures of links: slow, lossy or down.
 
 use crate::row::table;
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Rate, Time};
 
-/// Trouble on one directed link. A link may have several at once: it is down if one says so, and else as
-/// slow as the slowest and as lossy as the one that loses most.
+/// Failure of one directed link. Several failures of a link may overlap. The link is down if one of these failures is
+/// [`LinkTrouble::Down`]. Otherwise the link has the lowest rate and the highest loss of all these failures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LinkFailure {
-    /// The link, named by the port that feeds it ([`PortTotals::port`](crate::PortTotals::port)).
+    /// Number of the port that sends into the link ([`PortTotals::port`](crate::PortTotals::port)).
     pub link: u32,
-    /// What is wrong.
+    /// Kind of failure.
     pub trouble: LinkTrouble,
-    /// When it begins.
+    /// Start of the failure.
     pub from: Time,
-    /// When it ends; `None`: not within the run.
+    /// End of the failure; `None`: it lasts until the end of the run.
     pub until: Option<Time>,
 }
 
-/// What is wrong with a link.
+/// Kind of a link's failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum LinkTrouble {
-    /// What is sent into it is lost.
+    /// The link loses all packets.
     Down,
-    /// The rate that is left to it.
+    /// The link is slow: it has this rate.
     Slow(Rate),
-    /// The share of packets that it loses at random, in billionths.
+    /// The link loses packets at random, with this probability in billionths.
     Lossy(u32),
 }
 
 impl LinkTrouble {
-    /// The rate that is left, where that is what is wrong.
+    /// Returns the reduced rate of a slow link.
     pub const fn rate(self) -> Option<Rate> {
         match self {
             Self::Slow(rate) => Some(rate),
@@ -38,7 +38,7 @@ impl LinkTrouble {
         }
     }
 
-    /// The billionths of packets that are lost, where that is what is wrong.
+    /// Returns the loss of a lossy link in billionths of the packets.
     pub const fn loss(self) -> Option<u32> {
         match self {
             Self::Lossy(billionths) => Some(billionths),
@@ -48,11 +48,11 @@ impl LinkTrouble {
 }
 
 table! {
-    /// A link that is slow or down.
+    /// Interval in which a link is slow or down.
     #[derive(Clone)]
     pub(crate) struct Failure {
         "link" link: u32,
-        /// The rate that is left; `None` while it is down.
+        /// Reduced rate; `None`: the link is down.
         "rate_bps" rate: Option<Rate>,
         "from_ns" from: Time,
         "until_ns" until: Option<Time>,
@@ -60,11 +60,11 @@ table! {
 }
 
 table! {
-    /// A link that loses packets at random.
+    /// Interval in which a link loses packets at random.
     #[derive(Clone)]
     pub(crate) struct Loss {
         "link" link: u32,
-        /// The billionths of packets that are lost.
+        /// Share of lost packets in billionths.
         "loss_ppb" loss: u32,
         "from_ns" from: Time,
         "until_ns" until: Option<Time>,

@@ -1,18 +1,18 @@
-//! Flow completion times by size group: the summary that `--json` prints.
+//! Flow completion times for each size group, as `--json` prints them.
 
 use crate::{FlowRecord, FlowRows};
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration};
 
-/// A group of flow sizes.
+/// Group of flow sizes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeGroup {
-    /// Under 100 KB (100,000 bytes): what RepFlow replicates.
+    /// Flows under 100 KB (100,000 bytes). RepFlow replicates these flows.
     Mice,
-    /// From 100 KB to under 1 MB.
+    /// Flows of at least 100 KB and less than 1 MB.
     Medium,
-    /// From 1 MB (1,000,000 bytes).
+    /// Flows of at least 1 MB (1,000,000 bytes).
     Elephants,
 }
 
@@ -20,7 +20,7 @@ impl SizeGroup {
     /// All groups, by size.
     pub const ALL: [Self; 3] = [Self::Mice, Self::Medium, Self::Elephants];
 
-    /// The group of a flow of `bytes`.
+    /// Returns the group of a flow with this size.
     pub const fn of(bytes: Bytes) -> Self {
         match bytes.0 {
             0..100_000 => Self::Mice,
@@ -28,7 +28,7 @@ impl SizeGroup {
             _ => Self::Elephants,
         }
     }
-    /// The group's name as printed.
+    /// Returns the group's name as printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mice => "mice",
@@ -38,20 +38,20 @@ impl SizeGroup {
     }
 }
 
-/// The rank (from zero) of the `p`-quantile among `n` sorted samples: the smallest value that at
-/// least the share `p` of the samples does not exceed (nearest rank, no interpolation). `None`
-/// without samples. `p` is held within 0 to 1.
+/// Returns the index of the `p`-quantile in `n` sorted samples, or `None` if `n` is 0. At least a share `p` of the
+/// samples is smaller than or equal to the quantile, and the quantile is the smallest sample for which this is true
+/// (nearest rank, no interpolation). A `p` below 0 counts as 0, and a `p` above 1 counts as 1.
 pub fn quantile_rank(n: usize, p: f64) -> Option<usize> {
-    // The small step down keeps 0.99 * 100 = 99.00000000000001 at rank 99.
+    // The subtraction corrects rounding: 0.99 * 100 may be 99.00000000000001 and must give rank 99.
     let rank = (p.clamp(0.0, 1.0) * n as f64 - 1e-9).ceil() as usize;
     (n > 0).then(|| rank.clamp(1, n) - 1)
 }
 
-/// Completion times of the finished flows of one group, in microseconds; `None` (JSON `null`)
-/// where no flow finished. Percentiles are order statistics ([`quantile_rank`]).
+/// Completion times of one group's finished flows, in microseconds. A time is `None` (JSON `null`) if no flow finished.
+/// Percentiles are order statistics ([`quantile_rank`]).
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FctStats {
-    /// Flows that finished.
+    /// Number of finished flows.
     pub n: u64,
     /// Mean.
     pub mean_us: Option<f64>,
@@ -61,17 +61,17 @@ pub struct FctStats {
     pub p99_us: Option<f64>,
     /// 99.9th percentile.
     pub p999_us: Option<f64>,
-    /// Flows that did not finish; the figures above leave them out.
+    /// Number of unfinished flows. The times above do not include them.
     pub unfinished: u64,
 }
 
 impl FctStats {
-    /// The figures of `flows`, in any order.
+    /// Computes the statistics of `flows`, which may have any order.
     pub fn of<'a>(flows: impl IntoIterator<Item = &'a FlowRecord>) -> Self {
         Self::of_times(flows.into_iter().map(|flow| flow.fct))
     }
 
-    /// The figures of completion times, in any order; `None` for what did not finish.
+    /// Computes the statistics of completion times, which may have any order. `None` stands for an unfinished flow.
     pub fn of_times(times: impl IntoIterator<Item = Option<Duration>>) -> Self {
         let mut unfinished = 0;
         let mut fcts: Vec<u64> = Vec::new();
@@ -95,23 +95,23 @@ impl FctStats {
     }
 }
 
-/// [`FctStats`] by size group and over all flows.
+/// [`FctStats`] of each size group and of all flows.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FctSummary {
-    /// Flows under 100 KB.
+    /// Flows of less than 100 KB.
     pub mice: FctStats,
-    /// Flows from 100 KB to under 1 MB.
+    /// Flows of at least 100 KB and less than 1 MB.
     pub medium: FctStats,
-    /// Flows from 1 MB.
+    /// Flows of at least 1 MB.
     pub elephants: FctStats,
     /// All flows.
     pub all: FctStats,
 }
 
 impl FctSummary {
-    /// The figures of `flows`, in any order.
+    /// Computes the statistics of `flows`, which may have any order.
     pub fn of(flows: &(impl FlowRows + ?Sized)) -> Self {
-        // A group after the other: its completion times are all that has to be held at once.
+        // The groups are read one after another, so that memory contains the completion times of one group only.
         let mut has = [false; 3];
         let all = FctStats::of_times(flows.rows().map(|flow| {
             has[SizeGroup::of(flow.bytes) as usize] = true;
@@ -119,7 +119,7 @@ impl FctSummary {
         }));
         let group = |group: SizeGroup| match has[group as usize] {
             false => FctStats::default(),
-            // The only one.
+            // If only one group has flows, its statistics equal `all`, and the flows need not be read again.
             true if has.iter().filter(|has| **has).count() == 1 => all,
             true => {
                 let rows = flows.rows();

@@ -1,16 +1,16 @@
-//! Fields of rows as the hash of a run covers them.
+//! Hash of the fields of rows. The hash of a run consists of these fields.
 
 use crate::cell::{Cell, Value};
 use twox_hash::XxHash3_128;
 
-/// A row that the hash of a run covers.
+/// Row that the hash of a run includes.
 pub(crate) trait Hashed {
-    /// Gives the fields to `hash`, exact to the picosecond, in the order of the hash's definition.
+    /// Adds the fields to `hash`, exact to the picosecond, in the order of the hash's definition.
     fn hash(&self, hash: &mut Fields);
 }
 
-/// The hash of fields. Every field enters as eight little-endian bytes, so that no two sequences of fields look
-/// alike.
+/// Hash of a sequence of fields. Every field is added as eight little-endian bytes, so that two different sequences of
+/// fields are never the same bytes.
 pub(crate) struct Fields(XxHash3_128);
 
 impl Fields {
@@ -26,7 +26,8 @@ impl Fields {
         self.0.write(bytes);
     }
 
-    /// Adds a field of a row, exact to the picosecond. In front of an optional field stands whether it is there.
+    /// Adds a field of a row, exact to the picosecond. Before an optional field, a 1 (present) or a 0 (absent) is
+    /// added.
     pub fn field<T: Cell>(&mut self, field: &T) {
         let number = match T::value(field, 1) {
             Value::Integer(number) => Some(number),

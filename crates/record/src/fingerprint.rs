@@ -1,21 +1,21 @@
-//! Hashes of written bytes.
+//! Hash of written bytes.
 
 use std::fmt;
 use std::io;
 use twox_hash::XxHash3_128;
 
-/// The hash of what is written into it: 32 hexadecimal digits (XXH3-128). It tells apart what
-/// differs by accident, not what somebody forged.
+/// Hash of all bytes that are written to it: 32 hexadecimal digits (XXH3-128). The hash detects accidental changes. It
+/// does not detect forged data.
 #[derive(Clone, Default)]
 pub struct Fingerprint(XxHash3_128);
 
 impl Fingerprint {
-    /// Of nothing yet.
+    /// Creates the hash of zero bytes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The hash of everything so far.
+    /// Returns the hash of all bytes so far.
     pub fn digits(&self) -> String {
         format!("{:032x}", self.0.finish_128())
     }

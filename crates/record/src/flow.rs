@@ -1,4 +1,4 @@
-//! One flow's row.
+//! Row of one flow.
 
 use crate::cell::Class;
 use crate::row::table;
@@ -6,45 +6,47 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
 table! {
-    /// The state of one flow when its run ends. Times are exact picoseconds here and whole nanoseconds,
-    /// rounded down, in files.
+    /// State of one flow at the end of its run. Times are exact picoseconds here. In files they are whole nanoseconds,
+    /// rounded down.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct FlowRecord {
-        /// The flow's number: the order in which the workload starts them.
+        /// Number of the flow from 0: its row in the trace if a trace is the whole workload, otherwise the order of the
+        /// starts.
         "flow" flow: FlowId,
-        /// The sending host.
+        /// Sending host.
         "src" src: HostId,
-        /// The receiving host.
+        /// Receiving host.
         "dst" dst: HostId,
-        /// The application's bytes, without headers and copies.
+        /// Bytes of the application, without headers and copies.
         "bytes" bytes: Bytes,
-        /// When the application handed the flow over.
+        /// Time at which the application passed the flow to the transport.
         "start_ns" start: Time,
-        /// From `start` until the receiver held the last byte; `None` when the run ended first.
+        /// Time from `start` until the receiver had all bytes; `None`: the run ended first.
         "fct_ns" fct: Option<Duration>,
-        /// The completion time of this flow alone in the network, without any queue.
+        /// Completion time of this flow if it were alone in the network, without any queue.
         "ideal_fct_ns" ideal_fct: Duration,
-        /// Segments sent again, over all copies.
+        /// Retransmitted segments of all copies.
         "retransmissions" retransmissions: u32,
-        /// Retransmission timeouts that fired, over all copies; a SYN's count too.
+        /// Retransmission timeouts of all copies, including timeouts of SYNs.
         "timeouts" timeouts: u32,
-        /// Connections opened beyond the first: 0 without replication, 1 for RepFlow and RepSYN.
+        /// Connections in addition to the first one: 0 without replication, 1 with RepFlow and RepSYN.
         "copies" copies: u32,
-        /// Index into [`RunRecord::classes`](crate::RunRecord::classes): which part of the workload
-        /// the flow comes from.
+        /// Part of the workload that the flow belongs to: an index into
+        /// [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,
-        /// From `start` until the connection that first answered was established; `None` for a
-        /// transport without a handshake and for a flow that never got so far.
+        /// Time from `start` until the fastest connection was established; `None`: the transport has no handshake, or
+        /// no connection was established.
         "handshake_ns" handshake: Option<Duration>,
-        /// Payload bytes that the sender put on the wire for this flow: every copy, every
-        /// retransmission, no headers.
+        /// Payload bytes that the sender transmitted for this flow, including all copies and retransmissions, without
+        /// headers.
         "payload_sent_bytes" payload_sent: Bytes,
     }
     hash: flow src dst bytes start fct ideal_fct handshake payload_sent retransmissions timeouts copies class
 }
 
 impl FlowRecord {
-    /// Completion time over ideal completion time; `None` for an unfinished flow or an ideal of zero.
+    /// Returns the completion time divided by the ideal completion time. Returns `None` if the flow is unfinished or
+    /// the ideal time is zero.
     pub fn slowdown(&self) -> Option<f64> {
         let ideal = self.ideal_fct.as_ps();
         let fct = self.fct?.as_ps();
@@ -52,13 +54,13 @@ impl FlowRecord {
     }
 }
 
-/// Rows of flows, however they are kept.
+/// Rows of flows, in any kind of storage.
 pub trait FlowRows {
-    /// How many.
+    /// Returns the number of rows.
     fn count(&self) -> usize;
-    /// The rows as they come: in the order of the flows' numbers in what a run leaves.
+    /// Returns the rows in the order of storage. A finished run stores them in the order of the flows' numbers.
     fn rows(&self) -> impl Iterator<Item = FlowRecord> + '_;
-    /// The rows in the order of the flows' numbers.
+    /// Returns the rows in the order of the flows' numbers.
     fn in_order(&self) -> impl Iterator<Item = FlowRecord> + '_;
 }
 

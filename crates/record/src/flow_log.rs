@@ -1,4 +1,4 @@
-//! Rows of flows while a run goes on: what has ended takes a third of the memory.
+//! Compact storage for the rows of flows during a run. When a flow has ended, its row needs a third of the memory.
 
 mod codec;
 
@@ -6,59 +6,59 @@ use crate::{FlowRecord, FlowRows};
 use std::fmt;
 use tailcut_units::FlowId;
 
-/// Rows of flows, found by their numbers.
+/// Rows of flows, indexed by the flows' numbers.
 ///
-/// A row that changes is kept as it is. Once its flow has ended, [`FlowLog::end`] packs it into some
-/// 25 bytes, picoseconds included; eight more say where it is. So a run of ten million flows
-/// takes about 0.35 GB for them, however many of them are under way at once.
+/// The row of an open flow is stored unpacked. When the flow ends, [`FlowLog::end`] packs its row into about 25 bytes,
+/// exact to the picosecond. The index needs eight more bytes for each flow. Ten million ended flows therefore need
+/// about 0.35 GB.
 ///
-/// Rows come out in the order of the flows' numbers, whatever the order in which they began and ended.
+/// Iteration follows the order of the flows' numbers, not the order of their starts or ends.
 #[derive(Clone, Default)]
 pub struct FlowLog {
-    /// By the flow's number.
-    places: Vec<Place>,
-    /// Rows of flows that have not ended.
+    /// Locations of all rows, indexed by the flow's number.
+    locations: Vec<RowLocation>,
+    /// Rows of open flows.
     open: Vec<FlowRecord>,
-    /// Places among these that are free.
+    /// Unused indices of `open`.
     free: Vec<u32>,
-    /// Packed rows, which lie whole in one of the chunks, each twice as large as the one before. So
-    /// nothing is copied as it grows, and most of it goes back to the system at its end: smaller
-    /// pieces of memory would stay with the process.
+    /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing. Each chunk is twice
+    /// as large as the previous chunk, because the allocator returns large chunks to the operating system when they are
+    /// freed, but keeps small ones in the process.
     chunks: Vec<Vec<u8>>,
-    /// Bytes of the last chunk that are taken.
+    /// Used bytes of the last chunk.
     taken: usize,
     rows: usize,
 }
 
-/// Where the row of a flow is.
+/// Location of a flow's row.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
-    /// There is none.
+enum RowLocation {
+    /// No row.
     #[default]
     Nowhere,
-    /// Among the open rows.
+    /// Index into the open rows.
     Open(u32),
-    /// It is part of the flow with this number and has no row of its own.
+    /// The flow is a part of the flow with this number and does not have its own row.
     PartOf(u32),
-    /// Packed: the number of the byte that it begins at.
+    /// Packed row: the offset of its first byte over all chunks, split into two parts to save memory.
     Packed { high: u16, low: u32 },
 }
 
-/// Bytes of the first chunk.
+/// Size of the first chunk in bytes.
 const FIRST: u64 = 1 << 16;
 
-/// The number of the byte that chunk `number` begins at.
+/// Returns the offset of the first byte of chunk `number`.
 const fn beginning(number: u32) -> u64 {
     FIRST * ((1 << number) - 1)
 }
 
 impl FlowLog {
-    /// Without a row.
+    /// Creates an empty log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flow begins.
+    /// Adds the row of a flow that starts.
     pub fn begin(&mut self, row: FlowRecord) {
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -71,52 +71,54 @@ impl FlowLog {
             }
         };
         self.rows += 1;
-        self.place(row.flow, Place::Open(slot));
+        self.set_location(row.flow, RowLocation::Open(slot));
     }
 
-    /// The flow `part` has no row of its own: it is one of several that make up the flow `whole`.
+    /// Marks the flow `part` as one of several parts of the flow `whole`. A part does not have its own row.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
-        self.place(part, Place::PartOf(whole.0));
+        self.set_location(part, RowLocation::PartOf(whole.0));
     }
 
-    fn place(&mut self, flow: FlowId, place: Place) {
+    fn set_location(&mut self, flow: FlowId, location: RowLocation) {
         let number = flow.0 as usize;
-        if self.places.len() <= number {
-            self.places.resize(number + 1, Place::Nowhere);
+        if self.locations.len() <= number {
+            self.locations.resize(number + 1, RowLocation::Nowhere);
         }
-        self.places[number] = place;
+        self.locations[number] = location;
     }
 
-    fn find(&self, flow: FlowId) -> (FlowId, Place) {
-        let at = |flow: FlowId| self.places.get(flow.0 as usize).copied();
+    fn find(&self, flow: FlowId) -> (FlowId, RowLocation) {
+        let at = |flow: FlowId| self.locations.get(flow.0 as usize).copied();
         match at(flow) {
-            Some(Place::PartOf(whole)) => (FlowId(whole), at(FlowId(whole)).unwrap_or_default()),
-            place => (flow, place.unwrap_or_default()),
+            Some(RowLocation::PartOf(whole)) => {
+                (FlowId(whole), at(FlowId(whole)).unwrap_or_default())
+            }
+            location => (flow, location.unwrap_or_default()),
         }
     }
 
-    /// The row of a flow, or of the flow that it is part of.
+    /// Returns the row of a flow, or of the flow that it is part of.
     pub fn get(&self, flow: FlowId) -> Option<FlowRecord> {
-        let (flow, place) = self.find(flow);
-        match place {
-            Place::Nowhere | Place::PartOf(_) => None,
-            Place::Open(slot) => self.open.get(slot as usize).copied(),
-            Place::Packed { high, low } => Some(self.unpack(flow, high, low)),
+        let (flow, location) = self.find(flow);
+        match location {
+            RowLocation::Nowhere | RowLocation::PartOf(_) => None,
+            RowLocation::Open(slot) => self.open.get(slot as usize).copied(),
+            RowLocation::Packed { high, low } => Some(self.unpack(flow, high, low)),
         }
     }
 
-    /// Changes the row of a flow, or of the flow that it is part of; `None` where there is none. The
-    /// number must stay.
+    /// Changes the row of a flow, or of the flow that it is part of. Returns `None` if there is no row. The change must
+    /// keep the flow's number.
     pub fn change<T>(
         &mut self,
         flow: FlowId,
         change: impl FnOnce(&mut FlowRecord) -> T,
     ) -> Option<T> {
-        let (flow, place) = self.find(flow);
-        match place {
-            Place::Nowhere | Place::PartOf(_) => None,
-            Place::Open(slot) => self.open.get_mut(slot as usize).map(change),
-            Place::Packed { high, low } => {
+        let (flow, location) = self.find(flow);
+        match location {
+            RowLocation::Nowhere | RowLocation::PartOf(_) => None,
+            RowLocation::Open(slot) => self.open.get_mut(slot as usize).map(change),
+            RowLocation::Packed { high, low } => {
                 let before = self.unpack(flow, high, low);
                 let mut after = before;
                 let told = change(&mut after);
@@ -128,18 +130,18 @@ impl FlowLog {
         }
     }
 
-    /// The flow has ended: its row will hardly change any more.
+    /// Packs the row of a flow that has ended. The row may still change, but [`FlowLog::change`] is slower then.
     pub fn end(&mut self, flow: FlowId) {
-        if let (flow, Place::Open(slot)) = self.find(flow) {
+        if let (flow, RowLocation::Open(slot)) = self.find(flow) {
             let row = self.open[slot as usize];
             self.free.push(slot);
-            let place = self.pack(&row);
-            self.place(flow, place);
+            let location = self.pack(&row);
+            self.set_location(flow, location);
         }
     }
 
-    /// Packs a row behind the others.
-    fn pack(&mut self, row: &FlowRecord) -> Place {
+    /// Packs a row after the other packed rows.
+    fn pack(&mut self, row: &FlowRecord) -> RowLocation {
         let room = self.chunks.last().map_or(0, Vec::len) - self.taken;
         if room < codec::LONGEST {
             let number = self.chunks.len() as u32;
@@ -150,13 +152,13 @@ impl FlowLog {
         let last = self.chunks.len() - 1;
         let byte = beginning(last as u32) + self.taken as u64;
         self.taken += codec::write(row, &mut self.chunks[last][self.taken..]);
-        Place::Packed {
+        RowLocation::Packed {
             high: (byte >> 32) as u16,
             low: byte as u32,
         }
     }
 
-    /// Packs a row that has changed: in its place where it is as long as before.
+    /// Packs a changed row again. It overwrites the old row if it has the same length.
     fn pack_again(&mut self, before: &FlowRecord, after: &FlowRecord, (high, low): (u16, u32)) {
         let [mut old, mut new] = [[0; codec::LONGEST]; 2];
         let length = codec::write(after, &mut new);
@@ -164,8 +166,8 @@ impl FlowLog {
             let (chunk, at) = chunk_of(high, low);
             self.chunks[chunk][at..at + length].copy_from_slice(&new[..length]);
         } else {
-            let place = self.pack(after);
-            self.place(after.flow, place);
+            let location = self.pack(after);
+            self.set_location(after.flow, location);
         }
     }
 
@@ -174,30 +176,31 @@ impl FlowLog {
         codec::read(flow, &self.chunks[chunk][at..])
     }
 
-    /// How many flows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// One above the highest number of a flow, 0 without any.
+    /// Returns the highest flow number plus one, or 0 without flows.
     pub fn numbers(&self) -> u32 {
-        self.places.len() as u32
+        self.locations.len() as u32
     }
 
-    /// The rows in the order of the flows' numbers.
+    /// Returns the rows in the order of the flows' numbers.
     pub fn iter(&self) -> impl Iterator<Item = FlowRecord> + '_ {
-        let numbers = (0..).zip(&self.places);
-        let of_its_own = numbers.filter(|(_, place)| !matches!(place, Place::PartOf(_)));
+        let numbers = (0..).zip(&self.locations);
+        let of_its_own =
+            numbers.filter(|(_, location)| !matches!(location, RowLocation::PartOf(_)));
         of_its_own.filter_map(|(number, _)| self.get(FlowId(number)))
     }
 }
 
-/// The chunk of a byte, and where in it the byte is.
+/// Returns the chunk of a byte and the byte's offset within that chunk.
 fn chunk_of(high: u16, low: u32) -> (usize, usize) {
     let byte = u64::from(high) << 32 | u64::from(low);
     let chunk = (byte / FIRST + 1).ilog2();
@@ -244,6 +247,6 @@ mod tests {
 
     #[test]
     fn where_a_row_is_takes_eight_bytes() {
-        assert_eq!(size_of::<Place>(), 8);
+        assert_eq!(size_of::<RowLocation>(), 8);
     }
 }

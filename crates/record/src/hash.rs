@@ -1,10 +1,10 @@
-//! The hash that shows two runs equal.
+//! Hash of a run. Runs with equal results have equal hashes.
 
 use crate::fields::{Fields, Hashed};
 use crate::{FlowRows, PacketCount, RequestRecord, RunTotals};
 
-/// Hashes `flows` in flow order, then `totals` without `events`, then the requests in their order where
-/// there are any.
+/// Hashes `flows` in the order of their numbers, then `totals` without `events`, then the requests in the order of
+/// their numbers.
 pub(crate) fn of_run(
     flows: &impl FlowRows,
     totals: &RunTotals,
@@ -58,7 +58,7 @@ impl Fields {
             self.bytes(reason.as_bytes());
             self.count(*count);
         }
-        // Runs without copies have the hashes that they had before there were any.
+        // Earlier versions did not count copies. A run without copies must have the same hash as in these versions.
         if copied.packets > 0 {
             self.count(*copied);
         }

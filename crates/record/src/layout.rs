@@ -1,4 +1,4 @@
-//! What the files of a study are called, and what `run.json` holds.
+//! Names of a study's files, and the contents of `run.json`.
 
 use crate::manifest::Origin;
 use crate::run::RunSummary;
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const RUNS: &str = "runs";
-/// Where runs of earlier studies are kept.
+/// Directory of runs that the current study does not plan.
 pub(crate) const KEPT: &str = "kept";
 pub(crate) const RUN: &str = "run.json";
-/// Where captures are.
+/// Directory of captures.
 pub(crate) const CAPTURES: &str = "captures";
-/// What their names end in.
+/// Extension of captures.
 pub(crate) const CAPTURE: &str = "pcapng";
 
-/// The format of a study's tables.
+/// Format of a study's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TableFormat {
     /// Apache Parquet with Snappy.
@@ -25,10 +25,10 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// Both formats.
+    /// All formats.
     pub const ALL: [Self; 2] = [Self::Parquet, Self::Csv];
 
-    /// The file name's extension.
+    /// Returns the extension of file names.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
@@ -37,7 +37,7 @@ impl TableFormat {
     }
 }
 
-/// `run.json`: the summary, the classes, and a check on every table beside it.
+/// Contents of `run.json`: summary, classes, and the checksums of all tables in the same directory.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct RunFile {
     #[serde(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct RunFile {
     pub tables: Vec<TableFile>,
 }
 
-/// A table's file, its length in bytes and its XXH3-128.
+/// File of a table with its length in bytes and its XXH3-128 hash.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct TableFile {
     pub name: String,

@@ -1,14 +1,14 @@
-//! The schema of what a run writes, and its readers and writers.
+//! Schema of a run's results, with readers and writers.
 //!
-//! A run fills a [`RunRecord`]; [`OutputDir`] writes it as tables (Parquet or CSV) with a
-//! [`RunSummary`] and a [`Manifest`]; [`StoredStudy`] reads a directory back. `docs/output.md`
-//! describes every file, column and unit.
+//! A run fills a [`RunRecord`]. [`OutputDir`] writes it as tables (Parquet or CSV) with a [`RunSummary`] and a
+//! [`Manifest`]. [`StoredStudy`] reads a directory. `docs/output.md` describes every file, column and unit.
 //!
-//! In memory times are exact picoseconds, and [`RunRecord::hash`] covers them; files keep whole
-//! nanoseconds. The crate computes no statistics beyond the [`FctSummary`] that every run prints.
+//! Times in memory are exact picoseconds, and [`RunRecord::hash`] includes them. Times in files are whole nanoseconds.
+//! The only statistics that the crate computes are those in a run's [`RunSummary`].
 
 mod capture_file;
 mod cell;
+mod coflow;
 mod csv_file;
 mod earlier;
 mod error;
@@ -22,6 +22,7 @@ mod hash;
 mod layout;
 mod lock;
 mod manifest;
+mod measure;
 mod node;
 mod offered;
 mod output;
@@ -45,6 +46,7 @@ mod whole_file;
 
 pub use capture_file::CaptureFile;
 pub use cell::{Cell, Kind, Value};
+pub use coflow::{CoflowKind, CoflowRecord};
 pub use earlier::{Earlier, Found};
 pub use error::Error;
 pub use failure::{LinkFailure, LinkTrouble};
@@ -54,6 +56,7 @@ pub use flow::{FlowRecord, FlowRows};
 pub use flow_log::FlowLog;
 pub use layout::TableFormat;
 pub use manifest::{HostInfo, Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION};
+pub use measure::MeasureBound;
 pub use node::{NodeKind, NodeRecord};
 pub use offered::{LinkLoad, OfferedLoad, TierLoad, UnfinishedBytes};
 pub use output::OutputDir;
@@ -62,14 +65,14 @@ pub use request::{RequestRecord, RequestSummary};
 pub use row::{Heading, Row};
 pub use run::{DropCounts, PackedRun, PacketCount, RunCost, RunRecord, RunSummary, RunTotals};
 pub use run_key::RunKey;
-pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
+pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink, link_numbers};
 pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
 pub use stored::{StoredRun, StoredStudy, WrittenRun};
 pub use table::{Column, Data, Table};
 pub use table_kind::{Pieces, TableKind};
-pub use timers::{CoarseChunk, SlowCodec, Timer, Timers};
+pub use timers::{CoarseChunk, FlowletGap, SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use wall::WallClock;
 pub use whole_file::{read_json, write_json, write_whole};

@@ -1,5 +1,5 @@
-//! One writer a directory, held apart by the operating system: whatever ends the process ends its
-//! lock.
+//! Lock that allows one writing process per directory. The operating system releases it when the process ends for any
+//! reason.
 
 use crate::Error;
 use fs4::{FileExt, TryLockError};
@@ -7,21 +7,21 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// The file that is locked. It stays, since removing it would let two processes lock two files.
+/// Name of the locked file. The file is never removed. If it were removed and created again, two processes could lock
+/// two different files with this name.
 pub(crate) const LOCK: &str = ".lock";
 
-/// A directory that this process alone writes into while this lives.
+/// Lock on a directory. Only this process writes to the directory until the lock is dropped.
 #[derive(Debug)]
 pub(crate) struct DirLock {
     _file: File,
 }
 
 impl DirLock {
-    /// Takes the lock, or says that another process has it. On a file system without locks nothing
-    /// keeps two processes apart.
+    /// Takes the lock. On a file system without locks, this function succeeds in every process.
     ///
     /// # Errors
-    /// [`Error::Locked`], or [`Error::Io`] where the file cannot be made.
+    /// [`Error::Locked`] if another process has the lock, [`Error::Io`] if the file cannot be created.
     pub fn take(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(LOCK);
         let file = File::options()

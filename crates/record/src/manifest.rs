@@ -1,46 +1,46 @@
-//! The manifest: where a study comes from and which runs it has.
+//! Manifest of a study: its origin and its runs.
 
 use crate::{Fingerprint, RunKey};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// The version of the output's layout and columns. A reader refuses any other.
+/// Version of the output's layout and columns. Readers reject all other versions.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// `manifest.json`: provenance and the list of runs.
+/// Contents of `manifest.json`: origin of the study and list of its runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema: u32,
-    /// The program's version.
+    /// Version of the program.
     pub version: String,
-    /// The command line, one argument an element.
+    /// Arguments of the command line.
     pub command_line: Vec<String>,
-    /// When the study was started: RFC 3339, UTC.
+    /// Start of the study: RFC 3339, UTC.
     pub started_at: String,
-    /// The machine.
+    /// Machine that ran the study.
     pub host: HostInfo,
-    /// The first seed.
+    /// First seed.
     pub seed: u64,
-    /// The whole configuration, defaults included.
+    /// Complete configuration, including defaults.
     pub config: serde_json::Value,
-    /// Every planned run, in order.
+    /// All planned runs, in order.
     pub runs: Vec<ManifestRun>,
 }
 
-/// The machine that ran a study.
+/// Machine that ran a study.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HostInfo {
-    /// Logical cores; 0 where the system does not say.
+    /// Number of logical cores; 0: unknown.
     pub cores: usize,
-    /// The operating system, such as `linux`.
+    /// Operating system, such as `linux`.
     pub os: String,
-    /// The processor architecture, such as `x86_64`.
+    /// Processor architecture, such as `x86_64`.
     pub arch: String,
 }
 
 impl HostInfo {
-    /// This machine.
+    /// Returns the properties of this machine.
     pub fn this() -> Self {
         Self {
             cores: std::thread::available_parallelism().map_or(0, |cores| cores.get()),
@@ -50,21 +50,21 @@ impl HostInfo {
     }
 }
 
-/// What decides a run's result. A run is found again by it.
+/// Inputs that determine a run's result. A later study compares them to find an existing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// The hash of the run's whole configuration: every parameter, the seed, the flows of a trace,
-    /// and how its tables are written.
+    /// Hash of the run's complete configuration: all parameters, the seed, the flows of a trace, and the format of its
+    /// tables.
     pub config: String,
-    /// The hash of the executable.
+    /// Hash of the executable.
     pub build: String,
 }
 
 impl Origin {
-    /// Some digits of both hashes: enough to tell a directory's runs apart.
+    /// Returns 12 digits that depend on both hashes. They make the names of run directories unique.
     fn digits(&self) -> String {
         let mut both = Fingerprint::new();
-        // A fingerprint takes everything.
+        // Writing to a fingerprint never fails.
         let _ = write!(both, "{} {}", self.config, self.build);
         both.digits()[..12].to_owned()
     }
@@ -73,36 +73,36 @@ impl Origin {
 /// One planned run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ManifestRun {
-    /// The name of its directory under `runs/`.
+    /// Name of the run's directory under `runs/`.
     pub id: String,
-    /// What names the run.
+    /// Key of the run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// What decides its result; `None` where nobody said, and then it is never found again.
+    /// Inputs that determine the result; `None`: unknown, and no later study reuses the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// How far it came.
+    /// Progress of the run.
     pub state: RunState,
-    /// The file of its capture, from the study's directory; `None` where there is none.
+    /// Path of the run's capture, relative to the study's directory; `None`: no capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
 }
 
-/// How far a run came.
+/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// Not finished when the manifest was written: at the start.
-    /// [`StoredStudy`](crate::StoredStudy) calls such a run finished where its files are there.
+    /// The run was not finished when the manifest was written, at the start of the study.
+    /// [`StoredStudy`](crate::StoredStudy) reports such a run as finished if its files exist.
     Planned,
-    /// Finished: its files are whole.
+    /// Finished, with complete files.
     Finished,
-    /// Stopped before it finished; it has no files.
+    /// Stopped before its end, without files.
     Interrupted,
 }
 
 impl Manifest {
-    /// A manifest of `runs`, all planned, on this machine, started now.
+    /// Creates a manifest of planned runs on this machine, with the current time as the start.
     pub fn new(
         version: impl Into<String>,
         command_line: Vec<String>,
@@ -132,8 +132,7 @@ impl Manifest {
         }
     }
 
-    /// Says of every run, in order, what decides its result, where that is known; it is then found again
-    /// by that.
+    /// Sets the origins of all runs, in order. Later studies find a run by its origin. `None`: unknown.
     pub fn with_origins<T: Into<Option<Origin>>>(
         mut self,
         origins: impl IntoIterator<Item = T>,
@@ -147,18 +146,18 @@ impl Manifest {
         self
     }
 
-    /// How many runs are in `state`.
+    /// Returns the number of runs in `state`.
     pub fn count(&self, state: RunState) -> usize {
         self.runs.iter().filter(|run| run.state == state).count()
     }
 }
 
-/// A directory name that is unique by the run's number, where nobody says what decides its result.
+/// Returns a directory name for a run without an origin. The run's number makes it unique.
 fn run_id(index: usize, key: &RunKey) -> String {
     format!("{index:04}-{}", run_name(key))
 }
 
-/// What the run is, safe as part of a file name on every common file system.
+/// Returns a readable name of the run that every common file system accepts as part of a file name.
 fn run_name(key: &RunKey) -> String {
     let load = key
         .load
@@ -168,7 +167,7 @@ fn run_name(key: &RunKey) -> String {
         format!("-{}{value}", one.key)
     });
     let parameters: String = parameters.collect();
-    // What is cut off is in the digits that follow a name.
+    // Two runs may have the same name after the cut. The digits of the origin that follow distinguish them.
     let parameters: String = parameters.chars().take(LONGEST_PARAMETERS).collect();
     let name = format!("{}{load}{parameters}-seed{}", key.design, key.seed);
     name.chars()
@@ -179,11 +178,11 @@ fn run_name(key: &RunKey) -> String {
         .collect()
 }
 
-/// Letters of a directory's name that tell parameters: file systems take names of 255 bytes.
+/// Maximum length of the parameters in a directory's name. File systems accept names of 255 bytes.
 const LONGEST_PARAMETERS: usize = 100;
 
-/// Whether `id` is a plain directory name, so that a manifest from elsewhere cannot lead a reader
-/// or a writer out of its directory.
+/// Whether `id` is a plain directory name. A foreign manifest could otherwise name a path outside of the study's
+/// directory.
 pub(crate) fn is_plain_name(id: &str) -> bool {
     !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', ':', '\0'])
 }

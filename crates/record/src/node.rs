@@ -1,35 +1,35 @@
-//! Hosts and switches, and what they are called.
+//! Hosts and switches, and their names.
 
 use crate::cell::words;
 use crate::row::table;
 use serde::{Deserialize, Serialize};
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum NodeKind {
-    /// It sends and receives.
+    /// Sends and receives packets.
     #[default]
     Host,
-    /// It forwards.
+    /// Forwards packets.
     Switch,
 }
 
 words!(NodeKind: Host = "host", Switch = "switch");
 
 table! {
-    /// A host or a switch.
+    /// Host or switch.
     #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct NodeRecord {
-        /// Which of the two.
+        /// Kind of the node.
         "kind" kind: NodeKind,
-        /// Its number among the nodes of its kind, from 0, as in [`FlowRecord::src`](crate::FlowRecord::src).
+        /// Number among the nodes of the same kind, starting at 0, as in [`FlowRecord::src`](crate::FlowRecord::src).
         "number" number: u32,
-        /// Its name, such as `aggregation[0.1]`: scenarios may write the same.
+        /// Name, such as `aggregation[0.1]`. Scenarios use the same names.
         "name" name: String,
-        /// What [`PortTotals::name`](crate::PortTotals::name) calls it: `s33`, or its own name where a scenario
-        /// gives it one.
+        /// Name of the node in [`PortTotals::name`](crate::PortTotals::name): a number such as `s33`, or the name that
+        /// the scenario sets.
         "label" label: String,
-        /// Links between it and its nearest host: 0 for a host.
+        /// Number of links to the nearest host: 0 for a host.
         "tier" tier: u8,
     }
 }

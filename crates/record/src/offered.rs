@@ -1,72 +1,72 @@
-//! What a workload offers the links, how much was unfinished while it arrived, and how long all of it took.
+//! Load that a workload offers to links, the backlog of unfinished bytes, and the makespan of a run.
 
 use crate::{FlowRows, RequestRecord};
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Duration, Time};
 
-/// The load that a workload offers every tier of links, from the traffic matrix and the topology, before
-/// anything is run: data packets with headers, preamble and gap, over all shortest paths evenly.
-/// Acknowledgements, handshakes, copies and retransmissions come on top.
+/// Load that a workload offers to each tier of links. It is computed before the run from the traffic matrix and the
+/// topology. It includes data packets with headers, preamble and gap, spread evenly over all shortest paths. It does
+/// not include acknowledgements, handshakes, copies and retransmissions.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OfferedLoad {
-    /// The tiers, from the hosts up and down again.
+    /// Tiers, from the hosts up to the core and down again.
     pub tiers: Vec<TierLoad>,
-    /// The link that is offered the most of what it can carry, where single links are known.
+    /// Link with the highest load; `None`: the loads of single links are unknown.
     pub busiest: Option<LinkLoad>,
-    /// Kinds of the workload's parts that offer no load of their own: `closed`, `burst`, `trace`.
+    /// Kinds of the workload's parts that `tiers` does not include because they have no arrival rate, such as `closed`,
+    /// `burst` and `trace`.
     pub exempt: Vec<String>,
 }
 
-/// The load of the links of one tier in one direction.
+/// Load of one tier's links in one direction.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TierLoad {
-    /// The links in words, such as `leaf uplinks`.
+    /// Name of the links, such as `leaf uplinks`.
     pub tier: String,
-    /// What is offered over what the links can carry, those that no traffic may take left out. Above 1 the
-    /// tier is overloaded.
+    /// Offered rate divided by the capacity of all links that traffic may use. The tier is overloaded above 1.
     pub load: f64,
-    /// How much of it is in proportion to the run's load; the rest is that of parts with a rate of their
-    /// own.
+    /// Part of `load` that is proportional to the run's load. The rest comes from parts with a fixed rate.
     pub in_proportion: f64,
 }
 
-/// The load of one link.
+/// Load of one link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkLoad {
-    /// Its ends, `from>to`.
+    /// Ends of the link, `from>to`.
     pub link: String,
-    /// What is offered over what it can carry.
+    /// Offered rate divided by the link's capacity.
     pub load: f64,
 }
 
 impl OfferedLoad {
-    /// The tier with the highest load, the first of those that share it.
+    /// Returns the tier with the highest load. If several tiers have this load, returns the first of them.
     pub fn highest(&self) -> Option<&TierLoad> {
         let tiers = self.tiers.iter();
+        // Loads that differ only by rounding errors count as equal.
         tiers.reduce(|best, next| match next.load > best.load * (1.0 + 1e-9) {
             true => next,
             false => best,
         })
     }
 
-    /// The tier with the highest load, where that is above 1.
+    /// Returns the tier with the highest load if this load is above 1.
     pub fn overloaded(&self) -> Option<&TierLoad> {
         self.highest().filter(|tier| tier.load > 1.0)
     }
 }
 
-/// Bytes of flows and requests that have started and not finished, in the mean over a part of the
-/// arrivals. Each counts whole until it has finished.
+/// Mean number of bytes in flows and requests that have started and not finished. A flow counts with all its bytes
+/// until it has finished.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UnfinishedBytes {
-    /// In the middle third of the time from the first start to the last.
+    /// Mean over the middle third of the time between the first and the last start.
     pub middle: f64,
-    /// In the last third.
+    /// Mean over the last third of this time.
     pub last: f64,
 }
 
 impl UnfinishedBytes {
-    /// Of these flows and requests; `None` where all start at once.
+    /// Computes the means for these flows and requests. Returns `None` if all start at the same time.
     pub fn of(flows: &(impl FlowRows + ?Sized), requests: &[RequestRecord]) -> Option<Self> {
         let spans = || {
             let of_flows = flows.rows().map(|f| (f.start, f.fct, f.bytes));
@@ -95,8 +95,8 @@ impl UnfinishedBytes {
     }
 }
 
-/// From the first start to the last end of these flows and requests; `None` where some did not end, or
-/// there are none.
+/// Returns the time from the first start to the last end of these flows and requests. Returns `None` if there are no
+/// flows and requests, or if at least one did not end.
 pub(crate) fn makespan(
     flows: &(impl FlowRows + ?Sized),
     requests: &[RequestRecord],
@@ -129,14 +129,15 @@ mod tests {
 
     #[test]
     fn what_never_finishes_counts_from_its_start_on() {
-        // Thirds: 0 to 30, 30 to 60, 60 to 90.
+        // The starts are between 0 and 90 us. The thirds are 0 to 30, 30 to 60 and 60 to 90 us.
         let flows = [
             flow(0, Some(10), 5_000),
             flow(30, Some(15), 1_000),
             flow(45, None, 1_000),
             flow(90, Some(1), 9),
         ];
-        let unfinished = UnfinishedBytes::of(&flows[..], &[]).expect("they start apart");
+        let unfinished =
+            UnfinishedBytes::of(&flows[..], &[]).expect("flows with different start times");
         assert!((unfinished.middle - 1_000.0).abs() < 1e-6, "{unfinished:?}");
         assert!((unfinished.last - 1_000.0).abs() < 1e-6, "{unfinished:?}");
     }

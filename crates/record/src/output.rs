@@ -1,4 +1,4 @@
-//! Writing a study into a directory, run by run.
+//! Writer of a study's directory.
 
 use crate::earlier::{self, Earlier, Found};
 use crate::layout::{MANIFEST, RUNS, TableFormat};
@@ -11,11 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A directory that a study is being written to; shared by the threads that run it, and locked
-/// against other processes.
+/// Directory to which a study is written. Threads share it. A lock excludes other processes.
 ///
-/// A run is written beside its place and renamed into it: whatever stops the program, the directory
-/// holds whole runs, and the next study that plans one of them takes it.
+/// A run is written under a temporary name and renamed when it is complete. The directory therefore contains only
+/// complete runs, even if the program is killed. The next study that plans one of these runs reuses it.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
@@ -26,15 +25,13 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes the directory, or takes it over when it is empty or holds an earlier study, and writes
-    /// the manifest. Runs that are there and that the manifest plans are taken; other runs are
-    /// moved to
-    /// `kept/`, where a later study finds them again.
+    /// Creates the directory, or opens it if it is empty or contains an earlier study, and writes the manifest.
+    /// Existing runs that the manifest plans are reused. Other runs are moved to `kept/`, where a later study finds
+    /// them.
     ///
     /// # Errors
-    /// [`Error::NotAStudy`] for a directory with other files, [`Error::Damaged`] for one whose
-    /// manifest cannot be read, [`Error::Locked`] while another process writes into it,
-    /// [`Error::Io`] where the system refuses.
+    /// [`Error::NotAStudy`] if the directory contains other files, [`Error::Damaged`] if its manifest cannot be read,
+    /// [`Error::Locked`] while another process writes to it, [`Error::Io`] if the operating system reports an error.
     pub fn open(
         path: impl Into<PathBuf>,
         mut manifest: Manifest,
@@ -48,8 +45,8 @@ impl OutputDir {
         if holds_a_study && earlier != Earlier::Remove {
             crate::stored::read_manifest(&path)?;
         }
-        // First the manifest, in which nothing has finished: it is true at every moment of what
-        // follows.
+        // This manifest lists all runs as not finished. It is therefore correct, even if the program is killed in one
+        // of the next steps.
         write_json(&path.join(MANIFEST), &manifest)?;
         if earlier == Earlier::Remove {
             earlier::remove_runs(&path)?;
@@ -70,10 +67,10 @@ impl OutputDir {
         Ok(output)
     }
 
-    /// [`OutputDir::open`], which takes the runs of the same executable.
+    /// Calls [`OutputDir::open`] with [`Earlier::SameBuild`].
     ///
     /// # Errors
-    /// As [`OutputDir::open`].
+    /// The errors of [`OutputDir::open`].
     pub fn create(
         path: impl Into<PathBuf>,
         manifest: Manifest,
@@ -82,21 +79,21 @@ impl OutputDir {
         Self::open(path, manifest, format, Earlier::SameBuild)
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What became of the runs that were there already.
+    /// Returns the reused, moved and damaged runs of earlier studies.
     pub fn found(&self) -> &Found {
         &self.found
     }
 
-    /// Writes planned run `index`, whole or not at all. Gives the run's summary.
+    /// Writes planned run `index`, completely or not at all. Returns the run's summary.
     ///
     /// # Errors
-    /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses; the runs written before
-    /// stay.
+    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error. Runs that are already
+    /// written stay.
     pub fn write_run<F: FlowRows>(
         &self,
         index: usize,
@@ -108,17 +105,17 @@ impl OutputDir {
         })
     }
 
-    /// Takes planned run `index` from where [`StoredRun::write`] has written it, once its tables are
-    /// what was written. Files of one file system are shared, not copied.
+    /// Copies planned run `index` from a directory that [`StoredRun::write`] has written. The checksums of the tables
+    /// are checked first. Within one file system, the files are linked instead of copied.
     ///
     /// # Errors
-    /// As [`OutputDir::write_run`]; [`Error::Damaged`] for tables that are not what was written.
+    /// The errors of [`OutputDir::write_run`]; [`Error::Damaged`] if a table was changed after writing.
     pub fn take_run(&self, index: usize, from: &StoredRun) -> Result<RunSummary, Error> {
         let planned = self.planned(index)?;
         self.put(index, &planned, |partial| from.copy_into(partial))
     }
 
-    /// Lets `write` fill a folder, and puts it in the place of planned run `index`.
+    /// Calls `write` with a temporary directory and moves that directory to the path of planned run `index`.
     fn put(
         &self,
         index: usize,
@@ -133,7 +130,7 @@ impl OutputDir {
             Ok(summary)
         });
         if written.is_err() {
-            // The first error is the one to tell.
+            // The error of the write is reported. An error of this removal would hide it, so it is ignored.
             let _ = run_files::remove(&partial);
         }
         let summary = written?;
@@ -150,18 +147,19 @@ impl OutputDir {
         run.ok_or(Error::UnplannedRun { index, planned })
     }
 
-    /// Begins the capture of planned run `index`.
+    /// Starts the capture of planned run `index`.
     ///
     /// # Errors
-    /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses.
+    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error.
     pub fn begin_capture(&self, index: usize) -> Result<CaptureFile, Error> {
         CaptureFile::create(&self.path, &self.planned(index)?.id)
     }
 
-    /// Keeps the capture of planned run `index`, in place of an earlier one. Gives its path.
+    /// Keeps the capture of planned run `index` and replaces an earlier one. Returns its path.
     ///
     /// # Errors
-    /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses; an earlier capture stays.
+    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error. An earlier capture then
+    /// stays.
     pub fn keep_capture(&self, index: usize, file: CaptureFile) -> Result<PathBuf, Error> {
         self.planned(index)?;
         let name = file.keep()?;
@@ -171,11 +169,11 @@ impl OutputDir {
         Ok(path)
     }
 
-    /// Writes into the manifest how far each run came: those that have not finished are
-    /// interrupted. Says how many of how many have finished.
+    /// Writes the final states of all runs to the manifest. Runs that have not finished become interrupted runs.
+    /// Returns the number of finished runs and the number of all runs.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system refuses.
+    /// [`Error::Io`] if the operating system reports an error.
     pub fn conclude(&self) -> Result<(usize, usize), Error> {
         self.update_manifest(|manifest| {
             for run in &mut manifest.runs {
@@ -195,7 +193,7 @@ impl OutputDir {
     }
 }
 
-/// Whether `path` is the directory of a study; it may also be new or empty.
+/// Returns whether `path` contains a study. A missing or an empty directory is not an error.
 fn holds_a_study(path: &Path) -> Result<bool, Error> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
@@ -205,7 +203,7 @@ fn holds_a_study(path: &Path) -> Result<bool, Error> {
     if path.join(MANIFEST).exists() {
         return Ok(true);
     }
-    // What a program leaves that is killed before its first manifest is written.
+    // A program that is killed before it has written its first manifest leaves these files.
     let first = [LOCK.to_owned(), format!("{MANIFEST}{PARTIAL}")];
     for entry in entries {
         let entry = entry.map_err(Error::io("read", path))?;

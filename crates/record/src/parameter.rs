@@ -1,22 +1,22 @@
-//! What a sweep sets: a key of a scenario with the value that a run has of it.
+//! Swept parameters: keys of a scenario with the values of a run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// A key that a study sweeps, with a run's value of it.
+/// Swept key with its value in a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Parameter {
-    /// The key's path in a scenario, such as `queue.limit`.
+    /// Path of the key in a scenario, such as `queue.limit`.
     pub key: String,
-    /// The value, in `unit` where it has one.
+    /// Value, in `unit` if there is one.
     pub value: ParameterValue,
-    /// What the value counts; `None` for plain numbers and for text.
+    /// Unit of the value; `None` for plain numbers and for text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<ParameterUnit>,
 }
 
-/// A parameter's value. All runs of a study have the same variant of it.
+/// Value of a parameter. All runs of a study use the same variant for a key.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ParameterValue {
@@ -24,17 +24,17 @@ pub enum ParameterValue {
     Integer(u64),
     /// A number.
     Real(f64),
-    /// Text; also numbers and words in one sweep.
+    /// Text. A sweep of both numbers and words also uses it.
     Text(String),
 }
 
-/// What a parameter's number counts.
+/// Unit of a parameter's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterUnit {
     /// Nanoseconds.
     Ns,
-    /// Bits a second.
+    /// Bits per second.
     Bps,
     /// Bytes.
     Bytes,
@@ -57,7 +57,7 @@ impl ParameterUnit {
 }
 
 impl Parameter {
-    /// A parameter without a unit.
+    /// Creates a parameter without a unit.
     pub fn text(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -66,7 +66,7 @@ impl Parameter {
         }
     }
 
-    /// Its column's name in tables: the key, with the unit where there is one.
+    /// Returns the name of the parameter's column in tables: the key, followed by the unit if there is one.
     pub fn column(&self) -> String {
         match self.unit {
             Some(unit) => format!("{}_{}", self.key, unit.name()),
@@ -74,7 +74,7 @@ impl Parameter {
         }
     }
 
-    /// The value as a number, where it is one.
+    /// Returns the value if it is a number.
     pub fn number(&self) -> Option<f64> {
         match self.value {
             ParameterValue::Integer(value) => Some(value as f64),
@@ -83,7 +83,7 @@ impl Parameter {
         }
     }
 
-    /// The value with its unit, as people write it: `10 ms`, `100 packets`.
+    /// Returns the value with its unit in readable form: `10 ms`, `100 packets`.
     pub fn shown(&self) -> String {
         let number = self.number().unwrap_or_default();
         match (&self.value, self.unit) {
@@ -105,7 +105,7 @@ impl Parameter {
 }
 
 impl fmt::Display for Parameter {
-    /// The key and the value.
+    /// Writes the key and the value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.key, self.shown())
     }

@@ -1,4 +1,4 @@
-//! Tables to and from Parquet: Snappy, dictionaries where they help.
+//! Parquet reader and writer of tables, with Snappy compression and dictionaries.
 
 use crate::row::Heading;
 use crate::table::{Column, Data, Table, push_text};
@@ -6,6 +6,7 @@ use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -13,11 +14,11 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A file that gets its rows some at a time, each time a row group.
+/// Parquet file that is written in pieces. Each piece becomes a row group.
 pub(crate) struct Writer<W: Write + Send>(SerializedFileWriter<W>);
 
 impl<W: Write + Send> Writer<W> {
-    /// A file of tables with the columns of this one.
+    /// Writes the schema with the columns of `table`, but no row.
     pub fn new(table: &Table, to: W) -> Result<Self> {
         let fields = table
             .columns
@@ -35,7 +36,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(Self(file))
     }
 
-    /// Writes the table's rows.
+    /// Writes the rows of a table as one row group.
     pub fn write(&mut self, table: &Table) -> Result<()> {
         let mut group = self.0.next_row_group()?;
         for column in &table.columns {
@@ -49,7 +50,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    /// Ends the file, and gives back what it was written to.
+    /// Completes the file and returns the underlying writer.
     pub fn finish(self) -> Result<W> {
         self.0.into_inner()
     }
@@ -103,7 +104,7 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, column: &Column) -> Res
     }
 }
 
-/// Neighbours that share a string share its bytes.
+/// Converts texts to byte arrays. Consecutive rows with the same `Arc` share one array.
 fn byte_arrays(values: &[Option<Arc<str>>]) -> Vec<ByteArray> {
     let mut last: Option<(&Arc<str>, ByteArray)> = None;
     let array_of = |value| match &last {
@@ -113,8 +114,8 @@ fn byte_arrays(values: &[Option<Arc<str>>]) -> Vec<ByteArray> {
     values.iter().flatten().map(array_of).collect()
 }
 
-/// Reads the columns of `headings`, which may be in any order and among others, and gives their rows to
-/// `each`, at most `at_once` at a time.
+/// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call. The file may have
+/// the columns in any order, and more columns.
 pub(crate) fn read(
     file: impl ChunkReader + 'static,
     headings: &[Heading],
@@ -131,6 +132,7 @@ pub(crate) fn read(
             let index = (0..group.num_columns())
                 .find(|&i| group.metadata().column(i).column_path().string() == *name)
                 .ok_or_else(|| ParquetError::General(format!("no column {name}")))?;
+            check_range(name, group.metadata().column(index))?;
             readers.push(group.get_column_reader(index)?);
         }
         while left > 0 {
@@ -150,6 +152,20 @@ pub(crate) fn read(
         }
     }
     Ok(())
+}
+
+/// Checks the position of a column in the file. The library panics if it is negative.
+fn check_range(name: &str, column: &ColumnChunkMetaData) -> Result<()> {
+    let start = column
+        .dictionary_page_offset()
+        .unwrap_or(column.data_page_offset());
+    let length = column.compressed_size();
+    if start >= 0 && length >= 0 {
+        return Ok(());
+    }
+    Err(ParquetError::General(format!(
+        "column {name} starts at {start} and has {length} bytes"
+    )))
 }
 
 fn read_column(reader: &mut ColumnReader, rows: usize, data: &mut Data) -> Result<()> {
@@ -179,7 +195,7 @@ fn read_values<T: DataType>(
 ) -> Result<Vec<Option<T::T>>> {
     let (mut present, mut levels) = (Vec::new(), Vec::new());
     reader.read_records(rows, Some(&mut levels), None, &mut present)?;
-    // A column without gaps has no levels.
+    // A required column has no definition levels. Level 1 marks a present value, so all its rows get level 1.
     levels.resize(levels.len().max(present.len()), 1);
     let mut present = present.into_iter();
     let value = |level| if level == 1 { present.next() } else { None };

@@ -1,4 +1,4 @@
-//! One request's row, and the summary of a run's requests.
+//! Row of one request, and the summary of a run's requests.
 
 use crate::FctStats;
 use crate::row::table;
@@ -6,62 +6,62 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, HostId, Time};
 
 table! {
-    /// The state of one request when its run ends. Times are exact picoseconds here and whole nanoseconds,
-    /// rounded down, in files.
+    /// State of one request at the end of its run. Times are exact picoseconds here. In files they are whole
+    /// nanoseconds, rounded down.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct RequestRecord {
-        /// The request's number: the order in which the workload starts them.
+        /// Number of the request, in the order in which the workload starts requests.
         "request" request: u32,
-        /// The client.
+        /// Client.
         "client" client: HostId,
-        /// The server of the first copy.
+        /// Server of the first copy.
         "server" server: HostId,
-        /// Bytes of the answer.
+        /// Size of the response in bytes.
         "bytes" bytes: Bytes,
-        /// When the application asked.
+        /// Time at which the application sent the request.
         "start_ns" start: Time,
-        /// From `start` until the client had what it needs; `None` when the run ended first.
+        /// Time from `start` until the client had the response; `None`: the run ended first.
         "latency_ns" latency: Option<Duration>,
-        /// Copies that the client sent, the first ones included.
+        /// Number of copies that the client sent, including the first.
         "copies" copies: u32,
-        /// The copy whose bytes completed the request, 0 for the primary; `None` for an unfinished one.
+        /// Number of the copy whose bytes completed the response, 0 for the primary; `None`: the request is unfinished.
         "winner" winner: Option<u32>,
-        /// Answer bytes that servers sent, over all copies, whether they were of use or not.
+        /// Response bytes that servers sent for all copies, useful or not.
         "sent_bytes" sent: Bytes,
-        /// Of those, the bytes that the client already had, or did not want any more.
+        /// Part of `sent` that the client already had or no longer needed.
         "wasted_bytes" wasted: Bytes,
-        /// Time that the servers' stations spent on all copies.
+        /// Service time of all copies at the servers.
         "service_ns" service: Duration,
-        /// Copies that were purged before their answer was out.
+        /// Number of copies that were purged before their response was sent completely.
         "purged" purged: u32,
-        /// From the request's end until the last of its copies had left the servers; `None` where none was
-        /// there any more.
+        /// Time from the end of the request until no server had a copy of it; `None`: at the end of the request, no
+        /// server had a copy.
         "purge_ns" purge: Option<Duration>,
     }
     hash: request client server copies purged bytes sent wasted start service winner latency purge
 }
 
-/// The requests of a run.
+/// Summary of a run's requests.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RequestSummary {
-    /// Latencies. Unfinished requests are left out of the figures.
+    /// Latencies of the finished requests.
     pub latency: FctStats,
-    /// Answer bytes that were of use.
+    /// Response bytes that clients used.
     pub useful_bytes: u64,
-    /// Answer bytes that servers sent.
+    /// Response bytes that servers sent.
     pub sent_bytes: u64,
-    /// Of those, bytes that were of no use.
+    /// Part of `sent_bytes` that clients did not use.
     pub wasted_bytes: u64,
-    /// Time that the servers' stations worked, in seconds.
+    /// Service time at all servers, in seconds.
     pub service_seconds: f64,
-    /// Copies sent.
+    /// Number of copies that were sent.
     pub copies: u64,
-    /// Copies purged.
+    /// Number of copies that were purged.
     pub purged: u64,
 }
 
 impl RequestSummary {
-    /// The summary of `requests`; `None` without any.
+    /// Computes the summary of `requests`. Returns `None` if there are no requests.
     pub fn of(requests: &[RequestRecord]) -> Option<Self> {
         if requests.is_empty() {
             return None;
@@ -78,7 +78,7 @@ impl RequestSummary {
         })
     }
 
-    /// Bytes sent over bytes of use; `None` when none were.
+    /// Returns the sent bytes divided by the useful bytes, or `None` if no byte was useful.
     pub fn amplification(&self) -> Option<f64> {
         (self.useful_bytes > 0).then(|| self.sent_bytes as f64 / self.useful_bytes as f64)
     }

@@ -1,19 +1,19 @@
-//! The one description of a table's row, which files, the hash, the log of flows and other programs'
-//! columns follow.
+//! Definition of a table's row. All other forms of a row follow from it: files, hashes, the log of flows, and columns
+//! in other programs.
 
 use crate::cell::{Cell, Kind, Value};
 
-/// Picoseconds in the unit of time of files.
+/// Time unit of files in picoseconds.
 pub(crate) const NS: u64 = 1_000;
 
-/// A column without its values.
+/// Name and type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Heading {
-    /// The name, with the unit at its end.
+    /// Name of the column. It ends with the unit.
     pub name: &'static str,
-    /// The type.
+    /// Type of the column.
     pub kind: Kind,
-    /// Whether some rows have no value.
+    /// Whether rows may have no value.
     pub is_optional: bool,
 }
 
@@ -27,19 +27,19 @@ impl Heading {
     }
 }
 
-/// A row of a table, described by the macro `table!`.
+/// Row of a table. The macro `table!` implements it.
 pub trait Row: Sized {
-    /// The columns, in the order of files.
+    /// Columns of the table, in the order in which a file has them.
     const COLUMNS: &'static [Heading];
 
-    /// Gives the values to `put`, column by column, in a unit of time of `ps` picoseconds.
+    /// Passes the values to `put`, column by column. Times are multiples of `ps` picoseconds.
     fn each<'a>(&'a self, ps: u64, put: impl FnMut(Value<'a>));
 
-    /// Returns the row with the values that `next` gives, column by column; `None` where the last one is
+    /// Returns the row with the values that `next` returns, column by column. Returns `None` at the first value that is
     /// missing or out of range.
     fn read<'a>(ps: u64, next: impl FnMut() -> Option<Value<'a>>) -> Option<Self>;
 
-    /// Returns the row as files keep it, with times to the nanosecond, rounded down.
+    /// Returns the row with the precision of files: times are rounded down to nanoseconds.
     fn rounded(&self) -> Option<Self> {
         let mut values = Vec::with_capacity(Self::COLUMNS.len());
         self.each(NS, |value| values.push(value));
@@ -48,8 +48,9 @@ pub trait Row: Sized {
     }
 }
 
-/// Describes a table: each column with its name, its field, and the way it is written where that does not
-/// follow from the field's type. `hash` is the order in which the hash of a run covers the fields.
+/// Defines a table. Each line is a column: its name in files, its field, and a conversion (`as`) if the type of the
+/// field does not determine the conversion. `hash` lists the fields in the order in which the hash of a run includes
+/// them.
 macro_rules! table {
     (
         $(#[$meta:meta])* $vis:vis struct $row:ident {

@@ -1,20 +1,20 @@
-//! One run: what names it, what it counted, what it cost, and its summary.
+//! Record of one run: its key, its counters, its cost, and its summary.
 
 use crate::offered::makespan;
 use crate::{
-    ArrivedPayload, BurstStats, FctSummary, FlowLog, FlowRecord, FlowRows, LinkFailure, LinkSample,
-    NodeRecord, OfferedLoad, PortTotals, QueueSample, RequestRecord, RequestSummary, RunKey,
-    Sampling, SessionRecord, SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes,
-    WallClock, hash,
+    ArrivedPayload, BurstStats, CoflowKind, CoflowRecord, FctStats, FctSummary, FlowLog,
+    FlowRecord, FlowRows, LinkFailure, LinkSample, NodeRecord, OfferedLoad, PortTotals,
+    QueueSample, RequestRecord, RequestSummary, RunKey, Sampling, SessionRecord, SessionSummary,
+    SwitchWaits, Timers, TopologyLink, UnfinishedBytes, WallClock, coflow, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailcut_units::Duration;
 
-/// A run whose flows are packed once they have ended.
+/// Record of a run in which the row of a flow is packed when the flow ends.
 pub type PackedRun = RunRecord<FlowLog>;
 
-/// A count of packets and of their bytes, headers included.
+/// Number of packets, and number of bytes in these packets, including headers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PacketCount {
     /// Packets.
@@ -37,7 +37,7 @@ impl PacketCount {
 pub struct DropCounts(pub BTreeMap<String, PacketCount>);
 
 impl DropCounts {
-    /// The sum over all reasons.
+    /// Returns the sum over all reasons.
     pub fn total(&self) -> PacketCount {
         self.0
             .values()
@@ -48,101 +48,104 @@ impl DropCounts {
     }
 }
 
-/// What a run counted. `sent + copied = delivered + drops + remaining` holds in packets, and in bytes
-/// with those of `trimmed` added.
+/// Counters of a run. In packets, `sent + copied = delivered + drops + remaining`. In bytes, `sent + copied =
+/// delivered + drops + remaining + trimmed`.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunTotals {
-    /// Packets times links crossed.
+    /// Number of links that a packet crossed, summed over all packets.
     pub packet_hops: u64,
-    /// Events that the engine handled. Depends on the engine, so it is not hashed.
+    /// Number of events that the engine processed. It depends on the engine, so the hash does not include it.
     pub events: u64,
-    /// Packets that hosts put on their first link.
+    /// Packets that hosts sent on their first link.
     pub sent: PacketCount,
-    /// Copies that switches made of packets to several hosts, and their bytes.
+    /// Copies that switches made of multicast packets, and their bytes.
     pub copied: PacketCount,
-    /// Packets that reached their host.
+    /// Packets that reached a destination host.
     pub delivered: PacketCount,
-    /// Packets dropped, by reason.
+    /// Dropped packets by reason.
     pub drops: DropCounts,
-    /// Packets still queued or on a link when the run ended.
+    /// Packets in queues or on links at the end of the run.
     pub remaining: PacketCount,
-    /// Packets whose payload a switch cut off, and the bytes cut. The packets are also among those
-    /// delivered, dropped or remaining.
+    /// Packets whose payload a switch cut off, and the removed bytes. The packets also count as delivered, dropped or
+    /// remaining.
     pub trimmed: PacketCount,
-    /// Headers that a switch sent back to their sender, a packet once, and their bytes.
+    /// Packets whose header a switch returned to the sender, and the bytes of these headers. A packet counts once.
     pub returned: PacketCount,
-    /// Packets marked with congestion experienced.
+    /// Packets marked as "congestion experienced".
     pub marks: u64,
-    /// The virtual time at which the run ended.
+    /// Virtual time at the end of the run.
     pub simulated: Duration,
 }
 
-/// What a run cost its machine. Never hashed.
+/// Time and memory that a run needed. The hash does not include them.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunCost {
-    /// CPU time of the thread that ran it, in seconds; `None` where the system does not say.
+    /// CPU time of the thread that executed the run, in seconds; `None`: unknown.
     pub cpu_seconds: Option<f64>,
-    /// Wall time, in seconds.
+    /// Wall time in seconds; `None`: unknown.
     pub wall_seconds: Option<f64>,
-    /// The process's largest resident memory so far, in bytes.
+    /// Peak resident memory of the process until the end of this run, in bytes; `None`: unknown.
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Everything that one run leaves behind. Flows are a list unless they are kept otherwise, as in a
-/// [`PackedRun`].
+/// All results of one run. `F` is the storage of flows: a list, or a packed log in a [`PackedRun`]. [`RunRecord::hash`]
+/// does not include the fields that are marked "not hashed".
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunRecord<F = Vec<FlowRecord>> {
-    /// What names the run.
+    /// Key of the run.
     pub key: RunKey,
-    /// What it counted.
+    /// Counters.
     pub totals: RunTotals,
-    /// What it cost.
+    /// Time and memory that the run needed.
     pub cost: RunCost,
-    /// Names of the workload's parts, that [`FlowRecord::class`] points into.
+    /// Names of the workload's parts. [`FlowRecord::class`] is an index into this list.
     pub classes: Vec<String>,
-    /// The flows, finished or not.
+    /// Flows, finished or not.
     pub flows: F,
-    /// The requests, finished or not; empty for a workload without any.
+    /// Requests, finished or not.
     pub requests: Vec<RequestRecord>,
-    /// Receivers of storage sessions, session by session. Not hashed: their flows are.
+    /// Receivers of storage sessions, grouped by session. Not hashed, because the hash includes the flows of the
+    /// sessions.
     pub sessions: Vec<SessionRecord>,
-    /// Every port's name and totals; may be empty.
+    /// Coflows and queries, in the order of their starts. Not hashed, because the hash includes their flows.
+    pub coflows: Vec<CoflowRecord>,
+    /// Names and totals of all ports; may be empty. Not hashed.
     pub ports: Vec<PortTotals>,
-    /// Every host, then every switch, by their numbers; may be empty. Not hashed.
+    /// All hosts, then all switches, ordered by number; may be empty. Not hashed.
     pub nodes: Vec<NodeRecord>,
-    /// Every port's link, in the order of the ports; may be empty. Not hashed.
+    /// Links of all ports, in the order of the ports; may be empty. Not hashed.
     pub topology: Vec<TopologyLink>,
-    /// Links of `topology` in trouble at some time. Not hashed.
+    /// Failures of links in `topology`. Not hashed.
     pub failures: Vec<LinkFailure>,
-    /// When queues and links were sampled; `None`: never. Not hashed.
+    /// Times of the samples of queues and links; `None`: not sampled. Not hashed.
     pub sampling: Option<Sampling>,
-    /// Queue samples in time order; may be empty.
+    /// Queue samples in the order of time; may be empty. Not hashed.
     pub queues: Vec<QueueSample>,
-    /// Link samples in time order; may be empty.
+    /// Link samples in the order of time; may be empty. Not hashed.
     pub links: Vec<LinkSample>,
-    /// Waits at switch ports, where they were measured. Not hashed.
+    /// Waiting times at switch ports; `None`: not measured. Not hashed.
     pub switch_waits: Option<SwitchWaits>,
-    /// Bursts of hosts, where they were measured. Not hashed.
+    /// Bursts of hosts; `None`: not measured. Not hashed.
     pub host_bursts: Option<BurstStats>,
-    /// Payload that arrived, where it was measured. Not hashed.
+    /// Payload that arrived; `None`: not measured. Not hashed.
     pub arrived: Option<ArrivedPayload>,
-    /// What the workload offers the links. Not hashed.
+    /// Load that the workload offers to the links. Not hashed.
     pub offered: Option<OfferedLoad>,
-    /// The timers of its transport. Not hashed.
+    /// Timers of the run's transport. Not hashed.
     pub timers: Timers,
-    /// How punctual it was, where it ran on real hosts. Not hashed.
+    /// Timing accuracy of a run on real hosts; `None`: a simulation. Not hashed.
     pub wall: Option<WallClock>,
 }
 
 impl RunRecord {
-    /// A run without flows and samples yet.
+    /// Creates an empty record.
     pub fn new(key: RunKey) -> Self {
         Self::of(key, Vec::new())
     }
 }
 
 impl<F: Default> RunRecord<F> {
-    /// A run of these flows, and nothing else yet.
+    /// Creates a record that contains only these flows.
     pub fn of(key: RunKey, flows: F) -> Self {
         Self {
             key,
@@ -153,7 +156,7 @@ impl<F: Default> RunRecord<F> {
 }
 
 impl<F> RunRecord<F> {
-    /// The same run with its flows kept otherwise.
+    /// Returns the same run. `keep` converts its flows to another form.
     pub fn with_flows<G>(self, keep: impl FnOnce(F) -> G) -> RunRecord<G> {
         RunRecord {
             flows: keep(self.flows),
@@ -163,6 +166,7 @@ impl<F> RunRecord<F> {
             classes: self.classes,
             requests: self.requests,
             sessions: self.sessions,
+            coflows: self.coflows,
             ports: self.ports,
             nodes: self.nodes,
             topology: self.topology,
@@ -181,13 +185,14 @@ impl<F> RunRecord<F> {
 }
 
 impl<F: FlowRows> RunRecord<F> {
-    /// The hash of the flows, in flow order, of the totals but for `events`, and of the requests: 32
-    /// hexadecimal digits (XXH3-128). Equal on every platform, engine and number of threads.
+    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128). It includes the flows in the order of their
+    /// numbers, the totals except `events`, and the requests. It does not depend on the platform, the engine or the
+    /// number of threads.
     pub fn hash(&self) -> String {
         hash::of_run(&self.flows, &self.totals, &self.requests)
     }
 
-    /// The object that `--json` prints for this run.
+    /// Returns the object that `--json` prints for this run.
     pub fn summary(&self) -> RunSummary {
         let drops = self.totals.drops.total();
         let sums = Sums::of(&self.flows);
@@ -223,6 +228,8 @@ impl<F: FlowRows> RunRecord<F> {
             sampling: self.sampling,
             requests: RequestSummary::of(&self.requests),
             sessions: SessionSummary::of(&self.sessions),
+            queries: coflow::completion_of(&self.coflows, CoflowKind::Query),
+            coflows: coflow::completion_of(&self.coflows, CoflowKind::Coflow),
             offered: self.offered.clone(),
             unfinished_bytes: UnfinishedBytes::of(&self.flows, &self.requests),
             timers: self.timers.clone(),
@@ -232,7 +239,7 @@ impl<F: FlowRows> RunRecord<F> {
     }
 }
 
-/// What a summary counts over all flows.
+/// Sums over all flows for a summary.
 #[derive(Default)]
 struct Sums {
     unfinished: u64,
@@ -258,96 +265,103 @@ impl Sums {
     }
 }
 
-/// One run as `--json` prints it and as `run.json` keeps it.
+/// Summary of a run, as `--json` prints it and `run.json` contains it. Fields that older versions did not write have a
+/// default.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// `design`, `topology`, `workload`, `load`, `seed`, and `parameters` where the study sweeps any.
+    /// `design`, `topology`, `workload`, `load`, `seed`, and `parameters` if the study sweeps keys.
     #[serde(flatten)]
     pub key: RunKey,
-    /// Flows started.
+    /// Number of started flows.
     pub flows: u64,
-    /// Flows that had not finished when the run ended.
+    /// Number of flows that had not finished at the end of the run.
     pub unfinished: u64,
-    /// Packets times links crossed.
+    /// Number of links that a packet crossed, summed over all packets.
     pub packet_hops: u64,
-    /// Events that the engine handled.
+    /// Events that the engine processed.
     pub events: u64,
     /// CPU time in seconds.
     pub cpu_seconds: Option<f64>,
     /// [`RunRecord::hash`].
     pub record_hash: String,
-    /// Completion times by size group, finished flows only.
+    /// Completion times of finished flows for each size group.
     pub fct: FctSummary,
     /// Wall time in seconds.
     pub wall_seconds: Option<f64>,
-    /// The process's largest resident memory so far, in bytes.
+    /// Peak resident memory of the process until the end of this run, in bytes; `None`: unknown.
     pub peak_rss_bytes: Option<u64>,
-    /// Virtual time at the end, in seconds.
+    /// Virtual time at the end of the run, in seconds.
     pub simulated_seconds: f64,
-    /// Packets and bytes that hosts put on their first link.
+    /// Packets and bytes that hosts sent on their first link.
     pub sent: PacketCount,
-    /// Copies that switches made of packets to several hosts, and their bytes.
+    /// Copies that switches made of multicast packets, and their bytes.
     #[serde(default)]
     pub copied: PacketCount,
-    /// Packets and bytes that reached their host.
+    /// Packets and bytes that reached a destination host.
     pub delivered: PacketCount,
-    /// Packets and bytes dropped, for any reason.
+    /// Dropped packets and bytes, over all reasons.
     pub dropped: PacketCount,
-    /// The same by reason.
+    /// Dropped packets and bytes by reason.
     pub drops: DropCounts,
-    /// Packets and bytes still in the network at the end.
+    /// Packets and bytes in the network at the end of the run.
     pub remaining: PacketCount,
-    /// Packets whose payload a switch cut off, and the bytes cut.
+    /// Packets whose payload a switch cut off, and the removed bytes.
     #[serde(default)]
     pub trimmed: PacketCount,
-    /// Headers that a switch sent back to their sender, and their bytes.
+    /// Packets whose header a switch returned to the sender, and the bytes of these headers.
     #[serde(default)]
     pub returned: PacketCount,
-    /// Packets marked with congestion experienced.
+    /// Packets marked as "congestion experienced".
     pub marks: u64,
-    /// The sum of the flows' sizes.
+    /// Sum of the flows' sizes in bytes.
     pub application_bytes: u64,
-    /// Payload bytes sent: copies and retransmissions included, headers not.
+    /// Sent payload bytes, including copies and retransmissions, without headers.
     pub payload_sent_bytes: u64,
-    /// Segments sent again.
+    /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Connections opened beyond the first of each flow.
+    /// Number of connections in addition to the first one of each flow.
     pub copies: u64,
-    /// Waits at switch ports; `None` where they were not measured.
+    /// Waiting times at switch ports; `None`: not measured.
     #[serde(default)]
     pub switch_waits: Option<SwitchWaits>,
-    /// Bursts of hosts; `None` where they were not measured.
+    /// Bursts of hosts; `None`: not measured.
     #[serde(default)]
     pub host_bursts: Option<BurstStats>,
-    /// Payload that arrived; `None` where it was not measured.
+    /// Payload that arrived; `None`: not measured.
     #[serde(default)]
     pub arrived: Option<ArrivedPayload>,
-    /// When queues and links were sampled; `None`: never.
+    /// Times of the samples of queues and links; `None`: not sampled.
     #[serde(default)]
     pub sampling: Option<Sampling>,
-    /// Requests; `None` for a workload without any.
+    /// Summary of the requests; `None`: the workload has no requests.
     #[serde(default)]
     pub requests: Option<RequestSummary>,
-    /// Storage sessions; `None` where there were none.
+    /// Summary of the storage sessions; `None`: the workload has no sessions.
     #[serde(default)]
     pub sessions: Option<SessionSummary>,
-    /// What the workload offers the links; `None` in what earlier versions wrote.
+    /// Completion times of the queries; `None`: the workload has no queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<FctStats>,
+    /// Completion times of the coflows of files; `None`: the workload has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coflows: Option<FctStats>,
+    /// Load that the workload offers to the links; `None`: an earlier version wrote the file.
     #[serde(default)]
     pub offered: Option<OfferedLoad>,
-    /// What was unfinished while flows arrived; `None` where all start at once, and in what earlier versions
-    /// wrote.
+    /// Mean number of unfinished bytes while flows arrive; `None`: all flows start at the same time, or an earlier
+    /// version wrote the file.
     #[serde(default)]
     pub unfinished_bytes: Option<UnfinishedBytes>,
-    /// The timers of its transport; none in what earlier versions wrote.
+    /// Timers of the run's transport; empty if an earlier version wrote the file.
     #[serde(default)]
     pub timers: Timers,
-    /// Nanoseconds from the first start to the last end; `None` where something did not finish, and in
-    /// what earlier versions wrote.
+    /// Nanoseconds from the first start to the last end; `None`: a flow or a request did not finish, or an earlier
+    /// version wrote the file.
     #[serde(default)]
     pub makespan_ns: Option<u64>,
-    /// How punctual it was, where it ran on real hosts.
+    /// Timing accuracy of a run on real hosts; `None`: a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall: Option<WallClock>,
 }

@@ -1,4 +1,4 @@
-//! The files of one run, in a folder of their own.
+//! Files of one run. Each run has its own directory.
 
 use crate::layout::{RUN, RunFile, TableFormat};
 use crate::manifest::Origin;
@@ -8,7 +8,7 @@ use crate::{Error, FlowRows, RunRecord, RunSummary, TableKind, table_file};
 use std::fs;
 use std::path::Path;
 
-/// Writes a run's files into `dir`, and waits until the disk has them.
+/// Writes a run's files to `dir` and waits until they are on disk.
 pub(crate) fn write<F: FlowRows>(
     dir: &Path,
     format: TableFormat,
@@ -19,9 +19,11 @@ pub(crate) fn write<F: FlowRows>(
     let mut files = Vec::new();
     for &kind in TableKind::ALL {
         let pieces = kind.of(run);
-        // An empty table of flows is a result. Without samples there is no table of samples.
+        // A run without flows still gets a table of flows, because zero flows are a result. Other tables are omitted if
+        // they are empty.
         let empty = (kind == TableKind::Flows && pieces.rows == 0).then(|| pieces.empty());
         let pieces = empty.into_iter().chain(pieces).map(|mut piece| {
+            // Without the topology, the names of links are unknown and their columns would be empty.
             if run.topology.is_empty() {
                 piece
                     .columns
@@ -42,8 +44,8 @@ pub(crate) fn write<F: FlowRows>(
     Ok(summary)
 }
 
-/// Removes a run's files: first the one without which it is none. A directory that holds somebody's
-/// other files stays.
+/// Removes a run's files. `run.json` is removed first: readers ignore a directory without it, even if the removal is
+/// interrupted. A directory that contains other files stays.
 pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     let tables = TableKind::ALL
         .iter()

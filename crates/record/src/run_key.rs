@@ -1,28 +1,29 @@
-//! The name of a run, and the columns by which its rows differ from rows of other runs.
+//! Key of a run: the columns that distinguish its rows from the rows of other runs.
 
 use crate::Parameter;
 use serde::{Deserialize, Serialize};
 
-/// What names a run: everything that decides its result besides the program's version.
+/// Key of a run: all inputs that determine its result, except the version of the program.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunKey {
-    /// The design's name: `[replication+]transport[@routing]`, or what its study calls it.
+    /// Name of the design: `[replication+]transport[@routing]`, or a name that the study defines.
     pub design: String,
-    /// The topology's name.
+    /// Name of the topology.
     pub topology: String,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// The offered load, 0 to 1, or `None` where the workload has none (a trace).
+    /// Offered load as a share of the capacity, above 0 and at most 10; `None`: the workload has no configured load,
+    /// such as a trace.
     pub load: Option<f64>,
-    /// The seed.
+    /// Seed.
     pub seed: u64,
-    /// What the study sweeps, in its order, with the run's values; empty where it sweeps nothing.
+    /// Swept keys in the order of the study, with the values of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
 }
 
 impl RunKey {
-    /// The run in a few words: `dctcp at load 0.5, queue.limit 50 packets, seed 1`.
+    /// Returns a short description: `dctcp at load 0.5, queue.limit 50 packets, seed 1`.
     pub fn label(&self) -> String {
         let load = self
             .load

@@ -1,33 +1,34 @@
-//! Samples of queues and links, each port's totals, and the links that the ports feed.
+//! Samples of queues and links, totals of ports, and links of the topology.
 
 use crate::row::table;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use tailcut_units::{Bytes, Duration, Rate, Time};
 
 table! {
-    /// A port's queue at one instant.
+    /// Queue of a port at one instant.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct QueueSample {
-        /// When the sample was taken.
+        /// Time of the sample.
         "time_ns" time: Time,
-        /// The port, as numbered in [`PortTotals::port`].
+        /// Number of the port, as in [`PortTotals::port`].
         "port" port: u32,
-        /// Bytes waiting, without the packet that is being sent.
+        /// Queued bytes, without the packet in transmission.
         "backlog_bytes" backlog: Bytes,
-        /// Packets waiting.
+        /// Queued packets, without the packet in transmission.
         "packets" packets: u32,
     }
 }
 
 table! {
-    /// What a link carried since the sample before.
+    /// Bytes that a link carried since the previous sample.
     #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
     pub struct LinkSample {
-        /// The end of the interval.
+        /// End of the interval.
         "time_ns" time: Time,
-        /// The link, named by the port that feeds it ([`PortTotals::port`]).
+        /// Number of the port that sends into the link ([`PortTotals::port`]).
         "link" link: u32,
-        /// Bytes sent within the interval, with headers, preamble and gap.
+        /// Sent bytes in the interval, with headers, preamble and gap.
         "bytes" bytes: Bytes,
         /// Share of the interval in which the link was busy, 0 to 1.
         "utilisation" utilisation: f64,
@@ -35,39 +36,39 @@ table! {
 }
 
 table! {
-    /// A port's counts over a whole run.
+    /// Counters of a port over a whole run.
     #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct PortTotals {
-        /// The port's number in the topology's order, unique within a run.
+        /// Number of the port in the topology's order, unique within a run.
         "port" port: u32,
-        /// The ends of its link, `from>to`, by their own names or by their numbers: `s0>s5`.
+        /// Ends of the port's link, `from>to`, with the nodes' names or numbers: `s0>s5`.
         "name" name: String,
-        /// Packets sent.
+        /// Sent packets.
         "packets" packets: u64,
-        /// Bytes sent, with headers.
+        /// Sent bytes, with headers.
         "bytes" bytes: Bytes,
-        /// Packets dropped at this port, for any reason.
+        /// Packets dropped at this port, over all reasons.
         "dropped" dropped: u64,
-        /// Packets that left with a congestion mark set here.
+        /// Packets that left with a congestion mark from this port.
         "marked" marked: u64,
-        /// The longest backlog.
+        /// Longest backlog.
         "max_backlog_bytes" max_backlog: Bytes,
     }
 }
 
 table! {
-    /// A directed link and its ends: all links of a run together are its network.
+    /// Directed link with its ends. All links of a run form its network.
     #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct TopologyLink {
-        /// The port that feeds it, as numbered in [`PortTotals::port`].
+        /// Number of the port that sends into the link, as in [`PortTotals::port`].
         "port" port: u32,
-        /// The sending node's name, such as `h3` or `leaf[0]`.
+        /// Name of the sending node, such as `h3` or `leaf[0]`.
         "from" from: String,
-        /// The receiving node.
+        /// Name of the receiving node.
         "to" to: String,
-        /// Links between the sending node and its nearest host: 0 for a host.
+        /// Number of links between the sending node and its nearest host: 0 for a host.
         "from_tier" from_tier: u8,
-        /// The same of the receiving node.
+        /// Number of links between the receiving node and its nearest host.
         "to_tier" to_tier: u8,
         /// Line rate.
         "rate_bps" rate: Rate,
@@ -76,12 +77,29 @@ table! {
     }
 }
 
-/// When queues and links were sampled: every `every_ns` from zero, `instants` times after the start.
-/// A queue that was empty and a link that carried nothing have no row of that instant.
+/// Returns the end of each link's name: `#0`, `#1` for several links between the same two nodes, in the order of
+/// `topology`, and an empty text for all others.
+pub fn link_numbers(topology: &[TopologyLink]) -> Vec<String> {
+    let mut of_ends: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    for (place, link) in topology.iter().enumerate() {
+        let ends = (link.from.as_str(), link.to.as_str());
+        of_ends.entry(ends).or_default().push(place);
+    }
+    let mut numbers = vec![String::new(); topology.len()];
+    for places in of_ends.into_values().filter(|places| places.len() > 1) {
+        for (number, place) in places.into_iter().enumerate() {
+            numbers[place] = format!("#{number}");
+        }
+    }
+    numbers
+}
+
+/// Times of the samples of queues and links. There is one sample every `every_ns`. The first sample is at `every_ns`.
+/// An empty queue or an idle link has no row for a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Nanoseconds from one sample to the next.
+    /// Time between two samples in nanoseconds.
     pub every_ns: u64,
-    /// Samples of each port.
+    /// Number of sample times in the run.
     pub instants: u64,
 }

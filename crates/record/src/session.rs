@@ -1,107 +1,111 @@
-//! Sessions: requests of storage clients, which take one transfer or several.
+//! Sessions: requests of storage clients, each with one or more transfers.
 
 use crate::cell::{Class, words};
 use crate::row::table;
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, HostId, Time};
 
-/// What a client wanted.
+/// Kind of a session.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionOperation {
-    /// To put a block on several servers.
+    /// The client writes a block to several servers.
     #[default]
     Write,
-    /// To get blocks.
+    /// The client reads blocks.
     Read,
 }
 
 words!(SessionOperation: Write = "write", Read = "read");
 
-/// Whether a receiver held the others of a one-to-many transfer up.
+/// Whether a receiver delayed the other receivers of a one-to-many transfer.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Straggling {
-    /// No, or the transfer has no others.
+    /// The receiver did not delay other receivers, or the transfer has only one receiver.
     #[default]
     No,
-    /// It did, and the application was told.
+    /// The receiver delayed other receivers, and the sender reported this to the application.
     Reported,
-    /// It was left out.
+    /// The sender removed the receiver from the transfer.
     LeftOut,
 }
 
 words!(Straggling: No = "no", Reported = "reported", LeftOut = "left-out");
 
-/// What became of a receiver of a session.
+/// Final state of a session's receiver.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum SessionEnd {
-    /// The run ended first, or the receiver was left out.
+    /// The run ended before the transfer, or the receiver was removed from the transfer.
     #[default]
     Open,
-    /// It has everything.
+    /// The receiver has all bytes.
     Whole,
-    /// The transfer was given up.
+    /// The transfer was aborted.
     Failed,
 }
 
 words!(SessionEnd: Open = "open", Whole = "whole", Failed = "failed");
 
 table! {
-    /// One receiver of one session: a server of a write, the client of a read.
+    /// Receiver of a session: a server in a write, the client in a read.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct SessionRecord {
-        /// The session's number; its receivers' rows follow one another.
+        /// Number of the session. The rows of its receivers follow each other.
         "session" session: u32,
-        /// What the client wanted.
+        /// Kind of the session.
         "operation" operation: SessionOperation,
         /// The client.
         "client" client: HostId,
-        /// Who receives.
+        /// Receiving host.
         "receiver" receiver: HostId,
-        /// The session's bytes, all of which this receiver is to get.
+        /// Size of the session in bytes. Each receiver gets all of them.
         "bytes" bytes: Bytes,
-        /// When the client asked.
+        /// Time of the client's request.
         "start_ns" start: Time,
-        /// From `start` until this receiver had all of it, and in a daisy chain those before it too; `None`
-        /// when the run ended first.
+        /// Time from `start` until this receiver had all bytes; `None`: the run ended first. In a daisy chain, it ends
+        /// when all earlier receivers of the chain also have all bytes.
         "completion_ns" completion: Option<Duration>,
-        /// Symbols that arrived here, whole or trimmed; 0 in transfers with one sender and one receiver.
+        /// Symbols, complete or trimmed, that arrived before the receiver had all bytes; 0 in transfers with one sender
+        /// and one receiver.
         "symbols" symbols: u32,
-        /// Of them, the ones that this receiver did not need, though it was not done yet.
+        /// Part of `symbols` that the receiver did not need.
         "in_vain" in_vain: u32,
-        /// Symbols that arrived when this receiver had all of it, whole or trimmed; not among `symbols`.
+        /// Symbols, complete or trimmed, that arrived after the receiver had all bytes. `symbols` does not include
+        /// them.
         "late" late: u32,
-        /// Whether it held the others up.
+        /// Whether the receiver delayed the other receivers.
         "straggling" straggling: Straggling,
-        /// What became of it.
+        /// Final state of the receiver.
         "end" end: SessionEnd,
-        /// Of a read from several senders that failed: what the client had not got.
+        /// Bytes that the client did not receive in a failed read from several senders.
         "missing_bytes" missing: Option<Bytes>,
         /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,
     }
 }
 
-/// A session as a whole, from its receivers' rows.
+/// Result of a session, computed from the rows of its receivers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SessionOutcome {
-    /// What the client wanted.
+    /// Kind of the session.
     pub operation: SessionOperation,
     /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
     pub class: u8,
-    /// The session's bytes.
+    /// Time of the client's request.
+    pub start: Time,
+    /// Size of the session in bytes.
     pub bytes: Bytes,
-    /// From the client's request until the last receiver that was not left out had them; `None` when
-    /// one of these, or all, had not got them.
+    /// Time from the client's request until all receivers had all bytes, except receivers that were removed from the
+    /// transfer; `None`: a receiver did not get all bytes, or all were removed.
     pub completion: Option<Duration>,
-    /// The most symbols that came in vain for one of its receivers.
+    /// Number of unneeded symbols at the receiver that received most of them.
     pub in_vain: u32,
-    /// Whether the transfer to some receiver was given up.
+    /// Whether the transfer to at least one receiver was aborted.
     pub failed: bool,
 }
 
 impl SessionOutcome {
-    /// The sessions of rows in their order.
+    /// Groups `rows` by session, in their order.
     pub fn of(rows: &[SessionRecord]) -> Vec<Self> {
         let sessions = rows.chunk_by(|a, b| a.session == b.session);
         sessions.filter_map(Self::of_one).collect()
@@ -111,12 +115,14 @@ impl SessionOutcome {
         let first = rows.first()?;
         let wanted = rows
             .iter()
+            // A receiver that was removed from the transfer may have received all bytes before.
             .filter(|row| row.straggling != Straggling::LeftOut || row.completion.is_some());
         let completions: Option<Vec<Duration>> = wanted.map(|row| row.completion).collect();
         let last = completions.and_then(|all| all.into_iter().max());
         Some(Self {
             operation: first.operation,
             class: first.class,
+            start: first.start,
             bytes: first.bytes,
             completion: last,
             in_vain: rows.iter().map(|row| row.in_vain).max().unwrap_or(0),
@@ -124,36 +130,36 @@ impl SessionOutcome {
         })
     }
 
-    /// The session's bytes over its completion time, in bits per second.
+    /// Returns the session's size divided by its completion time, in bits per second.
     pub fn goodput_bps(&self) -> Option<f64> {
         let span = self.completion?;
         Some(self.bytes.0 as f64 * 8.0 / span.as_secs_f64())
     }
 }
 
-/// The sessions of a run in short.
+/// Summary of a run's sessions.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SessionSummary {
-    /// Sessions started.
+    /// Number of started sessions.
     pub sessions: u64,
-    /// Sessions of which some receiver had not got everything when the run ended.
+    /// Number of sessions in which at least one receiver did not get all bytes before the end of the run.
     pub unfinished: u64,
-    /// Of them, those of which a transfer was given up.
+    /// Part of `unfinished` in which a transfer was aborted.
     #[serde(default)]
     pub failed: u64,
-    /// The mean of the finished sessions' goodputs, in bits per second.
+    /// Mean goodput of the finished sessions, in bits per second.
     pub mean_goodput_bps: Option<f64>,
-    /// Symbols that arrived at receivers of transfers with several ends.
+    /// Symbols that arrived at the receivers of transfers with several senders or receivers.
     pub symbols: u64,
-    /// Of them, those that were sent in vain for their receiver.
+    /// Part of `symbols` that the receivers did not need.
     pub in_vain: u64,
-    /// Symbols that arrived at a receiver that had everything; not among `symbols`.
+    /// Symbols that arrived after the receiver had all bytes. `symbols` does not include them.
     #[serde(default)]
     pub late: u64,
 }
 
 impl SessionSummary {
-    /// The summary of these rows; `None` without any.
+    /// Computes the summary of `rows`. Returns `None` if there are no rows.
     pub fn of(rows: &[SessionRecord]) -> Option<Self> {
         let outcomes = SessionOutcome::of(rows);
         let goodputs: Vec<f64> = outcomes

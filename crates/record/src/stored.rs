@@ -1,4 +1,4 @@
-//! Reading a study from its directory.
+//! Reader of a study's directory.
 
 use crate::failure::{Failure, Loss};
 use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile, TableFormat};
@@ -6,41 +6,41 @@ use crate::manifest::{Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION, i
 use crate::row::Row;
 use crate::whole_file::{beside, copy_through, keep_names, read_json, write_whole};
 use crate::{
-    Error, FlowRecord, FlowRows, LinkFailure, LinkSample, NodeRecord, PortTotals, QueueSample,
-    RequestRecord, RunCost, RunRecord, RunSummary, RunTotals, SessionRecord, TableKind,
-    TopologyLink, run_files, table_file,
+    CoflowRecord, Error, FlowRecord, FlowRows, LinkFailure, LinkSample, NodeRecord, PortTotals,
+    QueueSample, RequestRecord, RunCost, RunRecord, RunSummary, RunTotals, SessionRecord,
+    TableKind, TopologyLink, run_files, table_file,
 };
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use tailcut_units::Duration;
 
-/// A study on disk; its tables are read when asked for.
+/// Study on disk. Tables are read on demand.
 #[derive(Debug)]
 pub struct StoredStudy {
     dir: PathBuf,
-    /// Provenance and the list of runs.
+    /// Origin of the study and list of its runs.
     pub manifest: Manifest,
 }
 
-/// One finished run on disk.
+/// Finished run on disk.
 #[derive(Debug)]
 pub struct StoredRun {
     dir: PathBuf,
     tables: Vec<TableFile>,
-    /// The run's summary.
+    /// Summary of the run.
     pub summary: RunSummary,
-    /// Names of the workload's parts, that [`FlowRecord::class`] points into.
+    /// Names of the workload's parts. [`FlowRecord::class`] is an index into this list.
     pub classes: Vec<String>,
     origin: Option<Origin>,
 }
 
-/// What became of a run that was to be written.
+/// Result of writing a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum WrittenRun {
-    /// It is in its place.
+    /// The run was written.
     Here(Box<RunSummary>),
-    /// Somebody else's was there first, and stays.
+    /// Another process wrote the run first. Its files stay.
     ThereAlready,
 }
 
@@ -48,13 +48,12 @@ impl StoredStudy {
     /// Opens the study in `dir`.
     ///
     /// # Errors
-    /// [`Error::Io`] where the manifest cannot be read, [`Error::Damaged`] where it is not one of
-    /// this schema.
+    /// [`Error::Io`] if the manifest cannot be read, [`Error::Damaged`] if it does not have this schema.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         let mut manifest = read_manifest(&dir)?;
         for run in &mut manifest.runs {
-            // A run's directory is in its place once all of it is written.
+            // A run's directory gets its final name only after all its files are written.
             let is_planned = run.state == RunState::Planned && is_plain_name(&run.id);
             if is_planned && dir.join(RUNS).join(&run.id).join(RUN).exists() {
                 run.state = RunState::Finished;
@@ -63,7 +62,7 @@ impl StoredStudy {
         Ok(Self { dir, manifest })
     }
 
-    /// The finished runs in the manifest's order.
+    /// Returns the finished runs in the order of the manifest.
     pub fn runs(&self) -> impl Iterator<Item = Result<StoredRun, Error>> + '_ {
         self.manifest
             .runs
@@ -82,10 +81,10 @@ impl StoredStudy {
 }
 
 impl StoredRun {
-    /// The run in `dir`.
+    /// Opens the run in `dir`.
     ///
     /// # Errors
-    /// [`Error::Io`] where `run.json` cannot be read, [`Error::Damaged`] where it is none.
+    /// [`Error::Io`] if `run.json` cannot be read, [`Error::Damaged`] if it does not describe a run.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         let file: RunFile = read_json(&dir.join(RUN))?;
@@ -98,12 +97,13 @@ impl StoredRun {
         })
     }
 
-    /// Writes a run into the folder `dir`, whole or not at all: into a folder beside it first, whose
-    /// name has `mark` in it and ends in `.partial`. It is renamed once the disk has all of it. Of
-    /// several writers the first one wins; what the others wrote is removed.
+    /// Writes a run to the directory `dir`, completely or not at all. The files are first written to a temporary
+    /// directory next to it, whose name contains `mark` and ends in `.partial`. When all files are on disk, that
+    /// directory is renamed. If several processes write the same run, the first one wins and the files of the others
+    /// are removed.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system refuses.
+    /// [`Error::Io`] if the operating system reports an error.
     pub fn write<F: FlowRows>(
         dir: &Path,
         mark: &str,
@@ -117,7 +117,7 @@ impl StoredRun {
         let written = run_files::write(&partial, format, origin, run);
         let placed = written.and_then(|summary| match fs::rename(&partial, dir) {
             Ok(()) => Ok(WrittenRun::Here(Box::new(summary))),
-            // A folder with files in it is never replaced.
+            // `rename` never replaces a directory that contains files.
             Err(error) if is_taken(&error) || dir.join(RUN).exists() => {
                 Ok(WrittenRun::ThereAlready)
             }
@@ -125,24 +125,24 @@ impl StoredRun {
         });
         match (&placed, dir.parent()) {
             (Ok(WrittenRun::Here(_)), Some(parent)) => keep_names(parent),
-            // The first error is the one to tell.
+            // The error of the write is reported. An error of this removal would hide it, so it is ignored.
             _ => drop(run_files::remove(&partial)),
         }
         placed
     }
 
-    /// Removes a run's files and their folder; somebody's other files in it stay.
+    /// Removes a run's files and their directory. A directory that contains other files stays.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system refuses.
+    /// [`Error::Io`] if the operating system reports an error.
     pub fn remove(dir: &Path) -> Result<(), Error> {
         run_files::remove(dir)
     }
 
-    /// The run, once every table of it is what was written.
+    /// Checks that no table of the run was changed since it was written. Returns the run.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`], with the table.
+    /// [`Error::Io`] or [`Error::Damaged`], with the path of the table.
     pub fn checked(self) -> Result<Self, Error> {
         for table in &self.tables {
             self.open_table(table)?;
@@ -150,18 +150,18 @@ impl StoredRun {
         Ok(self)
     }
 
-    /// What decides its result, where its writer said so.
+    /// Returns the inputs that determine the run's result, if its writer set them.
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
 
-    /// Puts the same files into another folder, once they are what was written.
+    /// Links or copies the run's files to another directory. The checksums of the tables are checked first.
     pub(crate) fn copy_into(&self, dir: &Path) -> Result<RunSummary, Error> {
         fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         for table in &self.tables {
             let mut table_file = self.open_table(table)?;
             let to = dir.join(&table.name);
-            // Nobody changes a table's file once it is written, so one file may have two names.
+            // The file of a table never changes after writing, so two directories can share it.
             if fs::hard_link(self.dir.join(&table.name), &to).is_err() {
                 copy_through(&mut table_file, &to).map_err(Error::io("write", &to))?;
             }
@@ -172,12 +172,12 @@ impl StoredRun {
         Ok(self.summary.clone())
     }
 
-    /// All of the run, with times to the nanosecond.
+    /// Reads the complete run, with times in nanoseconds.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn record(mut self) -> Result<RunRecord, Error> {
-        let (flows, sessions) = (self.flows()?, self.sessions()?);
+        let (flows, sessions, coflows) = (self.flows()?, self.sessions()?, self.coflows()?);
         let summary = &self.summary;
         Ok(RunRecord {
             totals: RunTotals {
@@ -201,6 +201,7 @@ impl StoredRun {
             flows,
             requests: self.requests()?,
             sessions,
+            coflows,
             ports: self.ports()?,
             nodes: self.nodes()?,
             topology: self.topology()?,
@@ -219,8 +220,8 @@ impl StoredRun {
         })
     }
 
-    /// The run's flows in the order of their numbers, with times to the nanosecond. Classes that
-    /// `run.json` does not name are added to [`StoredRun::classes`].
+    /// Reads the run's flows in the order of their numbers, with times in nanoseconds. Classes that `run.json` does not
+    /// list are added to [`StoredRun::classes`].
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -230,11 +231,10 @@ impl StoredRun {
         Ok(flows)
     }
 
-    /// Gives each of the run's flows to `each`, as [`StoredRun::flows`] does all of them: in memory are
-    /// never more than some hundred thousand.
+    /// Passes the rows of [`StoredRun::flows`] to `each`, one by one. Memory contains at most 131,072 rows at a time.
     ///
     /// # Errors
-    /// As [`StoredRun::flows`].
+    /// The errors of [`StoredRun::flows`].
     pub fn each_flow(&mut self, each: impl FnMut(FlowRecord)) -> Result<(), Error> {
         let mut classes = std::mem::take(&mut self.classes);
         let read = self.read(TableKind::Flows, &mut classes, each);
@@ -242,8 +242,7 @@ impl StoredRun {
         read
     }
 
-    /// The run's requests in the order of their numbers, with times to the nanosecond; empty for a
-    /// workload without any.
+    /// Reads the run's requests in the order of their numbers, with times in nanoseconds.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -251,8 +250,7 @@ impl StoredRun {
         self.all(TableKind::Requests)
     }
 
-    /// Receivers of storage sessions, session by session; empty when there were none. Classes as for
-    /// [`StoredRun::flows`].
+    /// Reads the receivers of storage sessions, grouped by session. Classes are handled as in [`StoredRun::flows`].
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -264,7 +262,19 @@ impl StoredRun {
         read.map(|()| sessions)
     }
 
-    /// Every port's totals; empty when none were recorded.
+    /// Reads the coflows and queries in the order of their starts. Classes are handled as in [`StoredRun::flows`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn coflows(&mut self) -> Result<Vec<CoflowRecord>, Error> {
+        let mut classes = std::mem::take(&mut self.classes);
+        let mut coflows = Vec::new();
+        let read = self.read(TableKind::Coflows, &mut classes, |row| coflows.push(row));
+        self.classes = classes;
+        read.map(|()| coflows)
+    }
+
+    /// Reads the totals of all ports; empty if none were recorded.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -272,7 +282,7 @@ impl StoredRun {
         self.all(TableKind::Ports)
     }
 
-    /// Every host and switch; empty when none were recorded, and in what earlier versions wrote.
+    /// Reads all hosts and switches; empty if none were recorded, or if an earlier version wrote the run.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -280,7 +290,7 @@ impl StoredRun {
         self.all(TableKind::Nodes)
     }
 
-    /// Every port's link; empty when none were recorded.
+    /// Reads the links of all ports; empty if none were recorded.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -288,7 +298,7 @@ impl StoredRun {
         self.all(TableKind::Topology)
     }
 
-    /// Links in trouble; empty when none were.
+    /// Reads the failures of links.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -301,7 +311,7 @@ impl StoredRun {
             .collect())
     }
 
-    /// Queue samples; empty when none were taken.
+    /// Reads the queue samples.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -309,7 +319,7 @@ impl StoredRun {
         self.all(TableKind::Queues)
     }
 
-    /// Link samples; empty when none were taken.
+    /// Reads the link samples.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -317,15 +327,15 @@ impl StoredRun {
         self.all(TableKind::Links)
     }
 
-    /// All rows of a table without classes.
+    /// Reads all rows of a table that has no column of classes.
     fn all<R: Row>(&self, kind: TableKind) -> Result<Vec<R>, Error> {
         let mut rows = Vec::new();
         self.read(kind, &mut Vec::new(), |row| rows.push(row))?;
         Ok(rows)
     }
 
-    /// Gives the rows of a table to `each`; none where the run has no such table. Classes that `classes`
-    /// lacks are added to it.
+    /// Passes the rows of a table to `each`. A missing table has no rows. Classes that are missing in `classes` are
+    /// added to it.
     fn read<R: Row>(
         &self,
         kind: TableKind,
@@ -342,7 +352,7 @@ impl StoredRun {
         })
     }
 
-    /// A table's file, once it is what was written.
+    /// Checks that the file of a table is unchanged since it was written. Returns the open file.
     fn open_table(&self, file: &TableFile) -> Result<File, Error> {
         self.check_name(file)?;
         table_file::open(&self.dir, file)
@@ -357,7 +367,7 @@ impl StoredRun {
     }
 }
 
-/// Whether a folder could not be put in its place because another one is there.
+/// Returns whether `rename` failed because the target directory already exists.
 fn is_taken(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
     matches!(error.kind(), AlreadyExists | DirectoryNotEmpty)
@@ -366,7 +376,8 @@ fn is_taken(error: &io::Error) -> bool {
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
     let path = dir.join(MANIFEST);
     let value: serde_json::Value = read_json(&path)?;
-    // The schema's number first: another version's manifest may have another shape.
+    // The manifest of another version may have other fields, so the schema's number is checked before the fields are
+    // read.
     match value.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA_VERSION) => {}
         found => {

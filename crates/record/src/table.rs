@@ -1,35 +1,35 @@
-//! Tables of named columns: the one shape behind Parquet, CSV and other programs' columns.
+//! Tables of named columns. Parquet files, CSV files and columns in other programs use this form.
 
 use crate::cell::{Cell, Kind, Value};
 use crate::row::{Heading, NS, Row};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Rows that are held at once.
+/// Maximum number of rows in a piece of a table. Writers and readers hold one piece in memory.
 pub(crate) const AT_ONCE: usize = 1 << 17;
 
-/// A table in memory; all columns have the same length.
+/// Table in memory. All columns have the same length.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Table {
-    /// The columns.
+    /// Columns.
     pub columns: Vec<Column>,
 }
 
-/// A named column.
+/// Named column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Column {
-    /// The name, with the unit at its end.
+    /// Name, with the unit at its end.
     pub name: Cow<'static, str>,
-    /// Whether some rows may have no value: null in Parquet, an empty field in CSV.
+    /// Whether rows may have no value: null in Parquet, an empty field in CSV.
     pub is_optional: bool,
-    /// A value for each row.
+    /// Values, one for each row.
     pub data: Data,
 }
 
-/// A column's values.
+/// Values of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
-    /// Whole numbers; what a signed 64-bit integer cannot hold is its maximum.
+    /// Whole numbers. A number above the largest signed 64-bit integer is stored as that integer.
     Integer(Vec<Option<i64>>),
     /// Numbers.
     Real(Vec<Option<f64>>),
@@ -46,7 +46,7 @@ impl Data {
         }
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Integer(values) => values.len(),
@@ -72,7 +72,7 @@ impl Data {
         }
     }
 
-    /// The value of a row; `None` for a number below zero.
+    /// Returns the value of a row, or `None` if it is a negative whole number.
     fn value(&self, row: usize) -> Option<Value<'_>> {
         match self {
             Self::Integer(values) => values[row].map_or(Some(Value::Null), |number| {
@@ -93,7 +93,7 @@ impl Data {
     }
 }
 
-/// Appends text; neighbours share theirs.
+/// Appends text. Consecutive rows with equal text share one allocation.
 pub(crate) fn push_text(values: &mut Vec<Option<Arc<str>>>, text: &str) {
     let last = values.last().and_then(Option::as_ref);
     let shared = last.filter(|last| &***last == text).cloned();
@@ -101,7 +101,7 @@ pub(crate) fn push_text(values: &mut Vec<Option<Arc<str>>>, text: &str) {
 }
 
 impl Column {
-    /// A column with one value in every row.
+    /// Creates a column with the same value in all rows.
     pub fn same<T: Cell>(name: impl Into<Cow<'static, str>>, value: &T, rows: usize) -> Self {
         let mut data = Data::empty(T::KIND);
         (0..rows).for_each(|_| data.push(T::value(value, NS), &[]));
@@ -114,7 +114,7 @@ impl Column {
 }
 
 impl Table {
-    /// Without a row.
+    /// Creates a table without rows.
     pub(crate) fn of(headings: &[Heading]) -> Self {
         let columns = headings.iter().map(|heading| Column {
             name: heading.name.into(),
@@ -126,12 +126,12 @@ impl Table {
         }
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.data.len())
     }
 
-    /// Appends a row; `classes` are the names of classes.
+    /// Appends a row. `classes` contains the names of the classes.
     pub(crate) fn push(&mut self, row: &impl Row, classes: &[Arc<str>]) {
         let mut columns = self.columns.iter_mut();
         row.each(NS, |value| {
@@ -141,10 +141,10 @@ impl Table {
         });
     }
 
-    /// The row at place `row`; a class that `classes` lacks is added to it.
+    /// Returns row number `row`. A class that is missing in `classes` is added to it.
     ///
     /// # Errors
-    /// The column, the value found, and that it is out of range.
+    /// A text that names the column and the value that is out of range.
     pub(crate) fn row<R: Row>(&self, row: usize, classes: &mut Vec<String>) -> Result<R, String> {
         let mut columns = self.columns.iter().zip(R::COLUMNS);
         let mut last = None;
@@ -165,7 +165,7 @@ impl Table {
     }
 }
 
-/// The number of the class called `name`, 0 to 255; one that `classes` lacks is added to it.
+/// Returns the number of the class `name`, 0 to 255. A class that is missing in `classes` is added to it.
 fn class_number(name: &str, classes: &mut Vec<String>) -> Option<u8> {
     let known = classes.iter().position(|class| class == name);
     let number = known.unwrap_or_else(|| {

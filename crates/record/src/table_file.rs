@@ -1,4 +1,4 @@
-//! A table's file, written and read some rows at a time, so that no table has to be held whole.
+//! File of a table. It is written and read in pieces, so that the whole table is never in memory.
 
 use crate::layout::{TableFile, TableFormat};
 use crate::row::Heading;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-/// What is written, with its length and its hash.
+/// Writer that counts and hashes the written bytes.
 struct Checked<W> {
     to: W,
     bytes: u64,
@@ -63,10 +63,11 @@ impl Writer {
     }
 }
 
-/// Writes a table that comes in pieces, and waits until the disk has it.
+/// Writes a table from its pieces and waits until it is on disk. Returns `None` and writes no file if there are no
+/// pieces.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses.
+/// [`Error::Io`] if the operating system reports an error.
 pub(crate) fn write(
     dir: &Path,
     name: &str,
@@ -104,20 +105,20 @@ pub(crate) fn write(
     }))
 }
 
-/// Opens a table's file, once it is what was written.
+/// Checks that the file of a table is unchanged since it was written. Returns the open file.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses, [`Error::Damaged`] for one that is something else.
+/// [`Error::Io`] if the operating system reports an error, [`Error::Damaged`] if the hash differs.
 pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
     let path = dir.join(&table.name);
     let mut file = File::open(&path).map_err(Error::io("read", &path))?;
-    // The check comes before any parser, which trusts lengths inside the file.
+    // The hash is checked before a parser reads the file, because parsers trust the lengths inside it.
     let mut found = Fingerprint::new();
     let bytes = io::copy(&mut file, &mut found).map_err(Error::io("read", &path))?;
     let found = found.digits();
     if found != table.xxh3_128 {
         let reason = format!(
-            "damaged: {bytes} bytes with XXH3-128 {found}, but run.json says {} bytes with {}",
+            "damaged: {bytes} bytes with XXH3-128 {found}, but run.json lists {} bytes with {}",
             table.bytes, table.xxh3_128
         );
         return Err(Error::damaged(&path, reason));
@@ -126,10 +127,10 @@ pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Gives the rows of a table to `each`, some at a time, once the file is what was written.
+/// Checks that the file of a table is unchanged since it was written. Then passes its rows to `each`, in pieces.
 ///
 /// # Errors
-/// As [`open`]; [`Error::Damaged`] for another table, or one whose rows `each` refuses.
+/// The errors of [`open`]; [`Error::Damaged`] if columns are missing, or if `each` rejects a row.
 pub(crate) fn read(
     dir: &Path,
     table: &TableFile,

@@ -1,17 +1,17 @@
-//! The tables of a run: their names, and the rows that each has.
+//! Names and rows of a run's tables.
 
 use crate::cell::{Value, words};
 use crate::failure::{Failure, Loss};
 use crate::row::{Heading, Row};
 use crate::table::{AT_ONCE, Column, Data, Table};
-use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink};
+use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink, link_numbers};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Columns with the names of links, behind the columns of a row.
+/// Columns with the names of links. They follow the columns of the row type.
 pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
 
-/// A table of a run.
+/// Kind of a run's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableKind {
     /// [`RunRecord::flows`].
@@ -20,6 +20,8 @@ pub enum TableKind {
     Requests,
     /// [`RunRecord::sessions`].
     Sessions,
+    /// [`RunRecord::coflows`].
+    Coflows,
     /// [`RunRecord::ports`].
     Ports,
     /// [`RunRecord::nodes`].
@@ -37,31 +39,32 @@ pub enum TableKind {
 }
 
 words! {
-    TableKind: Flows = "flows", Requests = "requests", Sessions = "sessions", Ports = "ports",
-    Nodes = "nodes", Topology = "topology", Failures = "failures", Losses = "losses",
+    TableKind: Flows = "flows", Requests = "requests", Sessions = "sessions", Coflows = "coflows",
+    Ports = "ports", Nodes = "nodes", Topology = "topology", Failures = "failures", Losses = "losses",
     Queues = "queues", Links = "links"
 }
 
-/// The rows of a table, in pieces of at most 131,072.
+/// Rows of a table, in pieces of at most 131,072 rows.
 pub struct Pieces<'a> {
-    /// The number of rows.
+    /// Number of rows.
     pub rows: usize,
     columns: &'static [Heading],
     pieces: Box<dyn Iterator<Item = Table> + 'a>,
-    /// The column behind all others that has the name of the link whose number is in the first column.
+    /// Name of the last column, which contains the name of the link whose number is in the first column.
     link: Option<&'static str>,
     names: HashMap<i64, String>,
 }
 
 impl TableKind {
-    /// Returns this table of a run, with names of links behind all else, which are empty where the run does
-    /// not say them.
+    /// Returns this table of a run. In tables about links, the last column contains the names of the links. A name is
+    /// empty if the run does not contain the topology.
     pub fn of<F: FlowRows>(self, run: &RunRecord<F>) -> Pieces<'_> {
         let failures = run.failures.iter();
         let pieces = match self {
             Self::Flows => Pieces::new(run, run.flows.count(), run.flows.rows()),
             Self::Requests => Pieces::of(run, run.requests.iter().cloned()),
             Self::Sessions => Pieces::of(run, run.sessions.iter().cloned()),
+            Self::Coflows => Pieces::of(run, run.coflows.iter().cloned()),
             Self::Ports => Pieces::of(run, run.ports.iter().cloned()),
             Self::Nodes => Pieces::of(run, run.nodes.iter().cloned()),
             Self::Topology => Pieces::of(run, run.topology.iter().cloned()),
@@ -77,10 +80,12 @@ impl TableKind {
         }
     }
 
-    /// Adds to a table the columns that name its run, the same in every row: design, load, seed and the
-    /// swept keys.
+    /// Adds the columns of the run's key to a table: design, load, seed and the swept keys. All rows have the same
+    /// values.
     pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
         let rows = table.rows();
+        // The position of the column `design` is part of the documented layout: second in these tables, otherwise after
+        // the columns of the row.
         let design = match self {
             Self::Flows | Self::Requests => 1,
             _ => table.columns.len(),
@@ -135,15 +140,20 @@ impl<'a> Pieces<'a> {
     }
 
     fn with_links(self, column: &'static str, links: &[TopologyLink]) -> Self {
-        let named = |link: &TopologyLink| (link.port.into(), format!("{}>{}", link.from, link.to));
+        let named = |(link, number): (&TopologyLink, String)| {
+            (
+                link.port.into(),
+                format!("{}>{}{number}", link.from, link.to),
+            )
+        };
         Self {
             link: Some(column),
-            names: links.iter().map(named).collect(),
+            names: links.iter().zip(link_numbers(links)).map(named).collect(),
             ..self
         }
     }
 
-    /// Returns the columns, without a row.
+    /// Returns the table without rows.
     pub fn empty(&self) -> Table {
         self.with_names(Table::of(self.columns))
     }

@@ -1,45 +1,63 @@
-//! The constants of a run's transport that a completion time may come from.
+//! Constants of a run's transport that may dominate completion times.
 
 use serde::{Deserialize, Serialize};
 
-/// A retransmission timer, or its bound.
+/// Retransmission timer, or its lower bound.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timer {
-    /// The key that sets it, such as `tcp.min_rto`.
+    /// Key that sets the timer, such as `tcp.min_rto`.
     pub key: String,
-    /// Nanoseconds.
+    /// Duration in nanoseconds.
     pub ns: u64,
 }
 
-/// A codec that is slower than a host's links.
+/// Codec that is slower than a host's links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SlowCodec {
-    /// How fast a block of the usual size is decoded, in bits per second.
+    /// Decoding rate for a block of the usual size, in bits per second.
     pub decodes_bps: u64,
-    /// The rate of the fastest host's links together, in bits per second.
+    /// Total rate of the fastest host's links, in bits per second.
     pub host_bps: u64,
 }
 
-/// A unit of service that is too large for the bytes of several copies of a request to add up.
+/// Unit of service (chunk) that is at least as large as most objects. One copy of a request then usually sends the
+/// whole response, and several copies cannot each send a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CoarseChunk {
-    /// Bytes of the unit.
+    /// Size of the unit in bytes.
     pub bytes: u64,
-    /// Requests whose object is no larger.
+    /// Number of requests whose object is not larger than the unit.
     pub requests: u64,
-    /// All requests.
+    /// Number of all requests.
     pub of: u64,
 }
 
-/// The constants of a run's transport that its slowest flows may tell of, and not of the network.
+/// Gap of flowlets that is outside the range that the round trip and the queues of the network give.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FlowletGap {
+    /// Key that sets the gap, such as `letflow.gap`.
+    pub key: String,
+    /// Gap in nanoseconds.
+    pub ns: u64,
+    /// Lower end of the range in nanoseconds: the longest round trip in the empty network.
+    pub least_ns: u64,
+    /// Upper end of the range in nanoseconds: the same round trip while all queues are full.
+    pub most_ns: u64,
+}
+
+/// Constants of a run's transport. The completion times of the slowest flows may show these constants instead of the
+/// network's delays.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timers {
-    /// The timeout before the first sample, where that is that of a handshake.
+    /// Timeout before the first RTT sample; `None`: the transport has no handshake.
     pub initial: Option<Timer>,
-    /// The shortest timeout after it.
+    /// Shortest timeout after the first RTT sample.
     pub least: Option<Timer>,
-    /// The codec, where it is slower than the links of hosts.
+    /// Codec of the transport; `None`: no codec, or it is at least as fast as the links of the hosts.
     pub codec: Option<SlowCodec>,
-    /// The unit of service of requests, where most objects are no larger and bytes of several copies count.
+    /// Unit of service of requests; `None`: most objects are larger, or the client does not combine the bytes of
+    /// several copies.
     pub chunk: Option<CoarseChunk>,
+    /// Gap of flowlets; `None`: there are no flowlets, or the gap is inside the range.
+    pub gap: Option<FlowletGap>,
 }

@@ -1,68 +1,69 @@
-//! What packets went through on the way, where a run was asked to look: how long they waited at switch
-//! ports, in what bursts they left their hosts, and what arrived.
+//! Optional measurements of a run: waiting times of packets at switch ports, bursts of hosts, and arrived payload.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Waits of packets at ports: from the last bit's arrival to the first bit's departure, so without
-/// store-and-forward.
+/// Waiting times of packets at ports. A packet waits from the arrival of its last bit to the departure of its first
+/// bit, so the store-and-forward delay is not included.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WaitStats {
-    /// Packets that left the ports, those that did not wait included.
+    /// Packets that left the ports, including packets that did not wait.
     pub packets: u64,
-    /// The mean, in microseconds.
+    /// Mean in microseconds.
     pub mean_us: f64,
-    /// The median, in microseconds.
+    /// Median in microseconds.
     pub p50_us: f64,
-    /// The 99th percentile, in microseconds.
+    /// 99th percentile in microseconds.
     pub p99_us: f64,
-    /// The 99.9th percentile, in microseconds.
+    /// 99.9th percentile in microseconds.
     pub p999_us: f64,
-    /// The longest, in microseconds.
+    /// Maximum in microseconds.
     pub max_us: f64,
 }
 
-/// Waits at switches.
+/// Waiting times at switches.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SwitchWaits {
-    /// At all switch ports.
+    /// Waiting times at all switch ports.
     pub all: WaitStats,
-    /// At ports towards hosts.
+    /// Waiting times at ports towards hosts.
     pub to_hosts: WaitStats,
-    /// At ports between switches.
+    /// Waiting times at ports between switches.
     pub between_switches: WaitStats,
-    /// The switch port that carried the most bytes.
+    /// Name of the switch port that carried the most bytes.
     pub busiest_port: String,
-    /// At that port. Its percentiles are exact to 1 %, all others to 0.1 %.
+    /// Waiting times at the busiest port. Its percentiles are exact to 1 %, all others to 0.1 %.
     pub busiest: WaitStats,
 }
 
-/// Bursts in which payload left hosts: packets that follow each other on the link without a gap.
+/// Bursts of hosts. A burst is a sequence of packets with payload that leave without a gap.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BurstStats {
-    /// Bursts.
+    /// Number of bursts.
     pub bursts: u64,
-    /// Their mean length in bytes on the wire.
+    /// Mean length in bytes on the wire.
     pub mean_bytes: f64,
-    /// The mean length of the burst that a byte is in: each burst weighted by its length.
+    /// Mean length in bytes, weighted by length: for each byte, the length of the burst that contains it, as a mean
+    /// over all bytes.
     pub byte_mean_bytes: f64,
-    /// The 99th percentile, in bytes.
+    /// 99th percentile of the length in bytes.
     pub p99_bytes: u64,
-    /// The longest, in bytes.
+    /// Maximum length in bytes.
     pub max_bytes: u64,
 }
 
-/// What arrived in a span from zero on.
+/// Payload that arrived in an interval that starts at time zero.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ArrivedPayload {
-    /// The span's end, in seconds.
+    /// End of the interval in seconds.
     pub seconds: f64,
-    /// Payload bytes that reached hosts whole, whatever they had already, by class of the flows.
+    /// Payload bytes of untrimmed packets that reached hosts, for each class of flows. Bytes that the host already had
+    /// are included.
     pub bytes: BTreeMap<String, u64>,
 }
 
 impl ArrivedPayload {
-    /// The rate at which payload of a class arrived, in bits per second.
+    /// Returns the rate at which the payload of a class arrived, in bits per second.
     pub fn goodput_bps(&self, class: &str) -> f64 {
         self.bytes
             .get(class)

@@ -1,28 +1,28 @@
-//! What a run on real hosts says of its clock.
+//! Timing accuracy of a run on real hosts.
 
 use serde::{Deserialize, Serialize};
 
-/// How punctual a run on real hosts was. Times are in microseconds by the network's clock.
+/// Timing accuracy of a run on real hosts. Times are in microseconds of the emulated network's clock.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WallClock {
-    /// How many times slower than the wall's clock the network's went.
+    /// Factor by which the network's clock is slower than wall time, at least 1.
     pub slowdown: u32,
-    /// Packets that reached their hosts.
+    /// Number of packets that reached their hosts.
     pub packets: u64,
-    /// How late they were handed over: the mean.
+    /// Mean lateness: time from the planned to the actual delivery of a packet to a host.
     pub late_mean_us: f64,
-    /// The median.
+    /// Median lateness.
     pub late_p50_us: f64,
-    /// The 99th percentile.
+    /// 99th percentile of the lateness.
     pub late_p99_us: f64,
-    /// The longest.
+    /// Maximum lateness.
     pub late_max_us: f64,
-    /// A full packet's time over the longest path when nothing else is on it.
+    /// Delay of a full-size packet on the longest path without other traffic.
     pub unloaded_us: f64,
-    /// Frames that were lost between a host's kernel and the network.
+    /// Frames that were lost between a host's kernel and the emulated network.
     pub lost_frames: u64,
-    /// Whether packets were punctual enough, and none was lost outside the network.
+    /// Whether the lateness was small enough and no packet was lost outside of the network.
     pub is_valid: bool,
-    /// Why not, and what would help; empty where it is valid.
+    /// Reason why the run is not valid, with a remedy; empty if the run is valid.
     pub why_not: String,
 }

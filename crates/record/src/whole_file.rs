@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Atomic writing of files: a file is written completely or not at all.
 
 use crate::Error;
 use serde::Serialize;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 /// Reads a JSON file.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be read, [`Error::Damaged`] where it is not of `T`'s shape.
+/// [`Error::Io`] if the file cannot be read, [`Error::Damaged`] if it does not match `T`.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     serde_json::from_slice(&bytes).map_err(|error| Error::damaged(path, error))
 }
 
-/// Writes a JSON file: beside its place first, then renamed into it.
+/// Writes a JSON file as [`write_whole`] does.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses; an earlier file stays then.
+/// [`Error::Io`] if the operating system reports an error. An earlier file then stays.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| Error::io("encode", path)(error.into()))?;
@@ -27,11 +27,10 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, &bytes)
 }
 
-/// Writes a file beside its place and renames it into it; leaves nothing half written, not even
-/// when the machine loses power.
+/// Writes a file under a temporary name and renames it. The file is never incomplete, even after a power failure.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses; an earlier file stays then.
+/// [`Error::Io`] if the operating system reports an error. An earlier file then stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let partial = beside(path);
     write_through(&partial, bytes)
@@ -46,32 +45,32 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where something is written before it is renamed into its place.
+/// Returns the temporary path of a file or directory. The file or directory has this path until it is complete.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(PARTIAL);
     PathBuf::from(partial)
 }
 
-/// What the name of something that is being written ends in.
+/// Suffix of temporary files and directories.
 pub(crate) const PARTIAL: &str = ".partial";
 
-/// Writes a file and waits until the disk has it.
+/// Writes a file and waits until it is on disk.
 fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Copies what is left of a file to another one, and waits until the disk has it.
+/// Copies the rest of a file to another file and waits until it is on disk.
 pub(crate) fn copy_through(from: &mut File, to: &Path) -> io::Result<()> {
     let mut copy = File::create(to)?;
     io::copy(from, &mut copy)?;
     copy.sync_all()
 }
 
-/// Waits until the disk has the names in a directory. Where a system cannot do that, nothing is
-/// left to try: the files themselves are written.
+/// Waits until the names in a directory are on disk. Errors are ignored, because some systems do not support this
+/// operation, and the contents of the files are already on disk.
 pub(crate) fn keep_names(dir: &Path) {
     let dir = match dir.as_os_str().is_empty() {
         true => Path::new("."),

@@ -1,9 +1,9 @@
-//! The columns of tables, against their description in `docs/output.md`.
+//! Test that `docs/output.md` describes the columns of all tables.
 
 use std::fs;
 use tailcut_record::{Data, RunKey, RunRecord, TableKind};
 
-/// The names of the columns in the section of a table, in order, with the first words of their types.
+/// Returns the columns that the section of a table describes, in order: the name and the first words of the type.
 fn documented(page: &str, table: &str) -> Vec<(String, String)> {
     let heading = format!("\n## {table}\n");
     let (_, section) = page.split_once(&heading).expect("a section for the table");

@@ -1,4 +1,4 @@
-//! Stories of a directory that studies come back to: what has finished is found again.
+//! Repeated studies in one directory: finished runs are reused.
 
 mod keys;
 
@@ -11,7 +11,7 @@ use tailcut_record::{
     TableFormat,
 };
 
-/// The plan of a study of `designs` and seeds from 1 to `seeds`, by the executable `build`.
+/// Returns the manifest of a study with `designs` and the seeds 1 to `seeds`. The executable `build` runs the study.
 fn plan(designs: &[&str], seeds: u64, build: &str) -> Manifest {
     let runs = (1..=seeds).flat_map(|seed| designs.iter().map(move |design| key(design, seed)));
     let runs: Vec<RunKey> = runs.collect();
@@ -30,7 +30,7 @@ fn open(dir: &Path, plan: Manifest, earlier: Earlier) -> OutputDir {
     OutputDir::open(dir, plan, TableFormat::Csv, earlier).expect("a directory of a study")
 }
 
-/// Runs what a plan has that is not there yet, and gives the designs and seeds of that.
+/// Executes the planned runs that do not exist yet. Returns their designs and seeds.
 fn run(dir: &Path, plan: Manifest, earlier: Earlier) -> Vec<(String, u64)> {
     let keys: Vec<RunKey> = plan.runs.iter().map(|run| run.key.clone()).collect();
     let output = open(dir, plan, earlier);
@@ -47,7 +47,7 @@ fn run(dir: &Path, plan: Manifest, earlier: Earlier) -> Vec<(String, u64)> {
     done
 }
 
-/// Every file of every finished run, with what is in it.
+/// Returns all files of all finished runs with their contents.
 fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for place in ["runs", "kept"] {
@@ -149,7 +149,7 @@ fn runs_of_another_build_are_taken_only_when_that_is_accepted() {
     drop(refusing);
     let done = run(dir.path(), plan(&["tcp"], 2, "b"), Earlier::SameBuild);
     assert_eq!(done.len(), 2);
-    assert_eq!(names(&dir.path().join("kept")).len(), 2, "those of build a");
+    assert_eq!(names(&dir.path().join("kept")).len(), 2, "runs of build a");
 
     let both = open(dir.path(), plan(&["tcp"], 2, "b"), Earlier::AnyBuild);
     assert_eq!(
@@ -213,7 +213,7 @@ fn a_second_writer_is_refused_until_the_first_has_ended() {
             TableFormat::Csv,
             earlier,
         );
-        let error = second.expect_err("the first one writes");
+        let error = second.expect_err("the first process writes");
         assert!(matches!(error, Error::Locked { .. }), "{error}");
         assert!(error.to_string().contains("another tailcut"), "{error}");
     }
@@ -246,7 +246,7 @@ fn a_half_written_run_is_removed_and_run_again() {
         .join("runs")
         .join(&names(&dir.path().join("runs"))[0]);
     let half = whole.with_file_name(format!("{}.partial", whole.file_name().unwrap().display()));
-    // A kill between the last file and the renaming.
+    // A program that is killed after it has written the last file, but before the rename, leaves this state.
     fs::rename(&whole, &half).unwrap();
     let output = open(dir.path(), plan(&["tcp"], 1, "a"), Earlier::SameBuild);
     assert_eq!(output.found().count(), 0);
@@ -290,7 +290,8 @@ fn runs_of_a_version_without_origins_are_readable_and_never_removed() {
 fn starting_over_leaves_a_manifest_at_every_moment() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), plan(&["tcp"], 2, "a"), Earlier::SameBuild);
-    // A file that cannot be removed stops it halfway, as a kill would.
+    // A directory with the name of a file cannot be removed as a file. It stops the removal in the middle, as a kill
+    // does.
     let stuck = names(&dir.path().join("runs")).remove(1);
     let stuck = dir.path().join("runs").join(stuck).join("flows.csv");
     fs::remove_file(&stuck).unwrap();
@@ -334,7 +335,7 @@ fn a_capture_is_named_in_the_manifest_and_nothing_is_left_of_one_that_was_not_ke
     assert!(file.starts_with("captures/tcp-") && file.ends_with(".pcapng"));
     assert_eq!(named(), [None, Some(file.clone())]);
 
-    // A later study of the run finds it, and removes what a killed program left.
+    // A later study of the run finds the capture, and removes the incomplete capture of a killed program.
     fs::write(dir.path().join("captures/x.pcapng.partial"), b"x").unwrap();
     fs::write(dir.path().join("captures/notes.txt"), b"mine").unwrap();
     drop(open(
@@ -344,7 +345,7 @@ fn a_capture_is_named_in_the_manifest_and_nothing_is_left_of_one_that_was_not_ke
     ));
     assert_eq!(named(), [None, Some(file)]);
     assert_eq!(names().len(), 2);
-    // A fresh one starts over, and leaves alone what is somebody's own.
+    // A study with `Earlier::Remove` removes the captures, and keeps other files.
     drop(open(dir.path(), plan(&["tcp"], 2, "one"), Earlier::Remove));
     assert_eq!(named(), [None, None]);
     assert_eq!(names(), ["notes.txt"]);

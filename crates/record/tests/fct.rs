@@ -1,4 +1,4 @@
-//! The figures that every run prints.
+//! Tests of the statistics in a run's summary.
 
 use tailcut_record::{FctStats, FctSummary, FlowRecord, SizeGroup, quantile_rank};
 use tailcut_units::{Bytes, Duration};

@@ -1,11 +1,11 @@
-//! Rows of flows that are packed once the flows have ended.
+//! Tests of the log of flows, which packs a row when its flow ends.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tailcut_record::{FlowLog, FlowRecord, RunKey, RunRecord};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
-/// Numbers of every length.
+/// Generates numbers of all lengths from 1 to 64 bits.
 fn number() -> impl Strategy<Value = u64> {
     (0..64u32, any::<u64>()).prop_map(|(shift, bits)| bits >> shift)
 }
@@ -48,7 +48,7 @@ fn rows() -> impl Strategy<Value = Vec<FlowRecord>> {
     (1..40u32).prop_flat_map(|rows| (0..rows).map(|number| row(number * 3)).collect::<Vec<_>>())
 }
 
-/// The rows, each begun in the order of `keys`; those that `ends` says have ended.
+/// Returns a log with the rows, started in the order of `keys`. The flows marked in `ends` have ended.
 fn log(rows: &[FlowRecord], keys: &[u16], ends: &[bool]) -> FlowLog {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&index| keys[index % keys.len()]);

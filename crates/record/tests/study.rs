@@ -1,4 +1,4 @@
-//! Stories of a study that is written, stopped, damaged and read back.
+//! Tests of studies that are written, interrupted, damaged and read.
 
 mod keys;
 
@@ -13,7 +13,7 @@ use tailcut_record::{
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
-/// Flow `number`, every third one unfinished, with values that differ in every column.
+/// Returns flow `number`, with a different value in every column. Every third flow is unfinished.
 fn flow(number: u32) -> FlowRecord {
     FlowRecord {
         flow: FlowId(number),
@@ -32,7 +32,7 @@ fn flow(number: u32) -> FlowRecord {
     }
 }
 
-/// A receiver of session `number / 3`, with values that differ in every column.
+/// Returns a receiver of session `number / 3`, with a different value in every column.
 fn session(number: u32) -> SessionRecord {
     SessionRecord {
         session: number / 3,
@@ -196,7 +196,7 @@ fn what_is_written_is_read_back_in_both_formats() {
 
 #[test]
 fn a_table_longer_than_a_piece_of_it_is_read_back_whole() {
-    // A piece, and a piece with a row more.
+    // The tables have the rows of one full piece, or one row more.
     for (format, flows) in [
         (TableFormat::Parquet, 131_072),
         (TableFormat::Parquet, 131_073),
@@ -273,6 +273,23 @@ fn ports_and_failures_tell_the_names_of_their_links_behind_all_else() {
 }
 
 #[test]
+fn parallel_links_have_names_of_their_own() {
+    let mut run = run("repflow+dctcp", 1);
+    run.topology[2].to = "spine[0]".to_owned();
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), TableFormat::Csv, &[run]);
+    let ports = fs::read_to_string(run_dir(dir.path()).join("ports.csv")).unwrap();
+    let names = [
+        "leaf[0]>spine[0]#0",
+        "leaf[0]>spine[1]",
+        "leaf[0]>spine[0]#1",
+    ];
+    for (line, name) in ports.lines().skip(1).zip(names) {
+        assert!(line.contains(&format!(",{name},")), "{line}");
+    }
+}
+
+#[test]
 fn the_summary_has_the_keys_that_scripts_rely_on() {
     let summary = serde_json::to_value(run("tcp", 100).summary()).unwrap();
     for key in [
@@ -337,7 +354,7 @@ fn a_killed_program_leaves_a_readable_study() {
     .unwrap();
     output.write_run(0, &run("tcp", 10)).unwrap();
     drop(output);
-    // What a kill in the middle of the second run can leave behind.
+    // A kill in the middle of the second run may leave this directory.
     let half = dir.path().join("runs/0001-dctcp-load0.5-seed1.partial");
     fs::create_dir_all(&half).unwrap();
     fs::write(half.join("flows.parquet"), b"PAR1 and then nothing").unwrap();
@@ -382,7 +399,7 @@ fn a_write_that_fails_fails_its_run_and_keeps_the_earlier_ones() {
     )
     .unwrap();
     output.write_run(0, &run("tcp", 10)).unwrap();
-    // A directory in the file's place stops the rename.
+    // A directory at the path of the file makes the rename fail.
     let blocked = dir
         .path()
         .join("runs/0001-dctcp-load0.5-seed1.partial/flows.parquet/x");
@@ -494,7 +511,7 @@ fn the_hash_is_the_same_on_every_platform_and_version() {
     assert_eq!(run("tcp", 3).hash(), "a2c5d5522ba627d87a336630e14037a7");
 }
 
-/// Reads everything that a damaged study still gives; an error is fine, a panic is not.
+/// Reads all data of a study that may be damaged. The test accepts an error, but not a panic.
 fn read_all(dir: &Path) -> Result<(), Error> {
     let study = StoredStudy::open(dir)?;
     for run in study.runs() {
@@ -545,7 +562,8 @@ proptest! {
         }
         fs::write(&path, &bytes).unwrap();
         let read = read_all(dir.path());
-        // Two flips of one byte can cancel out; JSON may change and stay valid; a table may not.
+        // Two flips of the same byte may cancel out. A changed JSON file may still be valid. A changed table is never
+        // valid, because its hash differs.
         if file >= 2 && bytes != whole {
             prop_assert!(matches!(read, Err(Error::Damaged { .. })), "{read:?}");
         }

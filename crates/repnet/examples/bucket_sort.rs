@@ -1,16 +1,16 @@
-//! The application of the RepNet paper (section IV-C) on one host of its cluster: the master of its
-//! jobs, and a slave in the jobs of all other hosts. A master spreads integers from 0 to 65535 over the
-//! slaves by value, in chunks of 20, one short flow each; a slave sorts its bucket by counting, and
-//! sends it back as one long flow, which is never replicated. Speaks with the Node example.
+//! Application of the RepNet paper (section IV-C) on one host of its cluster. The host is the master of its jobs,
+//! and a slave for the jobs of all other hosts. A master distributes integers from 0 to 65535 over the slaves by
+//! value, in chunks of 20, with one short flow for each chunk. A slave sorts its bucket by counting, and sends it
+//! back as one long flow, which is never replicated. The Node example is compatible.
 //!
 //! ```sh
 //! TRANSPORT=repflow cargo run --release -p tailcut-repnet --example bucket_sort -- \
 //!     --nodes 10.0.0.1,10.0.0.2,10.0.0.3 --own 0 [--port 9000] [--jobs 20] [--numbers 50000] [--jitter 10]
 //! ```
 //!
-//! TRANSPORT is `net` (tokio's own), `repflow` or `repsyn`. Each job reads its numbers from a text file
-//! and writes them sorted into another; its time is from the first read to the last write. Prints a line of JSON
-//! for each job, and serves the others until its standard input ends.
+//! TRANSPORT is `net` (plain tokio), `repflow` or `repsyn`. Each job reads its numbers from a text file and writes
+//! them, sorted, to another file. The time of a job is from the first read to the last write. The program prints a
+//! line of JSON for each job, and serves the other hosts until its standard input ends.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ use tokio::net;
 use tokio::task::JoinSet;
 
 const VALUES: usize = 65_536;
-/// Numbers in one short flow: the paper's figure.
+/// Numbers in one short flow, as in the paper.
 const CHUNK: usize = 20;
-/// Short flows open at a time.
+/// Largest number of open short flows.
 const WINDOW: usize = 64;
 
-/// The counts of each job's bucket.
+/// Counts in the bucket of each job.
 type Buckets = Arc<Mutex<HashMap<String, Vec<u32>>>>;
 
 fn wrong(what: impl Into<String>) -> io::Error {
@@ -85,7 +85,7 @@ impl Arguments {
     }
 }
 
-/// How short flows are carried; `None`: by tokio's own connections.
+/// Returns the connector of short flows; `None`: plain connections of tokio.
 fn connector() -> io::Result<Option<Connector>> {
     let kind = std::env::var("TRANSPORT").unwrap_or_else(|_| "repflow".to_owned());
     let mode = match kind.as_str() {
@@ -109,14 +109,14 @@ fn connector() -> io::Result<Option<Connector>> {
     })?))
 }
 
-/// A short flow at its slave: a line comes, "ok" goes back.
+/// Serves a short flow at its slave: reads a line, and answers "ok".
 async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     buckets: Buckets,
 ) -> io::Result<()> {
     let mut text = Vec::new();
     stream.read_to_end(&mut text).await?;
-    // Somebody who asks whether this host is there says nothing.
+    // A host that only tests the connection sends nothing.
     if !text.is_empty() {
         receive(&serde_json::from_slice(&text)?, &buckets)?;
         stream.write_all(b"ok").await?;
@@ -124,7 +124,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-/// A message of a master: a chunk of numbers, or the order to send the bucket.
+/// Processes a message of a master: a chunk of numbers, or the request for the bucket.
 fn receive(message: &Value, buckets: &Buckets) -> io::Result<()> {
     let job = message["job"].as_str().ok_or_else(|| wrong("no job"))?;
     let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +149,7 @@ fn receive(message: &Value, buckets: &Buckets) -> io::Result<()> {
     Ok(())
 }
 
-/// A long flow: never replicated.
+/// Sends a bucket in a long flow, which is never replicated.
 async fn send_bucket(finish: &Value, counts: &[u32]) -> io::Result<()> {
     let host = finish["host"].as_str().unwrap_or_default();
     let port = finish["port"].as_u64().unwrap_or_default() as u16;
@@ -162,7 +162,7 @@ async fn send_bucket(finish: &Value, counts: &[u32]) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// A short flow at its master.
+/// Sends a message of the master as a short flow.
 async fn tell(connector: Option<Connector>, to: (String, u16), message: Value) -> io::Result<()> {
     match connector {
         None => say(net::TcpStream::connect(to).await?, &message).await,
@@ -181,7 +181,7 @@ async fn say(mut stream: impl AsyncRead + AsyncWrite + Unpin, message: &Value) -
     }
 }
 
-/// Takes one bucket of each slave, in any order.
+/// Receives one bucket from each slave, in any order.
 async fn collect(listener: net::TcpListener, slaves: usize) -> io::Result<Vec<u16>> {
     let mut arriving = JoinSet::new();
     for _ in 0..slaves {
@@ -205,7 +205,7 @@ async fn collect(listener: net::TcpListener, slaves: usize) -> io::Result<Vec<u1
     Ok(all.map(|number| number as u16).collect())
 }
 
-/// A master, with what its jobs have in common.
+/// Master, with the state that its jobs share.
 struct Master {
     slaves: Vec<String>,
     address: String,
@@ -214,7 +214,7 @@ struct Master {
 }
 
 impl Master {
-    /// Sorts by the slaves. Gives the short flows that it took, too.
+    /// Sorts numbers with the slaves. Returns the sorted numbers, and the number of short flows.
     async fn sort(&self, job: usize, numbers: &[u16]) -> io::Result<(Vec<u16>, usize)> {
         let listener = net::TcpListener::bind((self.address.as_str(), 0)).await?;
         let results = listener.local_addr()?.port();
@@ -256,7 +256,7 @@ impl Master {
         Ok((results_of_all.await.map_err(io::Error::other)??, flows))
     }
 
-    /// Starts a short flow, when fewer than the window are open.
+    /// Starts a short flow when fewer than the window are open.
     async fn start(
         &self,
         mice: &mut JoinSet<io::Result<()>>,
@@ -273,7 +273,7 @@ impl Master {
         Ok(())
     }
 
-    /// A job: from reading its file to having written the other one.
+    /// Runs a job: reads a file, sorts, and writes the other file.
     async fn job(&self, number: usize, count: usize, folder: &Path) -> io::Result<()> {
         let mut bytes = vec![0; 2 * count];
         getrandom::fill(&mut bytes).map_err(io::Error::from)?;
@@ -306,7 +306,7 @@ fn tell_reader(line: &Value) -> io::Result<()> {
     writeln!(io::stdout(), "{line}")
 }
 
-/// Serves chunks at `port` for as long as the process lives.
+/// Serves chunks at `port` until the process ends.
 async fn slave(port: u16, is_plain: bool) -> io::Result<()> {
     let at = SocketAddr::from(([0, 0, 0, 0], port));
     let buckets = Buckets::default();

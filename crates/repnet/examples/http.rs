@@ -1,4 +1,4 @@
-//! HTTP over RepNet: a server of hyper behind a `TcpListener`, and hyper-util's pooled client with its own
+//! HTTP over RepNet: a server of hyper behind a `TcpListener`, and the pooled client of hyper-util with its own
 //! `Connector`. A pooled connection that was idle races again with its next request.
 //!
 //! ```sh
@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tailcut_repnet::{Connector, FlowSettings, Settings, TcpListener, TcpStream};
 
-/// What hyper-util's client opens its connections with.
+/// Connector for the client of hyper-util.
 #[derive(Clone)]
 struct OverRepNet(Connector);
 
@@ -43,7 +43,7 @@ impl tower_service::Service<Uri> for OverRepNet {
     }
 }
 
-/// A connection as hyper takes it.
+/// Connection in the form that hyper needs.
 struct Io(TokioIo<TcpStream>);
 
 impl Connection for Io {
@@ -90,7 +90,7 @@ async fn serve(listener: TcpListener) {
         tokio::spawn(async move {
             let service = hyper::service::service_fn(hello);
             let server = hyper::server::conn::http1::Builder::new();
-            // A client that hangs up ends its connection only.
+            // If a client closes its connection, only this connection ends.
             let _ = server.serve_connection(TokioIo::new(stream), service).await;
         });
     }

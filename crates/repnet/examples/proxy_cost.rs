@@ -1,6 +1,6 @@
-//! CPU of a sidecar for each flow: `tailcut proxy repnet` and the npm package's `repnet-proxy`. A
-//! flow is 1 KB there and back over a separate connection, through two proxies. Both kinds in
-//! turns within each round; only the proxies' own processes count.
+//! CPU time of a sidecar for each flow: `tailcut proxy repnet` compared with the npm package's `repnet-proxy`. A flow
+//! sends 1 KB and receives 1 KB over a separate connection through two proxies. Both kinds run in turns within each
+//! round. Only the processes of the proxies count.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --features proxy --example proxy_cost -- [ROUNDS] [FLOWS]
@@ -24,26 +24,26 @@ const CONCURRENCY: usize = 16;
 struct Arguments {
     #[command(subcommand)]
     role: Option<Role>,
-    /// How often each pair of proxies is measured.
+    /// Number of measurements of each pair of proxies
     #[arg(default_value_t = 9)]
     rounds: usize,
-    /// Flows in each round.
+    /// Flows in each round
     #[arg(default_value_t = 2_000)]
     flows: usize,
 }
 
-/// This program is the proxy too.
+/// This program also runs as the proxy.
 #[derive(Subcommand)]
 enum Role {
     #[command(subcommand)]
     Proxy(ProxyCommand),
 }
 
-/// A proxy in a separate process.
+/// Proxy in a separate process.
 struct Running {
     child: Child,
     port: u16,
-    /// Held open: a proxy that cannot write ends.
+    /// Output of the proxy. The pipe stays open, because the proxy ends if it cannot write.
     _said: io::BufReader<ChildStdout>,
 }
 
@@ -66,7 +66,7 @@ impl Running {
         })
     }
 
-    /// CPU time of all its threads so far, in nanoseconds.
+    /// Returns the CPU time of all its threads in nanoseconds.
     fn cpu(&self) -> io::Result<u64> {
         let mut all = 0;
         for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
@@ -83,13 +83,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Both proxies of one kind: behind a client, and before a server.
+/// Both proxies of one kind: behind a client, and in front of a server.
 struct Pair([Running; 2]);
 
 impl Pair {
@@ -105,7 +105,7 @@ impl Pair {
         Ok(Self([outer, inner]))
     }
 
-    /// Nanoseconds of CPU for each flow.
+    /// Measures the CPU time of a flow in nanoseconds.
     async fn measure(&self, flows: usize) -> io::Result<f64> {
         let cpu = || Ok::<_, io::Error>(self.0[0].cpu()? + self.0[1].cpu()?);
         let (before, port) = (cpu()?, self.0[0].port);
@@ -144,7 +144,7 @@ async fn echo() -> io::Result<u16> {
     Ok(port)
 }
 
-/// The median, the least and the most.
+/// Returns the median, the minimum and the maximum.
 fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
     (
         median(&mut values).unwrap_or(f64::NAN),
@@ -191,7 +191,7 @@ async fn compare(arguments: &Arguments) -> io::Result<()> {
     for mode in ["off", "repsyn", "repflow"] {
         let (rust, node) = (Pair::start(own, mode, to)?, Pair::start(npm, mode, to)?);
         let mut taken = Vec::new();
-        // The first round warms up.
+        // The first round warms up and is not counted.
         for round in 0..=rounds {
             let both = (rust.measure(flows).await?, node.measure(flows).await?);
             if round > 0 {

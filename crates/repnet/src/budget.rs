@@ -1,33 +1,33 @@
-//! How much of the load to a target may be extra flows. A ceiling that the user sets, and below it
-//! a share that adapts by itself: halved when this target's legs fail often, raised slowly when
-//! they do not. Many live RepFlow flows at once are taken for an incast, in which a second copy of
-//! every answer makes things worse: RepSYN is used then (RepNet paper, section II-C).
+//! Budget of second legs for each target: a limit that the user sets, and below it an adaptive share. The share is
+//! halved when this target's legs often fail, and raised slowly otherwise. Many live RepFlow flows count as an
+//! incast, where a second copy of every answer makes the congestion worse. New flows then use RepSYN (RepNet paper,
+//! section II-C).
 
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_transport::repnet::Mode;
 use tailcut_units::TokenBucket;
 
-/// Legs between two adaptations.
+/// Number of legs between two adaptations.
 const WINDOW: u32 = 32;
-/// Share of failed legs that halves the allowance.
+/// Share of failed legs in a window above which the share of flows is halved.
 const TOO_MANY: f64 = 0.25;
 const FLOOR: f64 = 1.0 / 32.0;
 const RAISE: f64 = 1.0 / 8.0;
-/// Second legs that may be opened in a row after a time without any.
+/// Largest number of second legs in a row after a time without second legs.
 const BURST: f64 = 16.0;
-/// Most targets that are remembered; the one that has been known for longest goes first.
+/// Largest number of remembered targets. If there are more, the oldest one is removed.
 const MOST_TARGETS: usize = 4_096;
 
-/// A target as the application names it.
+/// Target: the host and the port that the application named.
 pub(crate) type Target = (String, u16);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BudgetLimits {
-    /// Share of flows, 0 to 1.
+    /// Largest share of flows with a second leg, 0 to 1.
     pub budget: f64,
-    /// Live RepFlow flows.
+    /// Number of live RepFlow flows at which new flows use RepSYN.
     pub incast_limit: u64,
-    /// Whether the allowance follows how often legs fail.
+    /// Whether the share depends on the failures of legs.
     pub adaptive: bool,
 }
 
@@ -50,14 +50,14 @@ impl Default for Budget {
     }
 }
 
-/// What a flow may use.
+/// Permission for a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Allowed {
-    /// What it wanted.
+    /// The flow may use the wanted mode.
     All,
-    /// RepSYN instead of RepFlow.
+    /// The flow may use RepSYN, but not RepFlow.
     RepSyn,
-    /// One plain connection.
+    /// The flow may use one plain connection only.
     Nothing,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Budgets {
 
 impl Budgets {
     fn of(&mut self, target: &Target) -> &mut Budget {
-        // Looked up twice, and not by its entry, for which the name would have to be copied each time.
+        // Two lookups in place of `entry`, which would copy the name of the target each time.
         if !self.targets.contains_key(target) {
             if self.by_age.len() >= MOST_TARGETS
                 && let Some(oldest) = self.by_age.pop_front()
@@ -82,7 +82,7 @@ impl Budgets {
         self.targets.get_mut(target).expect("it was put there")
     }
 
-    /// Asks for a flow, with `live` flows of two legs open.
+    /// Returns the permission for a new flow, while `live` flows with two legs are open.
     pub fn ask(
         &mut self,
         target: &Target,
@@ -109,7 +109,7 @@ impl Budgets {
         }
     }
 
-    /// The outcome of a leg that was opened: established, or failed by itself.
+    /// Records whether a leg was established or failed by itself.
     pub fn outcome(&mut self, target: &Target, established: bool) {
         let budget = self.of(target);
         budget.outcomes += 1;

@@ -1,20 +1,20 @@
-//! What is known of replica ports: whether a RepNet server listens there. Learnt from probes and
-//! from the hellos of flows. That one does is not forgotten when its time is over, since each
-//! hello asks again before any byte of the application is sent.
+//! Capabilities of replica ports: whether a RepNet server listens on a port. Probes and the hellos of flows report
+//! it. A capable target stays capable after the lifetime of the entry, because each hello checks it again before any
+//! byte of the application is sent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
 use tailcut_units::{Duration, Time};
 
-/// Most targets that are remembered.
+/// Largest number of remembered targets.
 const LIMIT: usize = 4_096;
 
-/// What is known of one replica port.
+/// Capability of one replica port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Capability {
     Capable,
     Incapable,
-    /// It has a banner to its name, but did not answer the last time.
+    /// The port has answered with a banner before, but did not answer the last time.
     Doubtful,
     Unknown,
 }
@@ -70,8 +70,7 @@ impl Capabilities {
             .insert(at, (known, now.saturating_add(self.lifetime)));
     }
 
-    /// Returns whether no probe of this port is under way. A caller that gets `true` starts one, and reports its
-    /// end.
+    /// Returns whether no probe of this port is running. A caller that gets `true` starts one, and reports its end.
     pub fn start_probe(&mut self, at: SocketAddr) -> bool {
         self.probing.len() < LIMIT && self.probing.insert(at)
     }

@@ -1,14 +1,14 @@
-//! Opens flows: two legs to a target that is known to be capable, and one plain connection to any
-//! other, and where the two legs could not be opened.
+//! Connector of flows: it opens two legs to a target that is known to support RepNet. It opens one plain connection
+//! to any other target, and if the two legs fail.
 
 use crate::budget::{Allowed, BudgetLimits, Budgets, Target};
 use crate::capability::{Capabilities, Capability};
 use crate::clock;
 use crate::clock::span;
+use crate::connection::{Answer, Connecting, Connection};
 use crate::counters::{Counter, Counters, Counts, Stats};
 use crate::driver::{Core, Host, Shared, Surroundings};
 use crate::ids;
-use crate::line::{Answer, Connecting, Line};
 use crate::lingering::Lingering;
 use crate::settings::{FlowSettings, Pairing, SettingError, Settings};
 use crate::stream::TcpStream;
@@ -21,19 +21,19 @@ use std::time::Duration;
 use tailcut_transport::repnet::{Flow, FlowKey, Leg, Mode, Preamble, Purpose, Status};
 use tokio::net::{self, TcpSocket, lookup_host};
 
-/// Opens connections to targets that may speak RepNet. Clones share what they know of targets.
+/// Connector to targets that may support RepNet. Clones share the known capabilities of targets.
 ///
 /// Only targets that the user names are replicated.
 #[derive(Clone)]
 pub struct Connector(Arc<Known>);
 
-/// What is known of targets, and what flows need of it.
+/// State that flows share: capabilities, budgets and counters.
 struct Known {
     settings: Settings,
     around: Surroundings,
     capabilities: Mutex<Capabilities>,
     budgets: Mutex<Budgets>,
-    /// RepFlow and RepSYN flows that are open.
+    /// Number of open RepFlow and RepSYN flows.
     live: Counter,
 }
 
@@ -41,7 +41,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where a flow goes.
+/// Addresses of a flow's target.
 #[derive(Clone, Debug)]
 struct Destination {
     name: Target,
@@ -49,27 +49,27 @@ struct Destination {
     replica: SocketAddr,
 }
 
-/// What to do with the addresses of a target.
+/// Decision about the addresses of a target.
 enum Choice {
     Replicate(SocketAddr, Mode),
-    /// One connection, with its counter, and whether to probe the target.
+    /// One plain connection: the counter of its reason, and whether to probe the target.
     Plain(fn(&Counts) -> &Counter, bool),
     Off,
 }
 
 impl Connector {
-    /// A connector with its own counters.
+    /// Creates a connector with its own counters.
     ///
     /// # Errors
-    /// A setting outside its range.
+    /// A setting is outside its range.
     pub fn new(settings: Settings) -> Result<Self, SettingError> {
         Self::with_counters(settings, Counters::new())
     }
 
-    /// A connector that adds to `counters`.
+    /// Creates a connector that adds to `counters`.
     ///
     /// # Errors
-    /// A setting outside its range.
+    /// A setting is outside its range.
     pub fn with_counters(settings: Settings, counters: Counters) -> Result<Self, SettingError> {
         settings.validate()?;
         Ok(Self(Arc::new(Known {
@@ -86,13 +86,13 @@ impl Connector {
         })))
     }
 
-    /// What was counted so far.
+    /// Returns the present values of the counters.
     pub fn stats(&self) -> Stats {
         self.0.around.counters.snapshot()
     }
 
-    /// Opens a connection to `port` of `host`, a name or an address. May be cancelled: every
-    /// connection is reset then.
+    /// Opens a connection to `port` of `host`, a name or an address. If the call is cancelled, all its connections
+    /// are reset.
     ///
     /// # Errors
     /// The name has no address, or no connection could be opened, not even a plain one.
@@ -100,10 +100,10 @@ impl Connector {
         self.connect_with(host, port, &self.0.settings.flow).await
     }
 
-    /// As [`connect`](Self::connect), with separate settings for this flow.
+    /// Opens a connection as [`connect`](Self::connect) does, with separate settings for this flow.
     ///
     /// # Errors
-    /// As `connect`, and a setting outside its range.
+    /// The errors of `connect`, and a setting outside its range.
     pub async fn connect_with(
         &self,
         host: &str,
@@ -137,8 +137,8 @@ impl Connector {
         }
     }
 
-    /// Whether a RepNet server is behind `port` of `host`: asks its replica port, so that flows
-    /// are replicated from the first one on.
+    /// Probes the replica port of `port` of `host`. Returns whether a RepNet server answers. If so, even the first
+    /// flow is replicated.
     ///
     /// # Errors
     /// The name has no address.
@@ -146,7 +146,7 @@ impl Connector {
         let mut capable = false;
         for service in lookup_host((host, port)).await? {
             let at = replica(service, &self.0.settings.flow);
-            let found = ask(at, self.0.settings.flow.leg_deadline).await;
+            let found = probe(at, self.0.settings.flow.leg_deadline).await;
             lock(&self.0.capabilities).learn(clock::now(), at, found);
             capable |= found;
         }
@@ -178,7 +178,7 @@ impl Connector {
         Ok(stream)
     }
 
-    /// Opens both legs. Gives what a plain flow is to be counted as, if neither could be opened.
+    /// Opens both legs. If neither can be opened, returns the counter for the plain flow.
     async fn race(
         &self,
         to: Destination,
@@ -190,14 +190,14 @@ impl Connector {
             return Err(|counts| &counts.plain_fallback);
         };
         tokio::spawn(Arc::clone(&flow).drive());
-        // From here on the flow is given up when this is cancelled.
+        // If the call is cancelled after this line, `stream` is dropped, which gives the flow up.
         let stream = TcpStream::replicated(Arc::clone(&flow), service, None);
         let opened = std::future::poll_fn(|cx| flow.lock().poll_opened(cx));
         let opened = match settings.fallback_delay {
             Some(delay) => match tokio::time::timeout(delay, opened).await {
                 Ok(opened) => opened.is_ok(),
                 Err(_) => {
-                    // A banner that has come while this process was busy is seen before.
+                    // A banner that arrived while this process was busy is processed first.
                     tokio::task::yield_now().await;
                     if !flow.lock().is_opened() {
                         if settings.pairing == Pairing::Hello {
@@ -226,7 +226,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// A probe that is under way: it ends with its result, or with the runtime.
+/// Running probe. It ends with its result, or with the runtime.
 struct Probing {
     known: Arc<Known>,
     at: SocketAddr,
@@ -235,7 +235,7 @@ struct Probing {
 
 impl Probing {
     async fn run(mut self, within: Duration) {
-        self.capable = ask(self.at, within).await;
+        self.capable = probe(self.at, within).await;
     }
 }
 
@@ -341,7 +341,7 @@ impl Known {
     }
 }
 
-/// Both legs from one port that the kernel picks.
+/// Returns two sockets for both legs, bound to one port that the kernel chooses.
 fn pair(is_ipv6: bool) -> io::Result<[TcpSocket; 2]> {
     let (any, new): (IpAddr, fn() -> io::Result<TcpSocket>) = match is_ipv6 {
         true => (Ipv6Addr::UNSPECIFIED.into(), TcpSocket::new_v6),
@@ -353,18 +353,19 @@ fn pair(is_ipv6: bool) -> io::Result<[TcpSocket; 2]> {
     let second = new()?;
     second.set_reuseaddr(true)?;
     second.bind(SocketAddr::new(any, first.local_addr()?.port()))?;
-    // A connection that is given up while the kernel has it already is to be reset: without a
-    // hello its FIN would be the end of the flow's stream. Taken back when it is connected.
+    // If the flow is given up when the kernel has established a connection, the connection must end with a reset:
+    // without a hello, its FIN would look like the end of the flow's stream. The option is removed after the
+    // connection is established.
     first.set_zero_linger()?;
     second.set_zero_linger()?;
     Ok([first, second])
 }
 
-/// A flow that this process opened.
+/// Flow that this process opened.
 struct Opened {
     known: Arc<Known>,
     to: Destination,
-    /// Port pairing: bound already.
+    /// Sockets for pairing by port. They are already bound to one port.
     sockets: [Option<TcpSocket>; 2],
     limits: BudgetLimits,
     is_live: bool,
@@ -429,18 +430,18 @@ async fn plain(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Ok(TcpStream::plain(net::TcpStream::connect(addresses).await?))
 }
 
-/// Asks a replica port whether a RepNet server is there.
-async fn ask(at: SocketAddr, within: Duration) -> bool {
+/// Probes a replica port. Returns whether a RepNet server answers.
+async fn probe(at: SocketAddr, within: Duration) -> bool {
     let asked = async {
         let flow = FlowKey(ids::random()?);
-        let mut line = Line::new(net::TcpStream::connect(at).await?);
-        line.say_hello(&Preamble {
+        let mut connection = Connection::new(net::TcpStream::connect(at).await?);
+        connection.say_hello(&Preamble {
             purpose: Purpose::Probe,
             leg: Leg::First,
             flow,
         });
-        let answer = std::future::poll_fn(|cx| line.poll_hello(cx)).await;
-        line.reset();
+        let answer = std::future::poll_fn(|cx| connection.poll_hello(cx)).await;
+        connection.reset();
         Ok::<_, io::Error>(match answer {
             Some(Answer::Banner(banner)) => {
                 banner.status == Status::Probed && banner.check == flow.check()
@@ -448,6 +449,6 @@ async fn ask(at: SocketAddr, within: Duration) -> bool {
             _ => false,
         })
     };
-    // No answer in time is none, whatever keeps it.
+    // A missing answer counts as no server, regardless of its cause.
     matches!(tokio::time::timeout(within, asked).await, Ok(Ok(true)))
 }

@@ -1,4 +1,4 @@
-//! Counters of the flows of a process, or of a part of it, and how much is held right now.
+//! Counters of the flows of a process or of a part of it, and gauges of the state that is held now.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use tailcut_transport::repnet::{Event, Reason};
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
-        /// A copy of the counters that later events do not change.
+        /// Copy of the counters that later events do not change.
         #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
         #[non_exhaustive]
         pub struct Stats { $($(#[doc = $doc])+ pub $name: u64,)* }
@@ -23,99 +23,99 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Replicated flows that were opened.
+    /// Number of replicated flows that were opened.
     opened,
-    /// Replicated flows that were accepted.
+    /// Number of replicated flows that were accepted.
     accepted,
-    /// Replicated flows that are open now.
+    /// Number of replicated flows that are open now.
     live,
-    /// Flows whose legs carried different bytes or ended at different lengths.
+    /// Number of flows whose legs carried different bytes, or ended at different lengths.
     diverged,
-    /// Plain flows: it was not known whether the target can.
+    /// Number of flows that were plain, because the capability of the target was unknown.
     plain_unknown,
-    /// Plain flows: the target cannot.
+    /// Number of flows that were plain, because the target does not support RepNet.
     plain_incapable,
-    /// Plain flows: the target could, but did not answer the last time.
+    /// Number of flows that were plain, because a capable target did not answer the last leg.
     plain_doubtful,
-    /// Plain flows: nothing answered on the replica port within the fallback delay.
+    /// Number of flows that were plain, because the replica port did not answer within the fallback delay.
     plain_silent,
-    /// Plain flows: the budget had no room.
+    /// Number of flows that were plain, because the budget was used up.
     plain_budget,
-    /// Plain flows: neither leg could be opened.
+    /// Number of flows that were plain, because neither leg could be opened.
     plain_fallback,
-    /// Flows that were not accepted as replicated ones: `accept` was too slow.
+    /// Number of flows that were refused, because `accept` was too slow.
     refused_full,
-    /// The same: the listener was closing.
+    /// Number of flows that were refused, because the listener was closing.
     refused_closing,
-    /// The same: as many flows are remembered as may be.
+    /// Number of flows that were refused, because the limit of remembered flows was reached.
     refused_tombstones,
-    /// Connections opened, or accepted with a valid hello.
+    /// Number of connections opened, or accepted with a valid hello.
     legs_opened,
-    /// Legs that came to carry bytes.
+    /// Number of legs that became established and carried bytes.
     legs_established,
-    /// Second legs that came to carry bytes.
+    /// Number of second legs that became established and carried bytes.
     legs_paired,
-    /// Of these, legs of connections that had been idle.
+    /// Number of second legs that were added to a connection after it had been idle.
     legs_rejoined,
-    /// Paired flows in which the first leg brought more of the bytes first.
+    /// Number of paired flows in which the first leg was the faster one for most bytes.
     won_first,
-    /// The same for the second leg.
+    /// Number of paired flows in which the second leg was the faster one for most bytes.
     won_second,
-    /// Legs that came too late and were turned away.
+    /// Number of legs that arrived too late and were refused.
     legs_late,
-    /// Legs given up: the connection failed.
+    /// Number of legs given up, because the connection failed.
     dropped_failed,
-    /// Legs given up: not established in time.
+    /// Number of legs given up, because they were not established in time.
     dropped_leg_deadline,
-    /// Legs given up: the other one won the race of handshakes, or carried all there was.
+    /// Number of legs given up, because the other leg won the race of handshakes, or carried all bytes.
     dropped_lost,
-    /// Legs given up: too much was kept for one that had not come.
+    /// Number of legs given up, because too many bytes were kept for a leg that had not arrived.
     dropped_archive_over_threshold,
-    /// Legs given up: the flow was longer than replication is for.
+    /// Number of legs given up, because the flow was longer than the limit of replication.
     dropped_bytes_over_limit,
-    /// Legs given up: too far behind the other one.
+    /// Number of legs given up, because they were too far behind the other leg.
     dropped_lag_over_cap,
-    /// Legs given up: not finished in time after the other one.
+    /// Number of legs given up, because they did not finish in time after the other leg.
     dropped_confirm_timeout,
-    /// Legs given up: the application gave up the flow.
+    /// Number of legs given up, because the application gave up the flow.
     dropped_abort,
-    /// Legs given up: the legs carried different bytes.
+    /// Number of legs given up, because the legs carried different bytes.
     dropped_diverged,
-    /// Legs given up: no RepNet server answered.
+    /// Number of legs given up, because no RepNet server answered.
     dropped_foreign,
-    /// Legs given up: the two reached two servers.
+    /// Number of legs given up, because the two legs reached two different servers.
     dropped_other_instance,
-    /// Legs given up: refused by the server, or failed in the hello.
+    /// Number of legs given up, because the server refused them or they failed in the hello.
     dropped_refused,
-    /// Legs given up: their stream ended before what the other one had brought.
+    /// Number of legs given up, because their stream ended before the bytes that the other leg had delivered.
     dropped_early_fin,
-    /// Legs given up: behind when the connection was idle.
+    /// Number of legs given up, because they were behind when the connection was idle.
     dropped_behind,
-    /// Legs given up: another one rejoined in their place.
+    /// Number of legs given up, because another leg rejoined in their place.
     dropped_replaced,
-    /// Legs given up: to rejoin a flow that ended.
+    /// Number of legs given up, because the flow that they had to rejoin ended.
     dropped_not_needed,
-    /// Connections given up: no hello in time.
+    /// Number of connections given up, because no hello arrived in time.
     dropped_hello_timeout,
-    /// Connections given up: a second leg from another address than the first.
+    /// Number of connections given up, because the second leg came from another address than the first.
     dropped_other_address,
-    /// Flows that ran plain, or as RepSYN, because of the budget.
+    /// Number of flows that were plain or RepSYN because of the budget.
     budget_refusals,
-    /// Bytes of the application that were written to a second leg.
+    /// Number of bytes of the application that were written to a second leg.
     bytes_sent_twice,
-    /// Flows that wait for their second leg now.
+    /// Number of flows that now wait for their second leg.
     waiting,
-    /// Ended flows that are remembered now.
+    /// Number of ended flows that are now remembered.
     tombstones,
-    /// Connections that are in the middle of their hello now, or were answered and have not gone.
+    /// Number of connections with an incomplete hello, or with an answer to it, that have not ended.
     pending_hellos,
-    /// Legs without a flow that end by themselves now.
+    /// Number of legs without a flow that have not ended yet.
     lingering,
-    /// Listeners with a replica port.
+    /// Number of listeners with a replica port.
     servers_paired,
 }
 
-/// One counter. Orders nothing: each is read by itself.
+/// One counter. Counters are read independently, so their order does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -137,12 +137,12 @@ impl Counter {
     }
 }
 
-/// Counters that any number of connectors and listeners add to. Clones are the same counters.
+/// Counters to which any number of connectors and listeners add. Clones share the counters.
 #[derive(Clone, Debug, Default)]
 pub struct Counters(pub(crate) Arc<Counts>);
 
 impl Counters {
-    /// Counters at 0.
+    /// Creates counters at 0.
     pub fn new() -> Self {
         Self::default()
     }
@@ -154,7 +154,7 @@ impl Counters {
 }
 
 impl Counts {
-    /// A leg was given up.
+    /// Counts a leg that was given up.
     pub fn dropped(&self, reason: Reason) {
         let counter = match reason {
             Reason::Event(event) => match event {

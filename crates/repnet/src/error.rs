@@ -1,38 +1,37 @@
-//! Errors that RepNet itself raises; errors of the kernel pass through unchanged.
+//! Errors of RepNet itself. Errors of the kernel are returned unchanged.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What went wrong above TCP. Inside an [`io::Error`], see [`io::Error::get_ref`].
+/// Error that RepNet itself detects. It is inside an [`io::Error`], see [`io::Error::get_ref`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepNetError {
     /// The two legs of a flow carried different bytes, or ended cleanly at different lengths.
     #[error("the two connections of the flow differ ({delivered} bytes were delivered)")]
     Diverged {
-        /// Bytes that the application was given.
+        /// Bytes that the application has received.
         delivered: u64,
     },
-    /// The program on the replica port is no RepNet server, or accepted no flow.
-    #[error("the replica port {at} answered with {found}, and takes no flow")]
+    /// The program on the replica port is not a RepNet server, or accepted no flow.
+    #[error("the replica port {at} answered with {found}, and accepts no flow")]
     Hello {
-        /// The replica port.
+        /// Address of the replica port.
         at: SocketAddr,
-        /// What it answered.
+        /// Answer of the program.
         found: String,
     },
     /// No leg was established within the leg deadline.
     #[error("no connection within {} ms", .within.as_millis())]
     LegDeadline {
-        /// The deadline.
+        /// Leg deadline.
         within: Duration,
     },
-    /// No leg is left to send to, and more was written than may be kept for the one that is to
-    /// come.
+    /// No leg is left to send to, and the application has written more than may be kept for the second leg.
     #[error("more than {cap} bytes wait for a connection")]
     ArchiveFull {
-        /// Bytes that may be kept.
+        /// Largest number of kept bytes.
         cap: u64,
     },
 }
@@ -49,7 +48,7 @@ impl From<RepNetError> for io::Error {
     }
 }
 
-/// The same error for one more reader of it.
+/// Returns the same error for another reader.
 pub(crate) fn again(error: &io::Error) -> io::Error {
     let own = error
         .get_ref()
@@ -61,10 +60,10 @@ pub(crate) fn again(error: &io::Error) -> io::Error {
     }
 }
 
-/// Whether this machine lacks something, which says nothing about the target.
+/// Returns whether this machine lacks a resource. Such an error does not depend on the target.
 pub(crate) fn is_local(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, OutOfMemory};
-    // EMFILE, ENFILE and ENOBUFS have no kind.
+    // These error numbers (EMFILE, ENFILE, ENOBUFS) have no `ErrorKind`.
     let code = error.raw_os_error();
     matches!(error.kind(), AddrInUse | AddrNotAvailable | OutOfMemory)
         || code.is_some_and(|code| [23, 24, 105].contains(&code))

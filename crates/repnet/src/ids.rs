@@ -1,5 +1,5 @@
-//! Random ids of 128 bits, drawn from the operating system's source a page at a time. Who knows a
-//! flow's id may join the flow.
+//! Random identifiers of 128 bits, from the operating system's random source, one memory page at a time. A peer that
+//! knows a flow's identifier may join the flow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,10 +15,10 @@ static DRAWN: Mutex<Page> = Mutex::new(Page {
     left: 0,
 });
 
-/// An id that is not all zeros.
+/// Returns an identifier that is not all zeros.
 ///
 /// # Errors
-/// The operating system gives no random bytes.
+/// The operating system returns no random bytes.
 pub(crate) fn random() -> std::io::Result<u128> {
     let mut page = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     loop {

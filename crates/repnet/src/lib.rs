@@ -1,12 +1,11 @@
 //! RepNet over tokio's TCP ("RepNet: Cutting Tail Latency in Data Center Networks with Flow
 //! Replication"): short flows that race on two paths.
 //!
-//! In a network with several equal-cost paths a connection is pinned to one of them by a hash of
-//! its addresses and ports. A [`Connector`] opens **two** connections for a flow, from ports that
-//! differ, and the application gets the bytes of whichever is faster, once, in order, through one
-//! [`TcpStream`]. RepFlow sends everything on both; RepSYN races only the handshake and the hello.
-//! A [`TcpListener`] takes them together again. It speaks with the npm package `repnet`, at either
-//! end; `docs/repnet-wire.md` has the bytes.
+//! In a network with several equal-cost paths, a hash of addresses and ports binds a connection to one path. A
+//! [`Connector`] opens **two** connections for a flow, from different ports. The application receives the bytes of
+//! the faster connection, once and in order, through one [`TcpStream`]. RepFlow sends all bytes on both connections.
+//! RepSYN races only the handshake and the hello. A [`TcpListener`] joins the two connections again. Either end may
+//! use the npm package `repnet`. `docs/repnet-wire.md` describes the bytes.
 //!
 //! ```
 //! use tailcut_repnet::{Connector, Settings, TcpListener};
@@ -25,7 +24,7 @@
 //! });
 //!
 //! let mut settings = Settings::default();
-//! // Without it the first flow runs plain while a probe asks whether the target speaks RepNet.
+//! // Without this, the first flow is plain while a probe checks whether the target supports RepNet.
 //! settings.flow.assume_capable = true;
 //! let connector = Connector::new(settings)?;
 //! let mut stream = connector.connect("127.0.0.1", port).await?;
@@ -38,8 +37,8 @@
 //! # }
 //! ```
 //!
-//! Limits: the client does not send eager flows (a server accepts them), and there is no encryption:
-//! put TLS inside.
+//! Limits: the client does not send eager flows (a server accepts them). There is no encryption, so use TLS inside
+//! the flow.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]
@@ -49,16 +48,16 @@ struct Readme;
 mod budget;
 mod capability;
 mod clock;
+mod connection;
 mod connector;
 mod counters;
 mod driver;
 mod error;
-mod greeting;
 mod ids;
-mod line;
 mod lingering;
 mod listener;
 mod log;
+mod pending_hellos;
 mod prefix_check;
 #[cfg(feature = "proxy")]
 pub mod proxy;

@@ -1,10 +1,10 @@
-//! Legs that no flow needs any more: of ended flows, with all bytes in the kernel, and losers that
-//! the peer ends. Each may finish by itself, and what still comes is discarded: closing at once,
-//! with unread bytes, would send a reset and could destroy bytes on their way. One whose path
-//! stands still would never finish, so there is a limit to their time and to their number.
+//! Legs that no flow needs any more: legs of ended flows, whose bytes are all in the kernel, and legs that lost a
+//! race and that the peer ends. Each leg may finish by itself, and its further bytes are discarded. Closing it at
+//! once, with unread bytes, would send a reset and could destroy bytes in flight. A leg on a stalled path would never
+//! finish, so their time and number are limited.
 
+use crate::connection::{Connecting, reset};
 use crate::counters::Counters;
-use crate::line::{Connecting, reset};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::mem::MaybeUninit;
@@ -17,12 +17,12 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-/// How long a leg may take.
+/// Longest time of a leg.
 const LINGER: Duration = Duration::from_secs(5);
-/// How many may linger; beyond it the oldest one is closed.
+/// Largest number of lingering legs. If there are more, the oldest one is closed.
 const MOST: usize = 128;
 
-/// The lingering legs of a connector or a listener.
+/// Lingering legs of a connector or a listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Lingering {
     tasks: Arc<Mutex<VecDeque<AbortHandle>>>,
@@ -37,8 +37,8 @@ impl Lingering {
         }
     }
 
-    /// Lets an attempt to connect come to its end, and resets what comes of it: a server that
-    /// knows flows by their addresses waits for this leg, or remembers that it may come.
+    /// Waits until the connection is established, and then resets it. A server that identifies flows by their addresses
+    /// may still expect this connection.
     pub fn give_up(&self, on: &Handle, attempt: Connecting) {
         self.spawn(on, async move {
             if let Ok(leg) = attempt.await {
@@ -47,11 +47,11 @@ impl Lingering {
         });
     }
 
-    /// Lets a leg end by itself. `is_finished`: it was given the end of our direction; any other
-    /// one is reset, so that the peer does not take its end for the flow's.
+    /// Lets a leg end by itself. `is_finished` means that the end of the sending direction was sent on it. Any other
+    /// leg ends with a reset, so that the peer does not take its end for the flow's end.
     pub fn add(&self, on: &Handle, leg: TcpStream, is_finished: bool) {
         if !is_finished {
-            // A failure means that the connection is gone already.
+            // The call fails only if the connection has ended already.
             let _ = leg.set_zero_linger();
         }
         self.spawn(on, async move {
@@ -60,13 +60,13 @@ impl Lingering {
         });
     }
 
-    /// On the flow's runtime: whoever drops a flow may be outside of it.
+    /// Starts a task on the flow's runtime, because a flow may be dropped outside a runtime.
     fn spawn(&self, on: &Handle, ends: impl Future<Output = ()> + Send + 'static) {
-        let held = Held::new(self.counters.clone());
+        let count = LingerCount::new(self.counters.clone());
         let task = on.spawn(async move {
-            // One that is not done by then is dropped.
+            // A leg that has not ended after `LINGER` is dropped.
             let _ = tokio::time::timeout(LINGER, ends).await;
-            drop(held);
+            drop(count);
         });
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.front().is_some_and(AbortHandle::is_finished) {
@@ -84,7 +84,7 @@ impl Lingering {
     }
 }
 
-/// Reads until the end of the stream, or an error.
+/// Reads and discards bytes until the end of the stream or an error.
 pub(crate) fn discard(leg: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
     loop {
         let mut scrap = [const { MaybeUninit::uninit() }; 4_096];
@@ -97,16 +97,16 @@ pub(crate) fn discard(leg: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
 }
 
 /// Counts a leg while it lingers.
-struct Held(Counters);
+struct LingerCount(Counters);
 
-impl Held {
+impl LingerCount {
     fn new(counters: Counters) -> Self {
         counters.0.lingering.up();
         Self(counters)
     }
 }
 
-impl Drop for Held {
+impl Drop for LingerCount {
     fn drop(&mut self) {
         self.0.0.lingering.down();
     }

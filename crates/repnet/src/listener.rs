@@ -1,14 +1,14 @@
-//! Accepts flows: on the service's port, which stays plain TCP where legs say a hello, and on the
-//! replica port.
+//! Listener of flows, on the service's port and on the replica port. With pairing by hello, the service's port stays
+//! plain TCP.
 
 use crate::clock;
 use crate::clock::span;
+use crate::connection::{Connecting, Connection, reset};
 use crate::counters::{Counters, Stats};
 use crate::driver::{Core, Host, Shared, Surroundings};
-use crate::greeting::{Greeting, Heard, PendingHellos};
 use crate::ids;
-use crate::line::{Connecting, Line, reset};
 use crate::lingering::Lingering;
+use crate::pending_hellos::{PendingHello, PendingHellos, ReceivedHello};
 use crate::settings::{Pairing, SecondLegFrom, Settings};
 use crate::stream::TcpStream;
 use std::fmt;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailcut_transport::repnet::{
-    Banner, Flow, FlowKey, FlowTable, InstanceId, Leg, Mode, Place, Preamble, Purpose, Rejoin,
+    Banner, Flow, FlowKey, FlowTable, InstanceId, Leg, Mode, Placement, Preamble, Purpose, Rejoin,
     Status, Ticket,
 };
 use tailcut_wire::repnet::{HELLO_BYTES, encode_banner};
@@ -26,21 +26,21 @@ use tokio::net;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// How often `bind` asks the kernel for another port when the one after it is taken.
+/// Largest number of ports that `bind` requests from the kernel, until one has a free next port.
 const KERNEL_TRIES: u32 = 64;
 /// Number of ports that `bind` chooses itself and tries after that.
 const OWN_TRIES: u32 = 4_096;
-/// Before accepting is tried again when the process has no descriptors left.
+/// Pause before the next `accept` if the process has no free descriptors.
 const BACK_OFF: Duration = Duration::from_millis(20);
 
-/// What names a flow here.
+/// Key of a flow at this listener.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
     Hello(FlowKey),
     Port(SocketAddr),
 }
 
-/// A flow, and where its first leg came from.
+/// Flow, and the address of its first leg.
 #[derive(Clone)]
 struct Entry {
     flow: Arc<Shared>,
@@ -60,8 +60,7 @@ struct Server {
     around: Surroundings,
 }
 
-/// Listens on a port and on its replica port. Dropping it closes both; flows that were accepted go
-/// on.
+/// Listener on a port and on its replica port. Dropping it closes both ports. Accepted flows continue.
 pub struct TcpListener {
     server: Arc<Server>,
     accepted: tokio::sync::Mutex<mpsc::Receiver<Accepted>>,
@@ -70,19 +69,19 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens on `address` and the port after it, with the default settings. Port 0 lets the
-    /// kernel choose one whose next one is free too.
+    /// Listens on `address` and on the next port, with the default settings. With port 0, `bind` uses
+    /// a port that is free and whose next port is free, too.
     ///
     /// # Errors
-    /// One of the ports is taken, or may not be used.
+    /// One of the ports is taken or not permitted.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         Self::bind_with(address, Settings::default(), Counters::new()).await
     }
 
-    /// The same with settings, and counters to add to.
+    /// Listens as [`bind`](Self::bind) does, with these settings, and adds to `counters`.
     ///
     /// # Errors
-    /// As [`bind`](Self::bind), and a setting outside its range.
+    /// The errors of [`bind`](Self::bind), and a setting outside its range.
     pub async fn bind_with(
         address: SocketAddr,
         settings: Settings,
@@ -91,7 +90,7 @@ impl TcpListener {
         settings.validate()?;
         let (service, replica) = bind_both(address, settings.flow.replica_port).await?;
         let address = service.local_addr()?;
-        // One place more: the next plain connection has its own already.
+        // One place more than the backlog: `serve_plain` reserves a place before a plain connection arrives.
         let (flows, accepted) = mpsc::channel(settings.accept_backlog + 1);
         let server = Arc::new(Server {
             settings,
@@ -131,26 +130,25 @@ impl TcpListener {
         })
     }
 
-    /// The next flow, replicated or plain, and where it comes from. May be cancelled: no flow is
-    /// lost.
+    /// Returns the next flow, replicated or plain, and its source address. If the call is cancelled, no flow is lost.
     ///
     /// # Errors
-    /// The system cannot accept a connection: mostly it is out of descriptors. Later calls may
+    /// The system cannot accept a connection, usually because the process has no descriptors left. Later calls may
     /// succeed.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let next = self.accepted.lock().await.recv().await;
         next.unwrap_or_else(|| Err(io::Error::other("the runtime of the listener has ended")))
     }
 
-    /// The service's address.
+    /// Returns the address of the service.
     ///
     /// # Errors
-    /// Never; as [`tokio::net::TcpListener::local_addr`] has it.
+    /// Never. The result type is the type of [`tokio::net::TcpListener::local_addr`].
     pub const fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.address)
     }
 
-    /// What was counted so far.
+    /// Returns the present values of the counters.
     pub fn stats(&self) -> Stats {
         self.server.around.counters.snapshot()
     }
@@ -162,7 +160,7 @@ impl Drop for TcpListener {
             task.abort();
         }
         self.server.close();
-        // Nobody has served these: no peer may take that for an answer.
+        // The application has not served these flows. A reset prevents a client from taking the end for an answer.
         let accepted = self.accepted.get_mut();
         accepted.close();
         while let Ok(waiting) = accepted.try_recv() {
@@ -181,13 +179,13 @@ impl fmt::Debug for TcpListener {
     }
 }
 
-/// Both ports or neither.
+/// Binds both ports or neither.
 async fn bind_both(
     address: SocketAddr,
     replica_port: Option<u16>,
 ) -> io::Result<(net::TcpListener, net::TcpListener)> {
     let mut tries = 0;
-    // Ports that are held until the search is over, so that the kernel picks others.
+    // Ports that are kept bound until the search ends, so that the kernel chooses other ports.
     let mut held = Vec::new();
     loop {
         let mut wanted = address;
@@ -208,22 +206,22 @@ async fn bind_both(
     }
 }
 
-/// Whether another port may do. Some are for the system alone.
+/// Returns whether the error concerns only this port, so that another port may be free. A port can be taken, or
+/// reserved for the system.
 fn is_taken(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, PermissionDenied};
     matches!(error.kind(), AddrInUse | PermissionDenied)
 }
 
-/// A port that has one after it. The kernel's own choice does not do where connections in TIME_WAIT
-/// hold most ports that clients are given: it picks servers' ports between those.
+/// Returns a random port that has a next port. The kernel's choice does not help if connections in TIME_WAIT hold
+/// most of the ephemeral ports, because it chooses from these ports.
 fn random_port() -> io::Result<u16> {
     const PORTS: std::ops::Range<u128> = 1_024..65_535;
     let offset = ids::random()? % (PORTS.end - PORTS.start);
     Ok(u16::try_from(PORTS.start + offset).unwrap_or(u16::MAX - 1))
 }
 
-/// Listens on a port and the replica port that belongs to it. Beside the error is the first of
-/// them, where it was free.
+/// Binds a port and its replica port. The error contains the listener of the first port, if that port was free.
 async fn bind_pair(
     address: SocketAddr,
     replica_port: Option<u16>,
@@ -261,7 +259,7 @@ struct Remembered {
 
 impl Host for Remembered {
     fn open(&mut self, _: Leg) -> Connecting {
-        // A server opens no leg.
+        // A server never opens a leg.
         Box::pin(std::future::ready(Err(io::ErrorKind::Unsupported.into())))
     }
     fn learn(&mut self, _: bool) {}
@@ -296,9 +294,9 @@ impl Server {
         }
     }
 
-    /// The service's port where legs say hellos: plain TCP, byte for byte.
+    /// Serves the service's port for pairing by hello, as plain TCP without any change.
     async fn serve_plain(self: Arc<Self>, service: net::TcpListener) {
-        // As many as may wait for the application wait there; the next ones wait in the kernel.
+        // A place is reserved first, so that further connections wait in the kernel.
         while let Ok(place) = self.flows.reserve().await {
             let accepted = service.accept().await;
             let failed = accepted.is_err();
@@ -309,15 +307,15 @@ impl Server {
         }
     }
 
-    /// The replica port where legs say hellos.
+    /// Serves the replica port for pairing by hello.
     async fn serve_hellos(self: Arc<Self>, replica: net::TcpListener) {
         loop {
             match replica.accept().await {
                 Ok((tcp, from)) => {
                     let server = Arc::clone(&self);
-                    self.hellos.add(|ticket| {
-                        let greeting = Greeting::new(tcp, ticket);
-                        tokio::spawn(server.greet(greeting, from)).abort_handle()
+                    self.hellos.add(|slot| {
+                        let pending = PendingHello::new(tcp, slot);
+                        tokio::spawn(server.serve_hello(pending, from)).abort_handle()
                     });
                 }
                 Err(_) => tokio::time::sleep(BACK_OFF).await,
@@ -325,7 +323,7 @@ impl Server {
         }
     }
 
-    /// A port where legs are known by where they come from.
+    /// Serves a port for pairing by port, where the source address identifies a leg.
     async fn serve_legs(self: Arc<Self>, port: net::TcpListener, leg: Leg) {
         loop {
             match port.accept().await {
@@ -341,7 +339,7 @@ impl Server {
                     match self.route(&arrival, tcp) {
                         Routed::Opened(flow) => drop(tokio::spawn(flow.drive())),
                         Routed::Attached => {}
-                        // The client cannot be sent elsewhere.
+                        // This pairing has no hello, so the client cannot be redirected to a plain connection.
                         Routed::Refused(tcp) => reset(tcp),
                     }
                 }
@@ -350,25 +348,25 @@ impl Server {
         }
     }
 
-    /// A connection to the replica port: its hello, and what becomes of it.
-    async fn greet(self: Arc<Self>, mut greeting: Greeting, from: SocketAddr) {
+    /// Processes the hello of a connection to the replica port.
+    async fn serve_hello(self: Arc<Self>, mut pending: PendingHello, from: SocketAddr) {
         let counts = &self.around.counters.0;
         let hello_timeout = self.settings.hello_timeout;
-        let heard = tokio::time::timeout(hello_timeout, greeting.listen()).await;
-        let preamble = match heard {
-            Ok(Heard::Preamble(preamble)) => preamble,
-            Ok(Heard::OtherVersion(preamble)) => {
+        let received = tokio::time::timeout(hello_timeout, pending.read_hello()).await;
+        let preamble = match received {
+            Ok(ReceivedHello::Preamble(preamble)) => preamble,
+            Ok(ReceivedHello::OtherVersion(preamble)) => {
                 let banner = tailcut_wire::repnet::unsupported(&preamble, self.instance);
-                return self.refuse(greeting, banner).await;
+                return self.refuse(pending, banner).await;
             }
-            Ok(Heard::Foreign) => return counts.dropped_foreign.up(),
-            Ok(Heard::Nothing) => return,
+            Ok(ReceivedHello::Foreign) => return counts.dropped_foreign.up(),
+            Ok(ReceivedHello::Nothing) => return,
             Err(_) => return counts.dropped_hello_timeout.up(),
         };
         let status = match preamble.purpose {
             Purpose::Probe => Status::Probed,
             Purpose::Open(mode) => {
-                let Some((tcp, early)) = greeting.into_leg() else {
+                let Some((tcp, early)) = pending.into_leg() else {
                     return;
                 };
                 let arrival = Arrival {
@@ -386,7 +384,7 @@ impl Server {
                 }
             }
             Purpose::Rejoin(rejoin) => {
-                let Some((tcp, early)) = greeting.into_leg() else {
+                let Some((tcp, early)) = pending.into_leg() else {
                     return;
                 };
                 match self.rejoin(&preamble, &rejoin, from, (tcp, early)) {
@@ -396,22 +394,22 @@ impl Server {
             }
         };
         let banner = self.banner(preamble.flow, preamble.leg, status);
-        self.refuse(greeting, banner).await;
+        self.refuse(pending, banner).await;
     }
 
-    async fn refuse(&self, greeting: Greeting, banner: [u8; HELLO_BYTES]) {
-        let refused = greeting.refuse(banner);
-        // A client that does not hang up is closed after the timeout.
+    async fn refuse(&self, pending: PendingHello, banner: [u8; HELLO_BYTES]) {
+        let refused = pending.refuse(banner);
+        // A client that does not close the connection is closed after the timeout.
         let _ = tokio::time::timeout(self.settings.hello_timeout, refused).await;
     }
 
-    /// Busy: the connection is one without a flow again.
+    /// Refuses a leg as busy. Its connection counts as a connection without a flow again.
     fn refuse_leg(self: &Arc<Self>, tcp: net::TcpStream, preamble: &Preamble) {
         let banner = self.banner(preamble.flow, preamble.leg, Status::Busy);
         let server = Arc::clone(self);
-        self.hellos.add(|place| {
-            let greeting = Greeting::new(tcp, place);
-            tokio::spawn(async move { server.refuse(greeting, banner).await }).abort_handle()
+        self.hellos.add(|slot| {
+            let pending = PendingHello::new(tcp, slot);
+            tokio::spawn(async move { server.refuse(pending, banner).await }).abort_handle()
         });
     }
 
@@ -424,31 +422,31 @@ impl Server {
         })
     }
 
-    /// A connection as a leg, with the banner that goes before everything else on it.
-    fn line(&self, arrival: &Arrival, status: Status, tcp: net::TcpStream) -> Line {
+    /// Returns a connection as a leg, on which the banner is sent first.
+    fn connection(&self, arrival: &Arrival, status: Status, tcp: net::TcpStream) -> Connection {
         let banner = arrival
             .flow
             .map(|flow| self.banner(flow, arrival.leg, status));
-        Line::accepted(tcp, banner, arrival.early)
+        Connection::accepted(tcp, banner, arrival.early)
     }
 
-    /// Sorts a leg that has come.
+    /// Assigns an arrived leg to its flow.
     fn route(self: &Arc<Self>, arrival: &Arrival, tcp: net::TcpStream) -> Routed {
         let counts = &self.around.counters.0;
         let Arrival { key, leg, from, .. } = *arrival;
         let mut table = self.table();
         match table.place(clock::now(), &key, leg) {
-            Place::New => self.open(arrival, table, tcp),
-            Place::Full => {
+            Placement::New => self.open(arrival, table, tcp),
+            Placement::Full => {
                 counts.refused_tombstones.up();
                 Routed::Refused(tcp)
             }
-            Place::Late => {
+            Placement::Late => {
                 counts.legs_late.up();
                 reset(tcp);
                 Routed::Attached
             }
-            Place::Known(entry) => {
+            Placement::Known(entry) => {
                 drop(table);
                 if arrival.flow.is_some() && !self.is_from(&entry, from) {
                     counts.dropped_other_address.up();
@@ -456,12 +454,12 @@ impl Server {
                     reset(tcp);
                     return Routed::Attached;
                 }
-                let line = self.line(arrival, Status::Joined, tcp);
-                let joined = entry.flow.lock().join(leg, line);
+                let connection = self.connection(arrival, Status::Joined, tcp);
+                let joined = entry.flow.lock().join(leg, connection);
                 self.table().saw(&key, leg);
                 if let Some(late) = joined {
                     counts.legs_late.up();
-                    // The client of a RepSYN flow has chosen, and waits for this leg's end.
+                    // The client of a RepSYN flow has chosen the other leg, and waits for this leg's end.
                     match arrival.mode {
                         Mode::RepSyn => drop(late),
                         Mode::RepFlow => late.reset(),
@@ -472,7 +470,7 @@ impl Server {
         }
     }
 
-    /// A new flow, and its place with the application.
+    /// Opens a new flow, and gives it to the application.
     fn open(
         self: &Arc<Self>,
         arrival: &Arrival,
@@ -489,7 +487,7 @@ impl Server {
             counts.refused_full.up();
             return Routed::Refused(tcp);
         };
-        let line = self.line(arrival, Status::Opened, tcp);
+        let connection = self.connection(arrival, Status::Opened, tcp);
         let host = Remembered {
             server: Arc::clone(self),
             key,
@@ -497,7 +495,8 @@ impl Server {
         };
         let flow = Flow::server(clock::now(), arrival.mode, leg, self.settings.limits());
         let flow = Core::new(flow, Box::new(host), self.around.clone()).share();
-        // Nobody else knows the flow yet. Everywhere else its lock is taken before the table's.
+        // No other task has the flow yet, so this lock cannot block. Everywhere else, a flow's lock is taken before
+        // the table's lock.
         let mut core = flow.lock();
         let entry = Entry {
             flow: Arc::clone(&flow),
@@ -506,22 +505,22 @@ impl Server {
         let ticket = table.add(clock::now(), key, leg, entry);
         drop(table);
         core.remember(ticket);
-        core.first_leg(leg, line);
+        core.first_leg(leg, connection);
         drop(core);
         let stream = TcpStream::replicated(Arc::clone(&flow), from, Some(self.port));
         place.send(Ok((stream, from)));
         Routed::Opened(flow)
     }
 
-    /// Who joins a flow reads its bytes and may add some: without being told otherwise only
-    /// whoever opened it, by address.
+    /// Returns whether a leg may join a flow. A joined leg reads the flow's bytes and can write some, so by default
+    /// only the address that opened the flow may join.
     fn is_from(&self, entry: &Entry, from: SocketAddr) -> bool {
         self.settings.flow.second_leg_from == SecondLegFrom::Anywhere
             || entry.from.ip() == from.ip()
     }
 
-    /// A second leg for a connection that has been idle. One that does not fit is refused, and the
-    /// connection goes on as it is.
+    /// Adds a second leg to a connection that has been idle. A leg that does not fit is refused, and the connection
+    /// continues unchanged.
     fn rejoin(
         &self,
         preamble: &Preamble,
@@ -542,30 +541,30 @@ impl Server {
         core.rejoin(
             preamble.leg,
             rejoin,
-            Line::accepted(tcp, Some(banner), early),
+            Connection::accepted(tcp, Some(banner), early),
         );
         Ok(())
     }
 }
 
-/// A leg that has come.
+/// Leg that has arrived.
 struct Arrival {
     key: Key,
     leg: Leg,
     mode: Mode,
     from: SocketAddr,
-    /// As its hello names it.
+    /// Identifier of the flow in the leg's hello.
     flow: Option<FlowKey>,
-    /// A byte that came right behind its hello.
+    /// Byte of the application that was read together with the hello.
     early: Option<u8>,
 }
 
-/// What became of it.
+/// Result for an arrived leg.
 enum Routed {
-    /// It opened a flow, which is to be driven.
+    /// The leg opened a flow, which the caller has to drive.
     Opened(Arc<Shared>),
-    /// It is a flow's leg, or was turned away.
+    /// The leg belongs to a flow, or was closed.
     Attached,
-    /// No flow is taken.
+    /// No flow accepts the leg.
     Refused(net::TcpStream),
 }

@@ -1,8 +1,8 @@
-//! What the application wrote, as long as a leg needs it.
+//! Bytes that the application has written and that a leg still needs.
 
 use std::collections::VecDeque;
 
-/// Bytes from a position of the stream on.
+/// Bytes after a position of the stream.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     from: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Adds bytes of this position: the one after the last, or any later one where nothing is kept.
+    /// Adds bytes at this position: the position after the last byte, or any later position if the log is empty.
     pub fn extend(&mut self, position: u64, bytes: &[u8]) {
         if self.bytes.is_empty() {
             self.from = position;
@@ -22,7 +22,7 @@ impl Log {
         self.bytes.is_empty()
     }
 
-    /// Bytes after a position, in two pieces.
+    /// Returns the bytes after a position, in two slices.
     pub fn after(&self, position: u64) -> [&[u8]; 2] {
         let skip = usize::try_from(position - self.from).unwrap_or(usize::MAX);
         let (first, second) = self.bytes.as_slices();
@@ -32,13 +32,13 @@ impl Log {
         }
     }
 
-    /// Forgets what is before a position.
+    /// Removes the bytes before a position.
     pub fn forget(&mut self, position: u64) {
         let gone = usize::try_from(position.saturating_sub(self.from)).unwrap_or(usize::MAX);
         let gone = gone.min(self.bytes.len());
         self.bytes.drain(..gone);
         self.from += gone as u64;
-        // Memory of a lag or a burst is released.
+        // After a lag or a burst, the buffer is large. An empty large buffer is released.
         if self.bytes.is_empty() && self.bytes.capacity() > 65_536 {
             self.bytes = VecDeque::new();
         }

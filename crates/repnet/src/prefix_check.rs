@@ -1,7 +1,6 @@
-//! Tells whether two legs carry the same bytes without keeping the bytes: the leg that is ahead
-//! leaves checkpoints (offset, CRC-32 of everything before it), the other one compares when it
-//! gets there. Memory: at most [`MOST_CHECKPOINTS`], spread ever wider over what one leg is ahead
-//! by.
+//! Comparison of the bytes of two legs without keeping the bytes. The leg that is ahead stores checkpoints (an
+//! offset, and the CRC-32 of all bytes before it). The other leg compares when it reaches these offsets. There are at
+//! most [`MOST_CHECKPOINTS`], and the distance between them grows with the lead of the faster leg.
 
 use crc32fast::Hasher;
 use std::collections::VecDeque;
@@ -9,24 +8,24 @@ use tailcut_transport::repnet::Leg;
 
 const MOST_CHECKPOINTS: usize = 256;
 
-/// The legs differ.
+/// Error: the legs carried different bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Differs;
 
 #[derive(Clone, Default, Debug)]
-struct Seen {
+struct LegPrefix {
     crc: Hasher,
     offset: u64,
 }
 
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PrefixCheck {
-    legs: [Seen; 2],
+    legs: [LegPrefix; 2],
     checkpoints: VecDeque<(u64, u32)>,
 }
 
 impl PrefixCheck {
-    /// Takes the next bytes of a leg.
+    /// Processes the next bytes of a leg.
     pub fn add(&mut self, leg: Leg, bytes: &[u8]) -> Result<(), Differs> {
         let other = self.legs[leg.other() as usize].offset;
         let own = &mut self.legs[leg as usize];
@@ -55,6 +54,7 @@ impl PrefixCheck {
             let point = (own.offset, own.crc.clone().finalize());
             self.checkpoints.push_back(point);
             if self.checkpoints.len() > MOST_CHECKPOINTS {
+                // Every second checkpoint is removed. The last one stays, because it covers all bytes of the leg.
                 let mut last = self.checkpoints.len() % 2 == 1;
                 self.checkpoints.retain(|_| {
                     last = !last;
@@ -74,7 +74,7 @@ mod tests {
     fn legs_that_carry_the_same_in_other_pieces_agree_and_one_wrong_byte_is_found() {
         let bytes: Vec<u8> = (0..20_000_u32).map(|i| (i * 7 % 251) as u8).collect();
         let mut check = PrefixCheck::default();
-        // Many more pieces than checkpoints.
+        // There are many more pieces than checkpoints, so the check has to remove checkpoints.
         for piece in bytes.chunks(13) {
             assert_eq!(check.add(Leg::First, piece), Ok(()));
         }

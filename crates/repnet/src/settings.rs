@@ -1,5 +1,4 @@
-//! Settings: their meanings, defaults, units and ranges. The names are the same as in the npm
-//! package.
+//! Settings with their meanings, defaults, units and ranges. The npm package uses the same names.
 
 use crate::clock::span;
 #[cfg(feature = "proxy")]
@@ -8,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 use tailcut_transport::repnet::{FlowLimits, Mode};
 
-/// How a server knows that two connections belong together.
+/// Pairing: the way in which a server finds out that two connections belong together.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "proxy",
@@ -16,15 +15,15 @@ use tailcut_transport::repnet::{FlowLimits, Mode};
     serde(rename_all = "kebab-case")
 )]
 pub enum Pairing {
-    /// By a hello of 32 bytes on the replica port; the service's own port stays plain TCP.
+    /// By a hello of 32 bytes on the replica port. The service's port stays plain TCP.
     #[default]
     Hello,
-    /// The paper's scheme: by the source port, not a byte added. For flat networks only, in which
-    /// nothing rewrites addresses: elsewhere requests can run twice.
+    /// By the source port, as in the paper, without additional bytes. Use it only in flat networks that rewrite no
+    /// addresses. In other networks requests can run twice.
     Port,
 }
 
-/// Where a server takes the second leg of a flow from.
+/// Addresses from which a server accepts the second leg of a flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "proxy",
@@ -32,54 +31,53 @@ pub enum Pairing {
     serde(rename_all = "kebab-case")
 )]
 pub enum SecondLegFrom {
-    /// The first one's address.
+    /// The second leg must have the address of the first leg.
     #[default]
     SameAddress,
-    /// Any address that knows the flow's id.
+    /// The second leg may have any address, if its hello contains the flow's identifier.
     Anywhere,
 }
 
-/// How a flow is replicated.
+/// Settings of a replicated flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "proxy", derive(serde::Deserialize), serde(default))]
 pub struct FlowSettings {
-    /// What is replicated; `None`: nothing, every flow is one plain connection.
+    /// Replicated part of a flow; `None`: nothing, every flow is one plain connection.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "mode"))]
     pub mode: Option<Mode>,
-    /// How the legs find each other.
+    /// Pairing of the two legs.
     pub pairing: Pairing,
-    /// The port of the second listener; `None`: the one after the service's.
+    /// Port of the second listener; `None`: the port after the service's port.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "port"))]
     pub replica_port: Option<u16>,
-    /// Bytes, sent plus received since the connection was idle, beyond which a flow settles on one
-    /// leg; `u64::MAX`: never.
+    /// Number of bytes, sent and received since the connection was last idle, at which a flow continues on one leg
+    /// only; `u64::MAX`: never.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub max_bytes: u64,
-    /// Bytes that are kept for a leg that has not come yet; at most 2^30.
+    /// Largest number of bytes that are kept for a leg that has not arrived, at most 2^30.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub archive_cap: u64,
-    /// Bytes that may wait for a slow leg; 65,536 to 2^30.
+    /// Largest number of bytes that wait for a slow leg, 65,536 to 2^30.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub lag_cap: u64,
-    /// In which a leg has to be established, hello included; 1 ms to 2^31 - 1 ms.
+    /// Longest time until a leg is established, hello included, 1 ms to 2^31 - 1 ms.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub leg_deadline: Duration,
-    /// For which a finished flow waits for its other leg; 1 ms to 60 s.
+    /// Longest time that a finished flow waits for its other leg, 1 ms to 60 s.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub confirm_timeout: Duration,
-    /// Open both legs to a target that has not been probed yet.
+    /// Whether to open both legs to a target that has not been probed yet.
     pub assume_capable: bool,
-    /// After which a flow goes to the service's own port, when nothing has answered on the replica
-    /// port; `None`: never.
+    /// Time without an answer from the replica port after which a flow uses the service's port; `None`: never.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time_or_endless"))]
     pub fallback_delay: Option<Duration>,
-    /// Without a byte in either direction, after which a kept-alive connection is replicated
-    /// again; `None`: never.
+    /// Time without a byte in either direction after which a kept-alive connection is replicated again; `None`:
+    /// never.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time_or_endless"))]
     pub idle_time: Option<Duration>,
-    /// Fewer second legs to a target whose legs fail often.
+    /// Whether a target whose legs often fail gets fewer second legs.
     pub adaptive: bool,
-    /// Where a server takes the second leg of a flow from.
+    /// Addresses from which a server accepts the second leg of a flow.
     pub second_leg_from: SecondLegFrom,
 }
 
@@ -103,42 +101,40 @@ impl Default for FlowSettings {
     }
 }
 
-/// What holds for all flows of a connector or a listener.
+/// Settings of all flows of a connector or a listener.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "proxy", derive(serde::Deserialize), serde(default))]
 pub struct Settings {
-    /// How a flow is replicated.
+    /// Settings of each replicated flow.
     #[cfg_attr(feature = "proxy", serde(skip))]
     pub flow: FlowSettings,
-    /// For which a server waits for the second leg.
+    /// Longest time that a server waits for the second leg.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub waiting_list_timeout: Duration,
-    /// In which a hello to a server has to be complete.
+    /// Longest time until a hello to a server is complete.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub hello_timeout: Duration,
-    /// For which a server remembers an ended flow; keep it well above every client's
-    /// `leg_deadline`.
+    /// Time for which a server remembers an ended flow. Keep it well above the `leg_deadline` of every client.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub tombstone_time: Duration,
-    /// How many flows a server remembers, open ones included; beyond it new flows run plain. 1 to
-    /// 2^24.
+    /// Largest number of flows that a server remembers, open flows included, 1 to 2^24. Further flows are plain.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub tombstone_limit: usize,
-    /// Connections that may be in the middle of their hello, or were answered and have not hung
-    /// up; 1 to 2^20.
+    /// Largest number of connections with an incomplete hello, or with an answer to it, that have not ended, 1 to
+    /// 2^20.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub pending_hellos: usize,
-    /// Flows that may wait for the server's `accept`, plain ones included; 1 to 2^20. Beyond it
-    /// new flows run plain, and plain ones wait in the kernel.
+    /// Largest number of flows that wait for the server's `accept`, plain flows included, 1 to 2^20. Further
+    /// replicated flows become plain, and further plain flows wait in the kernel.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub accept_backlog: usize,
     /// Time after which an incapable target is probed again.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub capability_ttl: Duration,
-    /// Ceiling on the share of flows, for each target, that get a second leg; 0 to 1.
+    /// Largest share of the flows to each target that get a second leg, 0 to 1.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "share"))]
     pub budget: f64,
-    /// Live RepFlow flows beyond which new ones are RepSYN; `u64::MAX`: never.
+    /// Number of live RepFlow flows at which new flows use RepSYN; `u64::MAX`: never.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub incast_limit: u64,
 }
@@ -160,15 +156,15 @@ impl Default for Settings {
     }
 }
 
-/// A setting outside its range.
+/// Error: a setting is outside its range.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{key} is {found}; allowed: {allowed}")]
 pub struct SettingError {
-    /// The setting.
+    /// Name of the setting.
     pub key: &'static str,
-    /// What was found.
+    /// Value found.
     pub found: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: &'static str,
 }
 
@@ -201,7 +197,7 @@ impl FlowSettings {
     /// Checks every setting.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// Names the first setting that is outside its range.
     pub fn validate(&self) -> Result<(), SettingError> {
         let millisecond = Duration::from_millis(1);
         if let Some(port) = self.replica_port {
@@ -244,7 +240,7 @@ impl Settings {
     /// Checks every setting.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// Names the first setting that is outside its range.
     pub fn validate(&self) -> Result<(), SettingError> {
         self.flow.validate()?;
         let timers = [

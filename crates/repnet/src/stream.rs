@@ -1,4 +1,4 @@
-//! A connection, replicated or not.
+//! Stream of one connection, replicated or not.
 
 use crate::driver::{Core, Shared};
 use std::fmt;
@@ -11,14 +11,13 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net;
 
-/// A TCP connection underneath of which there may be two. Use it as [`tokio::net::TcpStream`].
+/// TCP stream that may consist of two connections. Use it like [`tokio::net::TcpStream`].
 ///
-/// A read returns bytes of the faster connection, each byte once and in order. A write is
-/// accepted as long as less than 64 KiB wait for the faster connection; a flush, and a shutdown,
-/// are done when that one's kernel has everything.
+/// A read returns bytes of the faster connection, each byte once and in order. A write is accepted while less than 64
+/// KiB wait for the faster connection. A flush and a shutdown complete when the kernel has all bytes of the faster
+/// connection.
 ///
-/// Dropping it closes the connection: what was written is still sent. [`reset`](Self::reset) does
-/// not send it.
+/// Dropping the stream closes the connection after all written bytes were sent. [`reset`](Self::reset) discards them.
 pub struct TcpStream(Inner);
 
 enum Inner {
@@ -26,12 +25,12 @@ enum Inner {
     Replicated(Replicated),
 }
 
-/// The application's hold of a flow.
+/// Handle of the application to a replicated flow.
 struct Replicated {
     flow: Arc<Shared>,
-    /// As the application knows it: never the replica port.
+    /// Address of the peer as the application knows it, never the replica port.
     peer: SocketAddr,
-    /// A server's own port.
+    /// Port of the service, at a server.
     port: Option<u16>,
     by_reset: bool,
 }
@@ -62,13 +61,12 @@ impl TcpStream {
         }))
     }
 
-    /// Whether there are, or were, two connections underneath.
+    /// Returns whether the stream consists or consisted of two connections.
     pub const fn is_replicated(&self) -> bool {
         matches!(self.0, Inner::Replicated(_))
     }
 
-    /// The other end's address. At a client it is the address of the `connect` call, never the address of the
-    /// replica port.
+    /// Returns the address of the peer. At a client it is the address of the `connect` call, never the replica port.
     ///
     /// # Errors
     /// The connection is gone.
@@ -79,7 +77,7 @@ impl TcpStream {
         }
     }
 
-    /// This end's address: of one of the connections, at a server with the service's port.
+    /// Returns the local address of one of the connections. At a server it has the service's port.
     ///
     /// # Errors
     /// The connection is gone.
@@ -96,8 +94,8 @@ impl TcpStream {
         }
     }
 
-    /// Whether small writes go out at once (`TCP_NODELAY`), on every connection that there is or
-    /// will be. On from the start where there are two.
+    /// Sets whether small writes are sent at once (`TCP_NODELAY`), on all present and future connections. If the
+    /// stream is replicated, the option is on from the start.
     ///
     /// # Errors
     /// The connection is gone.
@@ -111,7 +109,7 @@ impl TcpStream {
         }
     }
 
-    /// Whether small writes go out at once.
+    /// Returns whether small writes are sent at once.
     ///
     /// # Errors
     /// The connection is gone.
@@ -122,10 +120,10 @@ impl TcpStream {
         }
     }
 
-    /// Closes the connection by a reset: the peer sees an error, and not the end of the stream.
+    /// Closes the connection with a reset. The peer sees an error, not the end of the stream.
     pub fn reset(self) {
         match self.0 {
-            Inner::Plain(stream) => crate::line::reset(stream),
+            Inner::Plain(stream) => crate::connection::reset(stream),
             Inner::Replicated(mut replicated) => replicated.by_reset = true,
         }
     }

@@ -1,4 +1,4 @@
-//! The sidecar's own behaviour: draining, metrics, and errors of a wrong configuration.
+//! Tests of the sidecar itself: draining, metrics, and errors of a wrong configuration.
 
 use serde_json::{Value, json};
 use std::io;

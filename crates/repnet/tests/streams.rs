@@ -1,4 +1,4 @@
-//! Both ends of the library over the loopback: what an application sees.
+//! Tests of both ends of the library over the loopback interface, as an application uses them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ async fn listen(settings: Settings) -> io::Result<TcpListener> {
     TcpListener::bind_with(any, settings, Counters::new()).await
 }
 
-/// Bytes that differ everywhere.
+/// Returns bytes without a repeated pattern.
 fn pattern(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let mut next = || {
@@ -65,7 +65,7 @@ fn serve_echo(listener: Arc<TcpListener>) {
     });
 }
 
-/// Writes and reads at once, and reads to the end.
+/// Writes and reads at the same time, until the end of the stream.
 async fn exchange(stream: TcpStream, sent: &[u8]) -> io::Result<Vec<u8>> {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut received = Vec::new();
@@ -150,7 +150,7 @@ async fn an_unknown_target_runs_plain_and_is_asked_and_the_next_flow_is_replicat
     let first = connector.connect("127.0.0.1", port).await?;
     assert!(!first.is_replicated());
     assert_eq!(exchange(first, b"plain").await?, b"plain");
-    // The probe is under way: the flows until then are plain ones.
+    // While the probe runs, flows are plain.
     let replicated = loop {
         let stream = connector.connect("127.0.0.1", port).await?;
         if stream.is_replicated() {
@@ -165,7 +165,7 @@ async fn an_unknown_target_runs_plain_and_is_asked_and_the_next_flow_is_replicat
     Ok(())
 }
 
-/// A service without RepNet, and a foreign service on the next port.
+/// Starts a service without RepNet, and a foreign service on the next port.
 async fn neighbours() -> io::Result<(tokio::net::TcpListener, tokio::net::TcpListener)> {
     loop {
         let own = tokio::net::TcpListener::bind(ANY).await?;
@@ -189,7 +189,7 @@ async fn a_foreign_service_on_the_replica_port_gets_a_hello_and_no_byte_of_the_a
                 return seen;
             };
             let mut bytes = [0; 512];
-            // An echo service, which sends back whatever it is sent.
+            // An echo service, which returns all bytes.
             while let Ok(count @ 1..) = stream.read(&mut bytes).await {
                 seen.extend_from_slice(&bytes[..count]);
                 let _ = stream.write_all(&bytes[..count]).await;
@@ -230,7 +230,7 @@ async fn a_refused_replica_port_costs_nothing_but_the_second_path() -> io::Resul
         let stats = connector.stats();
         assert_eq!(stats.plain_fallback + stats.plain_incapable, plain);
     }
-    // Known by now: the second flow tried no leg.
+    // The connector remembers the result, so the second flow opened no leg.
     assert_eq!(connector.stats().opened, 1);
     Ok(())
 }
@@ -260,7 +260,7 @@ async fn a_cancelled_accept_loses_no_flow_and_a_cancelled_connect_leaves_none() 
     let port = listener.local_addr()?.port();
     let connector = Connector::new(settings).expect("valid settings");
     for _ in 0..50 {
-        // Polled once, and dropped.
+        // The future is polled once and then dropped.
         let once = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
         assert!(once.is_err());
         let (stream, accepted) =
@@ -309,7 +309,7 @@ async fn flows_that_nobody_accepted_are_reset_with_their_listener_and_those_that
     let connector = Connector::new(settings).expect("valid settings");
     let mut first = connector.connect("127.0.0.1", port).await?;
     assert!(first.is_replicated());
-    // One connection waits; the next one gets the answer "busy", and waits in the kernel.
+    // One connection waits. The next one receives the answer "busy", and then waits in the kernel.
     let second = connector.connect("127.0.0.1", port).await?;
     assert!(!second.is_replicated());
     assert!(listener.stats().refused_full > 0);
@@ -328,7 +328,7 @@ async fn a_writer_is_held_back_when_nobody_reads() -> io::Result<()> {
         let (stream, accepted) =
             tokio::join!(connector.connect("127.0.0.1", port), listener.accept());
         let (mut client, (mut server, _)) = (stream?, accepted?);
-        // More than the kernels and the flows on both sides hold.
+        // More bytes than the kernels and the flows on both sides can hold.
         let all = 64 << 20;
         let writer = tokio::spawn(async move {
             let chunk = pattern(1 << 16);
@@ -367,7 +367,7 @@ async fn a_kept_alive_connection_gets_a_second_leg_again_when_it_was_idle() -> i
     let connector = Connector::new(settings).expect("valid settings");
     let mut stream = connector.connect("127.0.0.1", port).await?;
     for message in 1..=3 {
-        // Too long for two legs: the flow settles.
+        // The flow is too long for two legs, so it continues on one leg.
         let sent = pattern(200_000);
         let (mut reader, mut writer) = tokio::io::split(stream);
         let mut received = vec![0; sent.len()];
@@ -406,7 +406,7 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
             }
             (listener, clients, servers)
         });
-        // As soon as its first leg is there: the second one is often still to come.
+        // The first leg has arrived. The second leg often arrives later.
         for (client, mut server) in clients.iter_mut().zip(servers) {
             let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
             let written = std::pin::Pin::new(client).poll_write(&mut cx, b"word");
@@ -420,8 +420,8 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
     runtime.shutdown_background();
 }
 
-/// Runs a test of this file, one that is ignored elsewhere, in a separate network whose kernel gives out
-/// these ports.
+/// Runs a test of this file, which is ignored elsewhere, in a separate network namespace with this range of ephemeral
+/// ports.
 fn in_a_network_with_ports(range: &str, test: &str) {
     let set = format!("echo {range} > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"");
     let own = std::env::current_exe().expect("this test's program");
@@ -439,7 +439,7 @@ fn in_a_network_with_ports(range: &str, test: &str) {
     );
 }
 
-/// Listens on these ports, and then on port 0: the port that was found.
+/// Listens on these ports, and then on port 0. Returns the port that was found.
 async fn port_beside(taken: &[u16]) -> u16 {
     let everywhere = |port| SocketAddr::from(([0, 0, 0, 0], port));
     let held = taken

@@ -1,48 +1,48 @@
-//! Every figure of a study, computed once: by setting, design and group of flows.
+//! All figures of a study, computed once: by setting, design and group of flows.
 
 use crate::axes::middle;
 use crate::estimate::{Estimate, Measured, Ratio, TooFew};
 use crate::group::Group;
-use crate::run::{Cell, Setting};
+use crate::run::{self, Cell, Setting};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 
 /// All figures of a study.
 #[derive(Debug)]
 pub(crate) struct Analysis {
-    /// The settings in order.
+    /// Settings, in the study's order.
     pub settings: Vec<Setting>,
-    /// Of every place, a topology with a workload, the setting in the [`middle`].
+    /// For each place (a topology with a workload), the setting in the [`middle`] of its sweep.
     headlines: Vec<usize>,
-    /// By setting, then group, then design in the study's order; groups without flows are left out.
+    /// Rows by setting, then by group, then by design in the study's order. Groups without flows are left out.
     pub rows: Vec<Row>,
 }
 
-/// The figures of one design, group and setting.
+/// Figures of one design, group and setting.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Index into [`Analysis::settings`].
     pub setting: usize,
     pub group: Group,
     pub design: String,
-    /// Runs, one a seed.
+    /// Number of runs. Each run has its own seed.
     pub seeds: usize,
-    /// Flows over all seeds, finished or not.
+    /// Number of flows over all seeds, finished or not.
     pub flows: usize,
-    /// Flows that did not finish.
+    /// Number of flows that did not finish.
     pub unfinished: usize,
     fct: Figures,
     slowdown: Figures,
 }
 
-/// Estimates and ratios to the baseline in the order of [`Statistic::ALL`].
+/// Estimates and ratios to the baseline, in the order of [`Statistic::ALL`].
 #[derive(Debug, Default)]
 struct Figures {
     estimates: [Option<Result<Estimate, TooFew>>; 4],
-    /// Over the study's baseline.
+    /// Ratios to the study's baseline.
     ratios: [Option<Ratio>; 4],
-    /// Over the design's own transport without replication, where that is in the study and is not
-    /// the baseline.
+    /// Ratios to the design's own transport without replication. `None` if that is not in the study, or if it is the
+    /// baseline.
     own: [Option<Ratio>; 4],
 }
 
@@ -50,7 +50,7 @@ impl Analysis {
     pub fn of(study: &Study) -> Self {
         let cells = study.cells();
         let baseline = study.baseline().unwrap_or_default();
-        // Settings are independent of one another: a thread each, as many as there are cores.
+        // Settings are independent, so that each core computes a part of them in its own thread.
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let chunk = cells.len().div_ceil(threads).max(1);
         let rows = std::thread::scope(|scope| {
@@ -77,30 +77,30 @@ impl Analysis {
         }
     }
 
-    /// The row of `design` and `group`, by name, in `setting`.
+    /// Returns the row of a design, group and setting.
     pub fn row(&self, setting: usize, group: &Group, design: &str) -> Option<&Row> {
         self.rows
             .iter()
             .find(|row| row.setting == setting && row.group == *group && row.design == design)
     }
 
-    /// The rows of `group` in `setting`, by design.
+    /// Returns the rows of `group` in `setting`, by design.
     pub fn rows<'a>(&'a self, setting: usize, group: &'a Group) -> impl Iterator<Item = &'a Row> {
         let rows = self.rows.iter();
         rows.filter(move |row| row.setting == setting && row.group == *group)
     }
 
-    /// The setting that the answer is about: the headline of the first place.
+    /// Returns the setting that the answer is about: the headline of the first place.
     pub fn headline(&self) -> Option<usize> {
         self.headlines.first().copied()
     }
 
-    /// Of every place, a topology with a workload, the setting that its figures are shown at.
+    /// Returns the headline of each place (a topology with a workload): the setting whose figures are shown.
     pub fn headlines(&self) -> Vec<usize> {
         self.headlines.clone()
     }
 
-    /// The settings that differ from `setting` in load and swept keys only, itself included.
+    /// Returns the settings that differ from `setting` only in load and swept keys, including `setting`.
     pub fn sweep(&self, setting: usize) -> Vec<usize> {
         let here = &self.settings[setting];
         (0..self.settings.len())
@@ -108,7 +108,8 @@ impl Analysis {
             .collect()
     }
 
-    /// The settings of a place whose distributions are drawn: all where few, else its headline.
+    /// Returns the settings of a place whose distributions are drawn: all of them if they are few, otherwise only the
+    /// headline.
     pub fn with_distributions(&self, headline: usize) -> Vec<usize> {
         let sweep = self.sweep(headline);
         let is_swept = !self.settings[headline].parameters.is_empty();
@@ -118,13 +119,13 @@ impl Analysis {
         }
     }
 
-    /// Whether topology or workload differ within the study, so that a setting's name needs them.
+    /// Returns whether the study has several topologies or workloads. A setting's name must then contain them.
     pub fn has_several_places(&self) -> bool {
         let first = self.settings.first();
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
     }
 
-    /// What the ids of plots and tables of the place with this headline end in: nothing for the first.
+    /// Returns the end of the ids of plots and tables of the place with this headline. It is empty for the first place.
     pub fn suffix(&self, headline: usize) -> String {
         match self.headline() == Some(headline) {
             true => String::new(),
@@ -132,16 +133,16 @@ impl Analysis {
         }
     }
 
-    /// The setting's name, as short as the study allows.
+    /// Returns the setting's name, as short as the study allows.
     pub fn setting_name(&self, setting: usize) -> String {
         self.settings[setting].describe(self.has_several_places())
     }
 }
 
-/// The settings of a swept place from which on only one has its distributions drawn.
+/// Settings of a swept place, at most, whose distributions are all drawn. With more, only the headline's are.
 const MOST_DISTRIBUTIONS: usize = 6;
 
-/// Of every place the setting in the middle.
+/// Returns for each place the setting in the middle.
 fn headlines(settings: &[Setting]) -> Vec<usize> {
     let mut places: Vec<Vec<usize>> = Vec::new();
     for (index, setting) in settings.iter().enumerate() {
@@ -159,35 +160,35 @@ fn headlines(settings: &[Setting]) -> Vec<usize> {
 }
 
 impl Setting {
-    /// Whether topology and workload are the same.
+    /// Returns whether both settings have the same topology and workload.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         self.topology == other.topology && self.workload == other.workload
     }
 }
 
 impl Row {
-    /// The figure, where there are enough flows and seeds for it.
+    /// Returns the figure, or `None` if there are too few flows or seeds for it.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
         self.outcome(metric, statistic)?.ok()
     }
 
-    /// The figure, or what it takes; `None` without flows.
+    /// Returns the figure, or the flows and seeds that it needs. `None` without flows.
     pub fn outcome(
         &self,
         metric: Metric,
         statistic: Statistic,
     ) -> Option<Result<Estimate, TooFew>> {
-        *statistic.among(&self.figures(metric).estimates)?
+        *statistic.entry_in(&self.figures(metric).estimates)?
     }
 
-    /// The figure over the baseline's.
+    /// Returns the figure divided by the figure of the baseline.
     pub fn ratio(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
-        *statistic.among(&self.figures(metric).ratios)?
+        *statistic.entry_in(&self.figures(metric).ratios)?
     }
 
-    /// The figure over that of the design's own transport without replication.
+    /// Returns the figure divided by the figure of the design's own transport without replication.
     pub fn over_own_transport(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
-        *statistic.among(&self.figures(metric).own)?
+        *statistic.entry_in(&self.figures(metric).own)?
     }
 
     fn figures(&self, metric: Metric) -> &Figures {
@@ -198,8 +199,8 @@ impl Row {
     }
 }
 
-/// The design without its replication: `dctcp@spray` of `repflow+dctcp@spray`; `None` for one that
-/// has none by that notation.
+/// Returns the design without its replication: `dctcp@spray` for `repflow+dctcp@spray`. `None` if the name has no
+/// replication.
 pub(crate) fn own_transport(design: &str) -> Option<&str> {
     design.split_once('+').map(|(_, transport)| transport)
 }
@@ -215,8 +216,8 @@ fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
     rows
 }
 
-/// What applications wait for, all flows, the main groups, the finer ones, and the workload's parts where
-/// it has several.
+/// Returns the groups of a cell: requests and sessions, all flows, the main groups, the finer ones, and the parts of
+/// the workload if it has several.
 fn groups(cell: &Cell<'_>) -> Vec<Group> {
     let mut groups = Group::of_applications().to_vec();
     groups.push(Group::all());
@@ -240,6 +241,7 @@ fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &st
             .map(|(_, runs)| {
                 let seeds = runs.iter().map(|run| run.summary.key.seed);
                 Measured::new(Sample::of(runs, group, metric), seeds.collect())
+                    .varying(!run::are_same(runs))
             })
             .collect()
     };
@@ -251,7 +253,7 @@ fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &st
         let own = own.filter(|own| Some(*own) != base);
         Figures::of(measured, index, base.filter(|base| *base != index), own)
     };
-    // A metric after the other: sorted samples take more memory than anything else of a report.
+    // One metric after the other: sorted samples take more memory than anything else in a report.
     let fct = measure(Metric::Fct);
     let numbered = cell.designs.iter().enumerate();
     let rows = numbered.map(|(index, (design, runs))| {

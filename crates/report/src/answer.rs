@@ -1,29 +1,34 @@
-//! The answer in a sentence, and what has to be said beside it.
+//! Answer in one sentence, and the facts that qualify it.
 
 use crate::analysis::{Analysis, Row};
 use crate::axes::Axis;
 use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, TooFew};
 use crate::format::{Quantity, beyond_gap, count, list, percent_digits, signed_percent};
 use crate::group::Group;
-use crate::headline::{headline_group, things_of};
+use crate::headline::{headline_group, noun_of};
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::timers;
-use crate::{knee, load, network, population, punctuality, sensitivity, sessions, unmoved};
+use crate::{
+    capacity, fixed_flows, ineffective_keys, lateness, load, measure, network, same_runs,
+    sensitivity, sessions,
+};
 
-/// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
-/// that none does. Where a study has no mice, the same of all flows.
+/// Number of flows from which a p99 has ten flows beyond it.
+const FLOWS_FOR_P99: usize = 1_000;
+
+/// Returns the answer: the design that reduces the 99th percentile of mice, by how much, and at which price; or that no
+/// design does. In a study without mice, the answer is about all flows.
 pub fn answer(study: &Study) -> String {
     sentences(study).join(" ")
 }
 
-/// The answer for a terminal: what it is in the first line, what has to be said beside it in a line
-/// each.
+/// Returns the answer for a terminal: the answer in the first line, and each fact that qualifies it in a further line.
 pub fn text_answer(study: &Study) -> String {
     sentences(study).join("\n- ")
 }
 
-/// The answer, a sentence each; the first says it.
+/// Returns the sentences of the answer. The first one is the answer itself.
 pub(crate) fn sentences(study: &Study) -> Vec<String> {
     let analysis = study.analysis();
     let headlines = analysis.headlines();
@@ -34,93 +39,99 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
         }];
     };
     let mut sentences = sentences_at(study, first);
-    // Each place is compared within itself.
+    // Designs are compared only within one setting.
     let of_others = others.iter().filter_map(|&other| {
         let sentences = sentences_at(study, other);
         sentences.into_iter().next()
     });
     sentences.extend(of_others);
-    sentences.extend(unmoved::sentences(study));
+    sentences.extend(ineffective_keys::sentences(study));
     sentences.extend(sensitivity::sentence(study));
     sentences.extend(missing_sentence(study));
     sentences
 }
 
-/// What there is to say of the place with this headline.
+/// Returns the sentences about the place with this headline.
 pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
     let analysis = study.analysis();
     let group = headline_group(analysis, setting);
     let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
     let Some((base, others)) = split_baseline(&rows, study.baseline()) else {
-        return vec!["No run of the first design has any flow.".to_owned()];
+        let none = || "The runs of the first design have no flows.".to_owned();
+        return vec![measure::sentence(study, setting).unwrap_or_else(none)];
     };
-    let claims = Claims {
+    let comparison = DesignComparison {
         study,
         setting,
-        what: tail_of(&group),
-        things: things_of(&group),
+        what: p99_name(&group),
+        noun: noun_of(&group),
         at: at(analysis, setting),
         base,
         others,
     };
-    let is_thin = base.estimate(Metric::Fct, Statistic::P99).is_none();
+    // Of few equal runs, the p99 is known exactly, but it is only the slowest flow.
+    let is_thin = base.estimate(Metric::Fct, Statistic::P99).is_none()
+        || same_runs::nothing_varies(study, setting) && base.flows < FLOWS_FOR_P99;
     let mut sentences = match load::overload(study, setting) {
         Some(overload) => vec![overload],
-        None if population::comes_first(study, setting, is_thin) => {
-            population::sentences(study, setting)
+        None if fixed_flows::comes_first(study, setting, is_thin) => {
+            fixed_flows::sentences(study, setting)
         }
-        None if claims.others.is_empty() => vec![claims.alone()],
+        None if comparison.others.is_empty() => vec![comparison.alone()],
         None => {
-            let mut sentences = claims.compared();
-            sentences.extend(claims.over_own_transport());
-            sentences.extend(claims.on_gaps());
-            if let Some((best, _)) = claims.best() {
+            let mut sentences = comparison.compared();
+            sentences.extend(comparison.over_own_transport());
+            sentences.extend(comparison.on_gaps());
+            if let Some((best, _)) = comparison.best() {
                 sentences.extend(sweep_sentences(study, setting, &group, &best.design));
             }
             sentences.extend(of_kinds_of_sessions(study, setting));
-            sentences.extend(population::sentences(study, setting));
+            sentences.extend(fixed_flows::sentences(study, setting));
             sentences
         }
     };
-    match punctuality::sentence(study, setting) {
+    // Invalid runs come before the answer, because the answer depends on them.
+    match lateness::sentence(study, setting) {
         Some(warning) if warning.starts_with("NOT") => sentences.insert(0, warning),
         sound => sentences.extend(sound),
     }
-    sentences.extend(knee::sentences(study, setting));
-    sentences.extend(population::same_flows_sentence(study, setting));
+    sentences.extend(same_runs::sentence(study, setting));
+    sentences.extend(measure::sentence(study, setting));
+    sentences.extend(capacity::sentences(study, setting));
+    sentences.extend(fixed_flows::same_flows_sentence(study, setting));
     sentences.extend(unfinished_sentence(&rows));
     sentences.extend(timers::sentences(study, setting, &group));
     sentences.extend(load::sentences(study, setting));
-    sentences.extend(network::trouble_sentence(study, setting));
+    sentences.extend(network::failure_sentence(study, setting));
     sentences
 }
 
-/// The first sentence on each kind of sessions, where the answer is about all of them.
+/// Returns the first sentence on each kind of sessions, if the answer is about all sessions.
 fn of_kinds_of_sessions(study: &Study, setting: usize) -> Vec<String> {
     let analysis = study.analysis();
     let kinds = sessions::kinds(study, setting);
     let sentences = kinds.iter().filter_map(|group| {
         let rows: Vec<&Row> = analysis.rows(setting, group).collect();
         let (base, others) = split_baseline(&rows, study.baseline())?;
-        let claims = Claims {
+        let comparison = DesignComparison {
             study,
             setting,
-            what: tail_of(group),
-            things: things_of(group),
+            what: p99_name(group),
+            noun: noun_of(group),
             at: at(analysis, setting),
             base,
             others,
         };
-        claims.compared().into_iter().next()
+        comparison.compared().into_iter().next()
     });
     sentences.collect()
 }
 
-fn tail_of(group: &Group) -> String {
+fn p99_name(group: &Group) -> String {
     match group.short.as_str() {
         "mice" => "the p99 of mice".to_owned(),
         _ if group.is_of_flows() => "the p99 of all flows".to_owned(),
-        _ => format!("the p99 of {}", group.things()),
+        _ => format!("the p99 of {}", group.noun()),
     }
 }
 
@@ -147,19 +158,19 @@ fn split_baseline<'a>(rows: &[&'a Row], name: Option<&str>) -> Option<(&'a Row, 
     Some((base, others.copied().collect()))
 }
 
-struct Claims<'a> {
+struct DesignComparison<'a> {
     study: &'a Study,
     setting: usize,
     what: String,
-    /// What the figures are over: "mice".
-    things: &'static str,
+    /// Noun for the flows of the figures, such as "mice".
+    noun: &'static str,
     at: String,
     base: &'a Row,
     others: Vec<&'a Row>,
 }
 
-impl Claims<'_> {
-    /// One design has nothing to be compared with: its own figure.
+impl DesignComparison<'_> {
+    /// Returns the figure of a single design, which has no other design to be compared with.
     fn alone(&self) -> String {
         let base = self.base;
         let outcome = base.outcome(Metric::Fct, Statistic::P99);
@@ -182,7 +193,7 @@ impl Claims<'_> {
         }
     }
 
-    /// Why a design, or the one that it is compared with, has no 99th percentile.
+    /// Returns why a design, or the design that it is compared with, has no 99th percentile.
     fn why_unknown(&self) -> String {
         let rows = || std::iter::once(&self.base).chain(&self.others);
         let outcomes = rows().filter_map(|row| row.outcome(Metric::Fct, Statistic::P99));
@@ -192,25 +203,25 @@ impl Claims<'_> {
         }
     }
 
-    /// The designs whose ratio to the baseline is known, the fastest first.
+    /// Returns the designs whose ratio to the baseline is known, the fastest first.
     fn known(&self) -> Vec<(&Row, Ratio)> {
         let rows = self.others.iter();
         let mut known: Vec<(&Row, Ratio)> = rows
             .filter_map(|row| Some((*row, row.ratio(Metric::Fct, Statistic::P99)?)))
-            // Whichever comes out best was picked from all of them.
+            // The best design is picked from all of them, so that its interval must hold for all comparisons together.
             .map(|(row, ratio)| (row, ratio.corrected(self.others.len())))
             .collect();
         known.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
         known
     }
 
-    /// The fastest of the designs that are better beyond doubt.
+    /// Returns the fastest of the designs that are significantly better than the baseline.
     fn best(&self) -> Option<(&Row, Ratio)> {
         let mut known = self.known().into_iter();
         known.find(|(_, ratio)| ratio.is_significant() && ratio.value < 1.0)
     }
 
-    /// The best design, else that there is none; then those that are worse.
+    /// Returns the sentence on the best design, or that there is none, and then the designs that are worse.
     fn compared(&self) -> Vec<String> {
         let known = self.known();
         let mut sentences = vec![match (self.best(), known.first()) {
@@ -223,7 +234,7 @@ impl Claims<'_> {
                 self.price(row)
             ),
             (None, None) => format!(
-                "Nothing can be said about {}{}: {}.",
+                "No result for {}{}: {}.",
                 self.what,
                 self.at,
                 self.why_unknown()
@@ -254,19 +265,27 @@ impl Claims<'_> {
                 count => format!("all {count}"),
             };
             sentences.push(format!(
-                "These intervals hold for {all} comparisons together."
+                "These intervals are corrected for {all} comparisons together."
             ));
         }
         sentences
     }
 
-    /// What is said when no design is better beyond doubt; `row` comes nearest.
+    /// Returns the sentence for the case that no design is significantly better. `row` belongs to the design
+    /// that is nearest to a significant gain.
     fn none_better(&self, row: &Row, ratio: Ratio) -> String {
         if ratio.is_significant() {
             return format!(
                 "No design cuts {} against {}{}.",
                 self.what, self.base.design, self.at
             );
+        }
+        let change = signed_percent((ratio.value - 1.0) * 100.0);
+        let (what, base, at) = (&self.what, &self.base.design, &self.at);
+        // The figure of equal runs is exact, so that there is no significance.
+        if same_runs::nothing_varies(self.study, self.setting) {
+            let design = &row.design;
+            return format!("{design} changes {what} against {base}{at} by {change} %.");
         }
         let reason = match ratio.interval {
             Some((low, high)) => format!(
@@ -277,16 +296,12 @@ impl Claims<'_> {
             None => "no interval: the designs ran different seeds".to_owned(),
         };
         format!(
-            "No design cuts {} against {}{} by more than chance explains: {} changes it by {} % ({reason}).",
-            self.what,
-            self.base.design,
-            self.at,
-            row.design,
-            signed_percent((ratio.value - 1.0) * 100.0)
+            "No design cuts {what} against {base}{at} significantly: {} changes it by {change} % ({reason}).",
+            row.design
         )
     }
 
-    /// `, for 1.3 % more bytes`.
+    /// Returns the price in bytes, such as `, for 1.3 % more bytes`.
     fn price(&self, row: &Row) -> String {
         let Some(change) = bytes_change(self.study, self.setting, &row.design, &self.base.design)
         else {
@@ -294,13 +309,14 @@ impl Claims<'_> {
         };
         let percent = percent_digits(change.abs() * 100.0);
         match change {
-            _ if percent == "0.0" => ", for as many bytes".to_owned(),
+            _ if percent == "0.0" => ", for the same number of bytes".to_owned(),
             c if c > 0.0 => format!(", for {percent} % more bytes"),
             _ => format!(", for {percent} % fewer bytes"),
         }
     }
 
-    /// Which 99th percentiles lie on a gap of the distribution, and what is stable there.
+    /// Returns the designs whose 99th percentile lies on a gap of the distribution, and the figures that are stable
+    /// there.
     fn on_gaps(&self) -> Option<String> {
         let rows = || std::iter::once(&self.base).chain(&self.others);
         let gaps = rows().filter_map(|row| {
@@ -314,7 +330,7 @@ impl Claims<'_> {
             ))
         });
         let gaps: Vec<String> = gaps.collect();
-        // A sentence for each threshold: one where the first design's p99 lies on the gap.
+        // The shares are grouped by threshold. If the first design's p99 lies on the gap, all have the same threshold.
         let mut thresholds: Vec<(f64, Vec<String>)> = Vec::new();
         for row in &self.others {
             let ratio = row.ratio(Metric::Fct, Statistic::P99);
@@ -326,7 +342,7 @@ impl Claims<'_> {
                 let first = format!(
                     "{} % of {} take longer than {} with {}",
                     percent_digits(beyond.base.value * 100.0),
-                    self.things,
+                    self.noun,
                     Quantity::Time.tick(at),
                     self.base.design
                 );
@@ -339,20 +355,23 @@ impl Claims<'_> {
         let shares: Vec<String> = thresholds.iter().map(|(_, s)| s.join(", ")).collect();
         let instead = match shares.is_empty() {
             true => String::new(),
-            false => format!(" More stable are the shares beyond: {}.", shares.join("; ")),
+            false => format!(
+                " The shares beyond the gap are more stable: {}.",
+                shares.join("; ")
+            ),
         };
         (!gaps.is_empty()).then(|| {
             format!(
-                "The p99 lies on a gap of the distribution, where next to no flow ends, with {}: which side of it \
-                 the figure is on is chance.{instead}",
+                "With {}, the p99 lies on a gap of the distribution, where almost no flow ends. Chance decides on \
+                 which side of the gap it falls.{instead}",
                 list(&gaps)
             )
         })
     }
 
-    /// What replication adds to a transport that is not the baseline's.
+    /// Returns the effect of replication for designs whose own transport is not the baseline.
     fn over_own_transport(&self) -> Option<String> {
-        let claims: Vec<String> = self
+        let comparison: Vec<String> = self
             .others
             .iter()
             .filter_map(|row| {
@@ -383,11 +402,12 @@ impl Claims<'_> {
                 })
             })
             .collect();
-        (!claims.is_empty()).then(|| format!("Each against its own transport: {}.", list(&claims)))
+        (!comparison.is_empty())
+            .then(|| format!("Compared with their own transports: {}.", list(&comparison)))
     }
 }
 
-/// What a percentile takes.
+/// Returns the seeds and flows that a percentile needs.
 fn too_few_sentence(too_few: TooFew) -> String {
     let would_do = count(too_few.seeds_that_would_do as u64);
     let seeds = match too_few.seeds {
@@ -396,17 +416,17 @@ fn too_few_sentence(too_few: TooFew) -> String {
     };
     match too_few.seeds < SEEDS_FOR_QUANTILES {
         true if too_few.seeds_that_would_do == SEEDS_FOR_QUANTILES => {
-            format!("{seeds}, and a percentile takes {SEEDS_FOR_QUANTILES}")
+            format!("{seeds}, and a percentile needs {SEEDS_FOR_QUANTILES}")
         }
         _ => format!(
-            "{seeds}, with {} flows beyond the percentile; it takes {SEEDS_FOR_QUANTILES} seeds and ten \
-             flows beyond it, and {would_do} seeds of this size would do",
+            "{seeds}, with {} flows beyond the percentile; it needs {SEEDS_FOR_QUANTILES} seeds and ten \
+             flows beyond it, and {would_do} seeds of this size are enough",
             count(too_few.beyond as u64)
         ),
     }
 }
 
-/// `41 % (95 % CI 35 to 46)`.
+/// Returns a reduction, such as `41 % (95 % CI 35 to 46)`.
 fn reduction(ratio: Ratio) -> String {
     percent_with_interval(
         1.0 - ratio.value,
@@ -434,8 +454,8 @@ fn percent_with_interval(share: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// Bytes on the wire over the baseline's, less one: over the seeds that both ran. Payload where a
-/// run does not count the wire's.
+/// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both ran. Uses the
+/// payload if a run does not count the bytes on the wire.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -457,7 +477,7 @@ pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &s
     (ours > 0 && theirs > 0).then(|| ours as f64 / theirs as f64 - 1.0)
 }
 
-/// How the best design fares over each axis of the place.
+/// Returns the sentences on the best design over each axis of the place.
 fn sweep_sentences(study: &Study, setting: usize, group: &Group, design: &str) -> Vec<String> {
     let axes = study.analysis().axes(setting);
     let sentences = axes.iter();
@@ -475,6 +495,7 @@ fn over_axis(
 ) -> Option<String> {
     let analysis = study.analysis();
     let along = analysis.along(setting, axis).into_iter();
+    // An overloaded setting has no gain.
     let sound = along.filter(|&(_, index)| !load::is_overloaded(study, index));
     let known: Vec<(&str, Option<Ratio>)> = sound
         .filter_map(|(place, index)| {
@@ -544,7 +565,7 @@ fn unfinished_sentence(rows: &[&Row]) -> Option<String> {
         .collect();
     (!left.is_empty()).then(|| {
         format!(
-            "Not finished when their run ended, and counted as slower than every other flow: {}.",
+            "Unfinished at the end of their run, and counted as the slowest: {}.",
             list(&left)
         )
     })

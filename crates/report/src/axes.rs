@@ -1,4 +1,4 @@
-//! What the settings of a place differ in: the load, and the keys that a study sweeps.
+//! Axes of a study: the load and the swept keys, in which the settings of a place differ.
 
 use crate::format::Quantity;
 use crate::plot::{self, Scale};
@@ -6,36 +6,37 @@ use crate::run::Setting;
 use std::collections::HashSet;
 use tailcut_record::{Parameter, ParameterUnit};
 
-/// What the settings of a place differ in; keys that change together are one axis.
+/// Axis, in which the settings of a place differ. Keys that change together are one axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    /// Its keys, the first of which gives its numbers; none for the load.
+    /// Keys. The numbers of the axis are the values of the first key. Empty for the load.
     pub keys: Vec<String>,
-    /// Its values, in order.
+    /// Values, in order.
     pub values: Vec<Value>,
     unit: Option<ParameterUnit>,
 }
 
-/// A value of an axis.
+/// Value of an axis.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Value {
-    /// As people write it.
+    /// Value in the notation of a scenario.
     pub text: String,
-    /// In the axis's quantity; `None` for text.
+    /// Value in the quantity of the axis, or `None` for text.
     pub number: Option<f64>,
 }
 
-/// A range of steps from which on their axis is logarithmic, even if they are not.
+/// Range of the values (largest over smallest) from which an axis is logarithmic, even without even ratios.
 const WIDE: f64 = 20.0;
 
-/// The most values that are ticks each.
+/// Maximum number of values that all get a tick.
 const MOST_TICKS: usize = 12;
 
-/// How much even ratios or steps may differ.
+/// Largest factor between two ratios or steps that count as even.
 const EVEN: f64 = 1.1;
 
 impl Axis {
-    /// The axes of the settings of one place, in the order of the sweep after the load; none with one value.
+    /// Returns the axes of the settings of one place: the load, then the keys in the order of the sweep. A key with one
+    /// value has no axis.
     pub fn of(settings: &[&Setting]) -> Vec<Self> {
         let mut axes = Vec::new();
         let loads = settings.iter().filter_map(|setting| setting.load);
@@ -87,17 +88,17 @@ impl Axis {
         (values.len() > 1).then_some(Self { keys, values, unit })
     }
 
-    /// Whether it is that of loads.
+    /// Returns whether this is the axis of loads.
     pub fn is_load(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Whether all of its values are numbers.
+    /// Returns whether all values are numbers.
     pub fn is_numeric(&self) -> bool {
         self.values.iter().all(|value| value.number.is_some())
     }
 
-    /// What sentences and titles call it.
+    /// Returns the name in sentences and titles.
     pub fn name(&self) -> String {
         match self.keys.is_empty() {
             true => "load".to_owned(),
@@ -105,7 +106,7 @@ impl Axis {
         }
     }
 
-    /// The same with what its numbers count, where their unit does not say.
+    /// Returns the name with the unit of its numbers, if the numbers do not show it.
     fn label(&self) -> String {
         let first = self.keys.first().map_or("load", String::as_str);
         let unit = match self.unit {
@@ -121,7 +122,7 @@ impl Axis {
         }
     }
 
-    /// Where a setting is on it.
+    /// Returns the position of a setting on the axis.
     pub fn place(&self, setting: &Setting) -> Option<usize> {
         let text = match self.keys.is_empty() {
             true => setting.load?.to_string(),
@@ -134,12 +135,12 @@ impl Axis {
         self.values.iter().position(|value| value.text == text)
     }
 
-    /// A setting's value in words: "load 0.5", "queue.limit 50 packets".
-    pub fn told(&self, place: usize) -> String {
+    /// Returns a position as text, such as "load 0.5" or "queue.limit 50 packets".
+    pub fn position_text(&self, place: usize) -> String {
         format!("{} {}", self.name(), self.values[place].text)
     }
 
-    /// The axis of a plot: of numbers, with its values as ticks; else a name a value.
+    /// Returns the axis of a plot. If all values are numbers, they are its ticks. Otherwise each value is a name.
     pub fn plotted(&self) -> plot::Axis {
         if !self.is_numeric() {
             return self.named();
@@ -165,13 +166,13 @@ impl Axis {
         axis
     }
 
-    /// The axis of a heat map.
+    /// Returns the axis of a heat map.
     pub fn named(&self) -> plot::Axis {
         let names = self.values.iter().map(|value| value.text.clone());
         plot::Axis::names(self.name(), names.collect())
     }
 
-    /// Where a value is on the axis of a plot.
+    /// Returns the position of a value on the axis of a plot.
     pub fn at(&self, place: usize) -> f64 {
         self.values[place]
             .number
@@ -179,7 +180,7 @@ impl Axis {
             .unwrap_or(place as f64)
     }
 
-    /// Whether the values have even ratios, or are far apart.
+    /// Returns whether the values have even ratios, or a wide range.
     fn is_logarithmic(&self) -> bool {
         let numbers: Vec<f64> = self
             .values
@@ -203,7 +204,7 @@ impl Axis {
     }
 }
 
-/// A parameter in the quantity that plots have: times in microseconds.
+/// Returns a parameter in the quantity of plots: microseconds for times.
 fn number(parameter: &Parameter) -> Option<f64> {
     let number = parameter.number()?;
     Some(match parameter.unit {
@@ -212,8 +213,8 @@ fn number(parameter: &Parameter) -> Option<f64> {
     })
 }
 
-/// The keys of the settings, those together that change together: as many pairs of values as there are
-/// values of each.
+/// Returns the keys of the settings, grouped so that keys that change together are in one group. Two keys change
+/// together if they have as many pairs of values as each has values.
 fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
     let shown = |setting: &Setting, key: &str| setting.parameter(key).map(Parameter::shown);
     let count = |keys: &[&str]| {
@@ -236,7 +237,7 @@ fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
     groups
 }
 
-/// The keys of the settings in their order.
+/// Returns the keys of the settings, in their order.
 pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for parameter in settings.flat_map(|setting| &setting.parameters) {
@@ -247,8 +248,8 @@ pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<Strin
     keys
 }
 
-/// How near each of these settings is to the middle of its place: the load nearest 0.5 (the higher of two)
-/// first, then the middle value of every key. Gives the place of the nearest.
+/// Returns the index of the setting nearest to the middle of its place: first by load (nearest to 0.5, the higher of
+/// two), then by the middle value of each key.
 pub(crate) fn middle(settings: &[&Setting]) -> Option<usize> {
     let axes = Axis::of(settings);
     let of_keys = || axes.iter().filter(|axis| !axis.is_load());

@@ -1,66 +1,66 @@
-//! Bisection for where a figure passes a value, with points at which nobody can tell.
+//! Bisection for the point at which a figure passes a value, with points whose side is undecided.
 //!
-//! The search keeps no state of its own: what to look at next follows from what was found so far. A figure may
-//! rise or fall over the key, but it passes the value once.
+//! The search has no state: the next point follows from the points that were examined before. A figure may rise or fall
+//! over the key, but it passes the value only once.
 
 use crate::threshold::Side;
 
-/// The bracket is narrow enough at this share of its upper end.
+/// Width of a bracket at which the search ends, as a share of the bracket's upper end.
 const NARROW: f64 = 0.02;
-/// Beside a point at which nobody can tell, this is narrow enough.
+/// Width at which the search ends next to an undecided point, as a share of the upper end.
 const NARROW_BESIDE_OPEN: f64 = 0.10;
-/// From this ratio of the ends on the middle is that of their logarithms.
+/// Ratio of the ends from which the middle is their geometric mean.
 const WIDE: f64 = 20.0;
 
-/// Where to search.
+/// Range of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchRange {
-    /// The lower end.
+    /// Lower end.
     pub low: f64,
-    /// The upper end.
+    /// Upper end.
     pub high: f64,
-    /// Whether there are only whole numbers between.
+    /// Whether only whole numbers are allowed.
     pub is_whole: bool,
 }
 
-/// What comes next.
+/// Next step of a search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchNext {
-    /// Find out on which side this point is.
-    Look(f64),
-    /// Nothing: this is the outcome.
+    /// Find the side of this point.
+    Probe(f64),
+    /// The search has ended with this outcome.
     Done(SearchOutcome),
 }
 
-/// Where a figure passes the value.
+/// Outcome of a search: the place where the figure passes the value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchOutcome {
-    /// Between these two, upwards where it `rises` over the key.
+    /// The figure passes the value between two points.
     Passes {
-        /// The lower end of the bracket.
+        /// Lower end of the bracket.
         from: f64,
-        /// Its upper end.
+        /// Upper end of the bracket.
         to: f64,
-        /// Whether the figure is above the value from there on.
+        /// Whether the figure is above the value at the upper end.
         rises: bool,
     },
-    /// Nowhere: it is below at both ends.
+    /// The figure is below the value at both ends.
     Below,
-    /// Nowhere: it is above at both ends.
+    /// The figure is above the value at both ends.
     Above,
-    /// Somewhere between these two; at `open` nobody can tell.
+    /// The figure passes the value between two points, but the point `open` between them is undecided.
     Undecided {
-        /// The lower end of the bracket.
+        /// Lower end of the bracket.
         from: f64,
-        /// Its upper end.
+        /// Upper end of the bracket.
         to: f64,
-        /// The point.
+        /// Undecided point.
         open: f64,
     },
 }
 
 impl SearchRange {
-    /// What comes after the points that were looked at, in any order.
+    /// Returns the next step after the points in `seen`, which may be in any order.
     pub fn next(&self, seen: &[(f64, Side)]) -> SearchNext {
         let at = |point: f64| {
             seen.iter()
@@ -68,10 +68,10 @@ impl SearchRange {
                 .map(|(_, side)| *side)
         };
         let Some(first) = at(self.low) else {
-            return SearchNext::Look(self.low);
+            return SearchNext::Probe(self.low);
         };
         let Some(last) = at(self.high) else {
-            return SearchNext::Look(self.high);
+            return SearchNext::Probe(self.high);
         };
         let rises = match (first, last) {
             (Side::Below, Side::Below) => return SearchNext::Done(SearchOutcome::Below),
@@ -84,9 +84,11 @@ impl SearchRange {
                     open: from,
                 });
             }
+            // If one end is undecided, the other end gives the direction.
             (Side::Below, _) | (_, Side::Above) => true,
             (Side::Above, _) | (_, Side::Below) => false,
         };
+        // `near` is the side of the lower end. Decided points narrow the bracket from both ends.
         let near = if rises { Side::Below } else { Side::Above };
         let (mut from, mut to) = (self.low, self.high);
         for &(x, side) in seen.iter().filter(|(_, side)| *side != Side::Open) {
@@ -104,15 +106,16 @@ impl SearchRange {
             open.iter().copied().reduce(f64::max),
         ) else {
             return match self.middle(from, to, NARROW) {
-                Some(middle) => SearchNext::Look(middle),
+                Some(middle) => SearchNext::Probe(middle),
                 None => SearchNext::Done(SearchOutcome::Passes { from, to, rises }),
             };
         };
+        // Undecided points stay undecided, so that only the parts on both sides of them become narrower.
         let beside = self
             .middle(from, left, NARROW_BESIDE_OPEN)
             .or_else(|| self.middle(right, to, NARROW_BESIDE_OPEN));
         match beside {
-            Some(middle) => SearchNext::Look(middle),
+            Some(middle) => SearchNext::Probe(middle),
             None => SearchNext::Done(SearchOutcome::Undecided {
                 from,
                 to,
@@ -121,7 +124,7 @@ impl SearchRange {
         }
     }
 
-    /// A point between two, as short a number as will do; `None` where they are close.
+    /// Returns a point between two others, with as few digits as possible. `None` if they are close together.
     fn middle(&self, from: f64, to: f64, narrow: f64) -> Option<f64> {
         if to - from <= narrow * to || (self.is_whole && to - from <= 1.0) {
             return None;
@@ -135,7 +138,7 @@ impl SearchRange {
         inside.next()
     }
 
-    /// A number to so many significant digits.
+    /// Rounds a number to `digits` significant digits.
     fn rounded(&self, value: f64, digits: i32) -> f64 {
         let places = digits - 1 - value.abs().log10().floor() as i32;
         let scale = 10f64.powi(places.abs());
@@ -157,7 +160,7 @@ mod tests {
         is_whole: false,
     };
 
-    /// Searches with an answer for every point; gives the outcome and the points.
+    /// Runs a search in which every point gets an answer. Returns the outcome and the points.
     fn search(range: SearchRange, side: impl Fn(f64) -> Side) -> (SearchOutcome, Vec<f64>) {
         let mut seen = Vec::new();
         loop {
@@ -165,7 +168,7 @@ mod tests {
                 SearchNext::Done(outcome) => {
                     return (outcome, seen.iter().map(|(x, _)| *x).collect());
                 }
-                SearchNext::Look(x) => {
+                SearchNext::Probe(x) => {
                     assert!(seen.iter().all(|(known, _)| *known != x), "{x} twice");
                     assert!(seen.len() < 60, "{seen:?}");
                     seen.push((x, side(x)));

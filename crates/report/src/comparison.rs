@@ -1,4 +1,4 @@
-//! Published figures beside ours.
+//! Comparison of published figures with ours.
 
 use crate::format::{count, digits};
 use crate::table::{Cell, Table};
@@ -6,50 +6,48 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tailcut_record::Error;
 
-/// The file beside a study's manifest that keeps its comparisons.
+/// Name of the file, next to a study's manifest, that contains its comparisons.
 const FILE: &str = "comparisons.json";
 
-/// A figure or table of a paper, ours beside theirs.
+/// Comparison of a figure or table of a paper with ours.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What is reproduced, such as "RepNet, figure 9: testbed FCT of mice".
+    /// Reproduced figure or table, such as "RepNet, figure 9: testbed FCT of mice".
     pub name: String,
-    /// The figures.
+    /// Figures.
     pub rows: Vec<ComparisonRow>,
 }
 
 /// One reproduced figure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ComparisonRow {
-    /// What is measured, with its unit.
+    /// Measured quantity, with its unit.
     pub metric: String,
-    /// Our figure; `None` where there is none, or too few flows or seeds for one.
+    /// Our figure. `None` if there is none, or if there are too few flows or seeds for one.
     pub ours: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// 95 % confidence interval of our figure.
     #[serde(with = "ends")]
     pub ours_ci: Option<(f64, f64)>,
-    /// How many seeds were run.
+    /// Number of seeds that were run.
     pub seeds: u64,
-    /// How many flows, requests or sessions of all seeds ours is a quantile or the mean of; `None`
-    /// where each run gives one figure.
+    /// Number of flows, requests or sessions of all seeds in our quantile or mean. `None` if each run gives one figure.
     #[serde(default)]
     pub flows: Option<u64>,
-    /// The published figure; `None` where the paper gives only a direction.
+    /// Published figure. `None` if the paper gives only a direction.
     pub theirs: Option<f64>,
-    /// The range that ours should stay in, without an end where it is open there; `None` where
-    /// nothing was published that it could be held to.
+    /// Range in which our figure should be. An open end is infinite. `None` if nothing was published to compare with.
     #[serde(with = "ends")]
     pub band: Option<(f64, f64)>,
-    /// Whether it does.
+    /// Whether our figure is in the band.
     pub verdict: Verdict,
-    /// Where the verdict is too few: how many seeds would do, where that is known.
+    /// Number of seeds that would be enough, if the verdict is "too few" and the number is known.
     #[serde(default)]
     pub seeds_that_would_do: Option<u64>,
-    /// Why the two differ, in a sentence; may be empty.
+    /// Reason for the difference, in one sentence. May be empty.
     pub why: String,
 }
 
-/// A pair of numbers in JSON, which has no infinite ones: an end that is open is `null`.
+/// Pair of numbers in JSON. JSON has no infinite numbers, so that an open end is `null`.
 mod ends {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -70,30 +68,30 @@ mod ends {
     }
 }
 
-/// Whether a figure is within its band.
+/// Verdict: whether a figure is within its band.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Within the band.
     Within,
-    /// Outside of it.
+    /// Outside the band.
     Outside,
-    /// There are too few flows or seeds for a figure, or its interval is too wide to decide.
+    /// There are too few flows or seeds for a figure, or its interval is too wide for a decision.
     #[serde(rename = "too few")]
     TooFew,
-    /// There is no figure of ours.
+    /// We have no figure.
     Unknown,
-    /// Shown for comparison; held to nothing.
+    /// Shown for comparison, without a band.
     Shown,
 }
 
 impl Verdict {
-    /// The verdict on `ours` with its interval; both ends belong to the band.
+    /// Returns the verdict on `ours` with its interval. Both ends belong to the band.
     ///
-    /// A band with two ends decides where the interval is no wider than it: then `ours` is within or
-    /// outside. A band that is open to one side is endless, so that no interval is too wide for it;
-    /// it decides where all of the interval lies on one side of its end. Anything else is too few.
-    /// What never ends, so that `ours` is infinite without an interval, is outside of any end.
+    /// A band with two ends decides if the interval is no wider than the band. A band with one open end has infinite
+    /// width, so that any interval would fit. It decides if the whole interval is on one side of its end. In all other
+    /// cases the verdict is "too few". A figure that is infinite, because a flow never finishes, has no interval and is
+    /// outside every finite end.
     pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
         let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
             return Self::Unknown;
@@ -111,7 +109,7 @@ impl Verdict {
         }
     }
 
-    /// The word in tables.
+    /// Returns the word in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Within => "within",
@@ -123,7 +121,7 @@ impl Verdict {
     }
 }
 
-/// Whether an interval is narrow enough for its band.
+/// Returns whether an interval is narrow enough for its band.
 fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
     if low == high {
         true
@@ -135,15 +133,16 @@ fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
     }
 }
 
-/// About how many seeds would make the interval of `ours`, which comes from `seeds`, narrow enough for
-/// its band: widths go with one over the square root of the seeds. `None` where none is known.
-pub fn seeds_that_would_do(
+/// Returns the approximate number of seeds with which the interval of `ours` would be narrow enough for its band.
+/// `ours` has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. `None` if the
+/// number is above 10,000.
+pub fn seeds_needed(
     ours: f64,
     (low, high): (f64, f64),
     (from, to): (f64, f64),
     seeds: u64,
 ) -> Option<u64> {
-    /// Nobody runs more.
+    /// Largest number of seeds to propose. More are not practical.
     const MOST: f64 = 10_000.0;
     let factor = match (from.is_finite(), to.is_finite()) {
         (true, true) => (high - low) / (to - from),
@@ -157,7 +156,7 @@ pub fn seeds_that_would_do(
 }
 
 impl Comparison {
-    /// The comparison as a table.
+    /// Returns the comparison as a table.
     pub fn table(&self) -> Table {
         let rows = self.rows.iter().map(|row| {
             let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), digits);
@@ -200,7 +199,7 @@ impl Comparison {
 }
 
 impl ComparisonRow {
-    /// The verdict, and where it is too few what would do.
+    /// Returns the verdict, and the seeds that are needed if it is "too few".
     fn verdict_text(&self) -> String {
         let verdict = self.verdict.name();
         match self.seeds_that_would_do {
@@ -210,7 +209,7 @@ impl ComparisonRow {
     }
 }
 
-/// A band: `-45.0 to -5.00`, `up to 5.00`, `from -5.00`.
+/// Returns a band as text: `-45.0 to -5.00`, `up to 5.00`, `from -5.00`.
 fn range((low, high): (f64, f64)) -> String {
     match (low.is_finite(), high.is_finite()) {
         (true, true) => format!("{} to {}", digits(low), digits(high)),
@@ -219,22 +218,22 @@ fn range((low, high): (f64, f64)) -> String {
     }
 }
 
-/// The end of an interval.
+/// Returns the end of an interval as text.
 fn end(value: f64) -> String {
     let sign = if value == f64::NEG_INFINITY { "-" } else { "" };
     format!("{sign}{}", digits(value))
 }
 
-/// Keeps comparisons beside the study in `dir`, so that a later report shows them.
+/// Writes comparisons next to the study in `dir`. Later reports show them.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses.
+/// [`Error::Io`] if the file cannot be written.
 pub fn write_comparisons(dir: impl AsRef<Path>, comparisons: &[Comparison]) -> Result<(), Error> {
     let path = dir.as_ref().join(FILE);
     tailcut_record::write_json(&path, &comparisons)
 }
 
-/// The comparisons beside the study in `dir`; none where there is no such file.
+/// Returns the comparisons next to the study in `dir`, or none if the file does not exist.
 pub(crate) fn read(dir: &Path) -> Result<Vec<Comparison>, Error> {
     let path = dir.join(FILE);
     match path.exists() {
@@ -299,13 +298,13 @@ mod tests {
 
     #[test]
     fn an_interval_twice_as_wide_as_it_may_be_takes_four_times_the_seeds() {
-        let two_sided = seeds_that_would_do(5.0, (-5.0, 15.0), (0.0, 10.0), 6);
+        let two_sided = seeds_needed(5.0, (-5.0, 15.0), (0.0, 10.0), 6);
         assert_eq!(two_sided, Some(24));
-        let open = seeds_that_would_do(0.0, (-20.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
+        let open = seeds_needed(0.0, (-20.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
         assert_eq!(open, Some(24));
-        let on_the_end = seeds_that_would_do(10.0, (0.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
+        let on_the_end = seeds_needed(10.0, (0.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
         assert_eq!(on_the_end, None);
-        let endless = seeds_that_would_do(5.0, (1.0, f64::INFINITY), (0.0, 10.0), 6);
+        let endless = seeds_needed(5.0, (1.0, f64::INFINITY), (0.0, 10.0), 6);
         assert_eq!(endless, None);
     }
 }

@@ -1,11 +1,11 @@
-//! Series of designs, and distributions as their points.
+//! Series of designs, and points of distributions.
 
 use crate::plot::{Mark, Point, Series};
 
-/// Points of one distribution function; more would lie on the same pixels.
+/// Points of one distribution function. More points would fall on the same pixels.
 pub(crate) const DISTRIBUTION_POINTS: usize = 120;
 
-/// The study's designs, each with its own colour.
+/// Designs of a study. Each one has its own colour.
 pub(crate) struct Designs<'a>(pub Vec<&'a str>);
 
 impl Designs<'_> {
@@ -19,26 +19,27 @@ impl Designs<'_> {
     }
 }
 
-/// The share of the sorted values that are as small as each or smaller.
+/// Returns for each of the sorted values the share of values that are as small or smaller.
 pub(crate) fn cdf(sorted: &[f64]) -> Vec<Point> {
     let n = sorted.len();
     let ranks = (0..=DISTRIBUTION_POINTS).map(|i| i * n.saturating_sub(1) / DISTRIBUTION_POINTS);
     points_at(sorted, ranks, |rank| (rank + 1) as f64 / n as f64)
 }
 
-/// The share of the sorted values that are as large as each or larger, at ranks spaced by the
+/// Returns for each of the sorted values the share of values that are as large or larger. The ranks are spaced by the
 /// logarithm of the share above them.
 pub(crate) fn ccdf(sorted: &[f64]) -> Vec<Point> {
     let n = sorted.len() as f64;
     let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
         let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
-        // Of equal values the first, which says how many there are.
+        // Of equal values only the first has the right share, because all of them are as large.
         let rank = (n - above).round() as usize;
         let value = sorted.get(rank).copied().unwrap_or(f64::INFINITY);
         sorted.partition_point(|other| *other < value)
     });
     let mut points = points_at(sorted, ranks, |rank| (n - rank as f64) / n);
-    // Several that share the largest value: down to the last of them, so that even a single value shows.
+    // If several values are equal to the largest one, the curve goes down to the last of them. A study with a single
+    // value then still has a visible line.
     if let Some(&Point { x, y, .. }) = points.last()
         && y > 1.0 / n
     {
@@ -47,7 +48,7 @@ pub(crate) fn ccdf(sorted: &[f64]) -> Vec<Point> {
     points
 }
 
-/// The finite values above zero at `ranks`, each once.
+/// Returns the finite values above zero at `ranks`, each of them once.
 fn points_at(
     sorted: &[f64],
     ranks: impl Iterator<Item = usize>,

@@ -1,10 +1,10 @@
-//! Figures with confidence intervals, and their ratios between two designs.
+//! Figures with confidence intervals, and ratios of the figures of two designs.
 //!
-//! A quantile is that of all flows of all seeds; its interval and that of a ratio of two come from
-//! resampled seeds, the same for both designs ([`crate::resamples`]). A mean is that of all finished
-//! flows, its interval Student's t over what each seed contributes (the ratio estimator of cluster
-//! sampling: W. G. Cochran, Sampling Techniques, 1977, section 6.3); so is a share of the flows.
-//! Both designs of a ratio see the same arrivals under one seed, so that ratios are paired by seed.
+//! A quantile is taken over all flows of all seeds. Its interval, and the interval of a ratio of two quantiles, come
+//! from resampled seeds, which are the same for both designs ([`crate::resamples`]). A mean is taken over all finished
+//! flows. Its interval is Student's t over the contributions of the seeds (the ratio estimator of cluster sampling: W.
+//! G. Cochran, Sampling Techniques, 1977, section 6.3). The interval of a share of the flows is made in the same way.
+//! Both designs of a ratio have the same arrivals under one seed, so that ratios are paired by seed.
 
 use crate::gap::Gap;
 use crate::resamples::{Resamples, interval, t_quantile};
@@ -14,83 +14,84 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// From this many seeds on, means and shares have intervals.
+/// Number of seeds from which means and shares have intervals.
 pub const SEEDS_FOR_T: usize = 3;
 
-/// Quantiles take this many seeds: intervals over fewer do not hold (docs/validation.md).
+/// Number of seeds that a quantile needs. Intervals over fewer seeds do not cover 95 % (docs/validation.md).
 pub const SEEDS_FOR_QUANTILES: usize = 6;
 
-/// Flows beyond a quantile that it takes at least.
+/// Number of flows beyond a quantile that it needs.
 const BEYOND: f64 = 10.0;
 
-/// A figure with its 95 % confidence interval.
+/// Figure with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The figure; infinite where a quantile falls among unfinished flows.
+    /// Figure. Infinite if a quantile falls among unfinished flows.
     pub value: f64,
-    /// The interval, where there are enough seeds for one; its upper end may be infinite.
+    /// Interval, if there are enough seeds. Its upper end may be infinite.
     pub interval: Option<(f64, f64)>,
-    /// The gap of the distribution that a quantile's interval spans.
+    /// Gap of the distribution within the interval of a quantile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<Gap>,
 }
 
-/// Why a quantile has no figure, and what would do.
+/// Reason why a quantile has no figure, and the seeds that would be enough.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct TooFew {
     /// Seeds that were run.
     pub seeds: usize,
     /// Flows beyond the quantile.
     pub beyond: usize,
-    /// Seeds of this size that would do.
+    /// Seeds with as many flows as these that would be enough.
     pub seeds_that_would_do: usize,
 }
 
-/// A design's figures over another's: under 1 is faster.
+/// Ratio of a design's figure to the figure of another design. A design with a ratio below 1 is faster.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ratio {
-    /// The ratio.
+    /// Ratio.
     pub value: f64,
-    /// Its 95 % confidence interval, where there is one.
+    /// 95 % confidence interval, if there is one.
     pub interval: Option<(f64, f64)>,
-    /// Seeds that it comes from.
+    /// Number of seeds of the ratio.
     pub seeds: usize,
-    /// What is stable where either quantile lies on a gap.
+    /// Shares beyond the gap, which are stable, if either quantile lies on a gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_gap: Option<BeyondGap>,
 }
 
-/// The shares of flows beyond a gap, and how they differ.
+/// Shares of flows beyond a gap, and their difference.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct BeyondGap {
-    /// A value within the gap.
+    /// Value within the gap.
     pub threshold: f64,
-    /// The share of this design's flows that take longer, with its 95 % confidence interval.
+    /// Share of this design's flows that take longer, with its 95 % confidence interval.
     pub share: Share,
-    /// That of the other design.
+    /// Share of the other design's flows.
     pub base: Share,
-    /// This design's share less the other's, paired by seed.
+    /// Share of this design minus share of the other design, paired by seed.
     pub difference: Share,
 }
 
-/// A share of flows, or a difference of two, with its 95 % confidence interval.
+/// Share of flows, or a difference of two shares, with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Share {
-    /// The share, 0 to 1; a difference may be below zero.
+    /// Share, 0 to 1. A difference may be negative.
     pub value: f64,
-    /// The interval, from [`SEEDS_FOR_T`] seeds on.
+    /// Interval, if there are at least [`SEEDS_FOR_T`] seeds.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Ratio {
-    /// Whether the interval leaves out 1.
+    /// Returns whether the interval excludes 1.
     pub fn is_significant(&self) -> bool {
         self.interval
             .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 
-    /// The ratio with an interval that holds for `comparisons` of them together, as the best of
-    /// several needs it (Bonferroni): wider, on a logarithmic scale, as Student's t is.
+    /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni), as the best of
+    /// several needs it. The interval becomes wider on a logarithmic scale, by the ratio of the two quantiles of
+    /// Student's t.
     pub fn corrected(self, comparisons: usize) -> Self {
         let level = 0.025 / comparisons.max(1) as f64;
         let quantiles = t_quantile(self.seeds, 1.0 - level).zip(t_quantile(self.seeds, 0.975));
@@ -101,37 +102,47 @@ impl Ratio {
     }
 }
 
-/// One group's flows in the runs of one design and setting, ready to be estimated from.
+/// Flows of one group in the runs of one design and setting, prepared for estimates.
 #[derive(Debug)]
 pub struct Measured {
     sample: Sample,
-    /// The seeds of the runs.
+    /// Seeds of the runs.
     seeds: Vec<u64>,
-    /// Resampled quantiles, by the bits of the share: an estimate and its ratios need the same.
+    /// Whether the seeds gave different runs. Without a difference, figures have no interval.
+    varies: bool,
+    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share. They are stored, because an estimate
+    /// and its ratios use the same quantiles.
     resampled: RefCell<BTreeMap<u64, Rc<[f64]>>>,
 }
 
 impl Measured {
-    /// From a sample whose seeds have these numbers.
+    /// Creates a value from a sample. `seeds` are the numbers of its seeds.
     pub fn new(sample: Sample, seeds: Vec<u64>) -> Self {
         Self {
             sample,
             seeds,
+            varies: true,
             resampled: RefCell::default(),
         }
     }
 
-    /// All flows of all seeds.
+    /// Returns the same flows, and whether the seeds gave different runs.
+    #[must_use]
+    pub(crate) fn varying(self, varies: bool) -> Self {
+        Self { varies, ..self }
+    }
+
+    /// Returns all flows of all seeds.
     pub fn sample(&self) -> &Sample {
         &self.sample
     }
 
-    /// How many seeds were run.
+    /// Returns the number of seeds that were run.
     pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
-    /// The figure with its interval; `None` without flows.
+    /// Returns the figure with its interval, or `None` without flows.
     pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
         let Statistic::Quantile(p) = statistic else {
             return self.mean().map(Ok);
@@ -140,7 +151,8 @@ impl Measured {
         if let Some(too_few) = self.too_few(p) {
             return Some(Err(too_few));
         }
-        let interval = interval(self.seeds.len(), self.resampled(p).to_vec());
+        let resampled = || interval(self.seeds.len(), self.resampled(p).to_vec());
+        let interval = self.varies.then(resampled).flatten();
         Some(Ok(Estimate {
             value,
             interval,
@@ -148,15 +160,16 @@ impl Measured {
         }))
     }
 
-    /// This design's figure over `base`'s; `None` where either has none, an infinite one, or too
-    /// few flows or seeds for it. Without an interval where the two have not run the same seeds.
+    /// Returns the figure of this design divided by the figure of `base`. `None` if either design has no
+    /// figure, an infinite one, or too
+    /// few flows or seeds. The ratio has no interval if the two designs did not run the same seeds.
     pub fn ratio(&self, base: &Self, statistic: Statistic) -> Option<Ratio> {
         let (ours, theirs) = (
             self.estimate(statistic)?.ok()?,
             base.estimate(statistic)?.ok()?,
         );
         let value = ours.value / theirs.value;
-        let paired = self.seeds == base.seeds;
+        let paired = self.seeds == base.seeds && (self.varies || base.varies);
         let interval = match statistic {
             _ if !paired => None,
             Statistic::Mean => {
@@ -181,23 +194,26 @@ impl Measured {
         })
     }
 
-    /// The share of flows that take longer than `threshold`.
+    /// Returns the share of flows that take longer than `threshold`.
     pub fn share_beyond(&self, threshold: f64) -> Share {
         let (value, deviations) = self.beyond(threshold);
         let half = t_half(&deviations);
         Share {
             value,
-            interval: half.map(|half| ((value - half).max(0.0), (value + half).min(1.0))),
+            interval: half
+                .filter(|_| self.varies)
+                .map(|half| ((value - half).max(0.0), (value + half).min(1.0))),
         }
     }
 
-    /// The shares beyond a gap, of this design and of `base`.
+    /// Returns the shares beyond a gap, of this design and of `base`.
     pub fn beyond_gap(&self, base: &Self, threshold: f64) -> BeyondGap {
         let ((ours, of_ours), (theirs, of_theirs)) =
             (self.beyond(threshold), base.beyond(threshold));
         let value = ours - theirs;
         let differences: Vec<f64> = of_ours.iter().zip(&of_theirs).map(|(a, b)| a - b).collect();
-        let half = t_half(&differences).filter(|_| self.seeds == base.seeds);
+        let paired = self.seeds == base.seeds && (self.varies || base.varies);
+        let half = t_half(&differences).filter(|_| paired);
         BeyondGap {
             threshold,
             share: self.share_beyond(threshold),
@@ -209,7 +225,7 @@ impl Measured {
         }
     }
 
-    /// The share of flows that take longer than `threshold`, with each seed's deviation from it.
+    /// Returns the share of flows that take longer than `threshold`, with each seed's deviation from it.
     fn beyond(&self, threshold: f64) -> (f64, Vec<f64>) {
         let beyond = self.sample.beyond(threshold);
         let seeds = self.sample.seeds().iter().zip(&beyond);
@@ -226,10 +242,10 @@ impl Measured {
             (finished + u64::from(seed.finished), sum + seed.sum)
         });
         let value = (finished > 0).then(|| sum / finished as f64)?;
-        let half = t_half(&self.deviations_from_mean(value));
+        let half = t_half(&self.deviations_from_mean(value)).filter(|_| self.varies);
         Some(Estimate {
             value,
-            // No completion time is below zero, whatever the symmetric interval says.
+            // The interval is symmetric and may reach below zero, but no completion time is negative.
             interval: half.map(|half| ((value - half).max(0.0), value + half)),
             gap: None,
         })
@@ -243,11 +259,15 @@ impl Measured {
         deviations(&parts, mean)
     }
 
-    /// Whether too few seeds or flows were run for the `p`-quantile, and what would do.
+    /// Returns whether the `p`-quantile has too few seeds or flows, and how many would be enough. If nothing varies, the
+    /// quantile is exact, and more seeds change nothing.
     fn too_few(&self, p: f64) -> Option<TooFew> {
+        if !self.varies {
+            return None;
+        }
         let seeds = self.seeds.len();
-        // 1e-9: 1,000 flows have ten beyond the 99th percentile, whatever 1 - 0.99 rounds to. Beyond
-        // one under the median are those below it.
+        // 1e-9 corrects the rounding of 1 - 0.99: 1,000 flows have ten beyond the 99th percentile. For a quantile below
+        // the median, the flows beyond it are those below it.
         let beyond = self.sample.len() as f64 * p.min(1.0 - p) + 1e-9;
         let for_flows = (BEYOND / beyond * seeds as f64 - 1e-6).ceil() as usize;
         (seeds < SEEDS_FOR_QUANTILES || beyond < BEYOND).then(|| TooFew {
@@ -257,7 +277,7 @@ impl Measured {
         })
     }
 
-    /// The `p`-quantile of every resample.
+    /// Returns the `p`-quantile of every resample.
     fn resampled(&self, p: f64) -> Rc<[f64]> {
         let mut known = self.resampled.borrow_mut();
         let quantiles = known.entry(p.to_bits()).or_insert_with(|| {
@@ -271,9 +291,9 @@ impl Measured {
     }
 }
 
-/// A figure made of the same quantile of several designs, such as how much one is above another, with
-/// its interval from the same resamples of all; `None` where a design has no flow. Without an interval
-/// where they have not run the same seeds.
+/// Returns a figure that combines the same quantile of several designs, such as the difference of two. Its interval
+/// comes from the same resamples for all designs. `None` if a design has no flow. The figure has no interval if the
+/// designs did not run the same seeds, or if nothing varies with any of them.
 pub fn of_quantiles<const N: usize>(
     designs: [&Measured; N],
     p: f64,
@@ -288,7 +308,8 @@ pub fn of_quantiles<const N: usize>(
         return Some(Err(too_few));
     }
     let seeds = &designs.first()?.seeds;
-    let interval = if designs.iter().all(|design| design.seeds == *seeds) {
+    let is_paired = designs.iter().all(|design| design.seeds == *seeds);
+    let interval = if is_paired && designs.iter().any(|design| design.varies) {
         let resampled = designs.map(|design| design.resampled(p));
         let resamples = resampled.first()?.len();
         let figures = (0..resamples).map(|i| figure(resampled.each_ref().map(|all| all[i])));
@@ -303,23 +324,24 @@ pub fn of_quantiles<const N: usize>(
     }))
 }
 
-/// Of sums with their counts, by how much each deviates from `ratio` times its count, over the mean
-/// count: what the ratio of all sums to all counts varies by.
+/// Returns for each seed how far its sum deviates from `ratio` times its count, divided by the mean count. `parts` are
+/// the sums with their counts. The deviations show how much the ratio of all sums to all counts
+/// varies.
 fn deviations(parts: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_count = parts.iter().map(|(_, count)| count).sum::<f64>() / parts.len().max(1) as f64;
     let deviation = |(sum, count): &(f64, f64)| (sum - ratio * count) / mean_count;
     parts.iter().map(deviation).collect()
 }
 
-/// Half the width of Student's 95 % interval of the mean of `values`; `None` with fewer than
-/// [`SEEDS_FOR_T`].
+/// Returns half the width of Student's 95 % interval of the mean of `values`, or `None` with fewer than [`SEEDS_FOR_T`]
+/// values.
 fn t_half(values: &[f64]) -> Option<f64> {
     let (mean, interval) = t_interval(values).filter(|_| values.len() >= SEEDS_FOR_T)?;
     interval.map(|(_, high)| high - mean)
 }
 
-/// Mean and Student's t interval; the interval is `None` for a single value or an infinite mean.
-/// `None` without values or with one that is not a number.
+/// Returns the mean and Student's t interval. The interval is `None` for a single value or an infinite mean. `None`
+/// without values, or if one is not a number.
 pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -338,7 +360,7 @@ pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
 mod tests {
     use super::*;
 
-    /// Six seeds of 500 values from 1 to 2, times `factor`.
+    /// Returns a design with six seeds of 500 values from 1 to 2, times `factor`.
     fn design(factor: f64) -> Measured {
         let values = |seed: u64| {
             (0..500).map(move |i| factor * (1.0 + ((i * 7 + seed * 31) % 500) as f64 / 500.0))
@@ -356,9 +378,25 @@ mod tests {
         );
         let beyond = beyond.unwrap().unwrap();
         assert!((beyond.value - 0.75).abs() < 1e-9, "{beyond:?}");
-        // The designs vary together, so that the figure does not vary at all.
+        // All designs vary together, so that the figure is constant.
         let (low, high) = beyond.interval.unwrap();
         assert!(high - low < 1e-9, "{beyond:?}");
+    }
+
+    #[test]
+    fn equal_runs_have_an_exact_quantile_without_an_interval() {
+        // Three flows are too few for a p99, unless all seeds are equal.
+        let of = |varies| {
+            let values = (0..6).map(|_| [1.0, 2.0, 3.0]);
+            Measured::new(Sample::new(values), (1..=6).collect()).varying(varies)
+        };
+        let p99 = |measured: &Measured| measured.estimate(Statistic::P99).unwrap();
+        assert!(p99(&of(true)).is_err());
+        let exact = p99(&of(false)).unwrap();
+        assert_eq!((exact.value, exact.interval), (3.0, None));
+        let ratio = of_quantiles([&of(false), &of(false)], 0.99, |[a, b]| a / b);
+        let ratio = ratio.unwrap().unwrap();
+        assert_eq!((ratio.value, ratio.interval), (1.0, None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::sample::{Metric, Statistic};
 use crate::table::Cell;
 use serde_json::{Value, json};
 
-/// A figure with its interval, or what it takes.
+/// Returns a figure with its interval, or the seeds that it needs.
 pub(crate) fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
     let outcome = row.outcome(metric, statistic);
     let value = match outcome {

@@ -1,25 +1,25 @@
-//! Numbers as people read them: three significant digits and a unit.
+//! Numbers for people: three significant digits and a unit.
 
 use crate::estimate::{BeyondGap, Estimate, Ratio, TooFew};
 use crate::sample::Metric;
 
-/// What a number counts.
+/// Quantity of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
-    /// Microseconds.
+    /// Time, in microseconds.
     Time,
     /// Bytes.
     Bytes,
-    /// A share, 0 to 1, shown in per cent.
+    /// Share, 0 to 1, shown in per cent.
     Share,
-    /// Bits per second.
+    /// Rate, in bits per second.
     Rate,
-    /// A plain number or ratio.
+    /// Plain number or ratio.
     Number,
 }
 
 impl Quantity {
-    /// What a metric is measured in.
+    /// Returns the quantity of a metric.
     pub(crate) const fn of(metric: Metric) -> Self {
         match metric {
             Metric::Fct => Self::Time,
@@ -27,7 +27,7 @@ impl Quantity {
         }
     }
 
-    /// The unit that suits `value`, and its size.
+    /// Returns the unit that suits `value`, with its size.
     fn unit(self, value: f64) -> (f64, &'static str) {
         let value = value.abs();
         match self {
@@ -47,7 +47,7 @@ impl Quantity {
         }
     }
 
-    /// The number with its unit.
+    /// Returns the number with its unit.
     pub fn text(self, value: f64) -> String {
         if value == 0.0 {
             return match self {
@@ -59,7 +59,7 @@ impl Quantity {
         format!("{}{unit}", digits(value / size))
     }
 
-    /// The number with its interval, in one unit: `1.23 ms (1.10 to 1.35)`.
+    /// Returns the number with its interval, in one unit: `1.23 ms (1.10 to 1.35)`.
     pub fn with_interval(self, value: f64, interval: Option<(f64, f64)>) -> String {
         let (size, _) = self.unit(value);
         match interval {
@@ -73,13 +73,13 @@ impl Quantity {
         }
     }
 
-    /// An axis tick: as [`Quantity::text`], without trailing zeros.
+    /// Returns the label of an axis tick: as [`Quantity::text`], without trailing zeros.
     pub fn tick(self, value: f64) -> String {
         if value == 0.0 {
             return "0".to_owned();
         }
         let (size, unit) = self.unit(value);
-        // Ticks are round numbers; nine digits remove what binary fractions add.
+        // Ticks are round numbers. Nine digits remove the rounding errors of binary fractions.
         let scaled = value / size;
         let places = (8 - scaled.abs().log10().floor() as i32).clamp(0, 12) as usize;
         let text = format!("{scaled:.places$}");
@@ -91,7 +91,7 @@ impl Quantity {
     }
 }
 
-/// Three significant digits, without an exponent.
+/// Returns three significant digits, without an exponent.
 pub(crate) fn digits(value: f64) -> String {
     let size = value.abs();
     let places = match size {
@@ -104,7 +104,7 @@ pub(crate) fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// An estimate in words: the figure, its interval, or why it has none. What lies on a gap has a mark.
+/// Returns an estimate as text: the figure with its interval, or the seeds that it needs. A figure on a gap has a mark.
 pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quantity) -> String {
     match outcome {
         None => "–".to_owned(),
@@ -123,10 +123,10 @@ pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quan
     }
 }
 
-/// The mark of quantiles that lie on a gap.
+/// Mark of quantiles that lie on a gap.
 pub(crate) const ON_A_GAP: char = '‡';
 
-/// The share of another design's flows beyond a gap: `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to −0.2)`.
+/// Returns the share of another design's flows beyond a gap: `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to −0.2)`.
 pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     let points = |share: f64| signed_percent(share * 100.0);
     let interval = beyond
@@ -142,7 +142,7 @@ pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     )
 }
 
-/// A ratio as a change: `-41 % (-46 to -35)`.
+/// Returns a ratio as a change: `-41 % (-46 to -35)`.
 pub(crate) fn change(ratio: Option<Ratio>) -> String {
     let Some(ratio) = ratio else {
         return "–".to_owned();
@@ -159,7 +159,7 @@ pub(crate) fn change(ratio: Option<Ratio>) -> String {
     }
 }
 
-/// A whole number of per cent with its sign, one decimal under ten.
+/// Returns per cent with a sign: whole numbers, or one decimal below ten.
 pub(crate) fn signed_percent(percent: f64) -> String {
     let text = percent_digits(percent.abs());
     let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
@@ -170,8 +170,8 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     }
 }
 
-/// Per cent without a sign: one decimal under ten, and just under a hundred, which it must not
-/// seem to be.
+/// Returns per cent without a sign: whole numbers, or one decimal below ten. Just below a hundred there is also one
+/// decimal, so that the number does not round to 100.
 pub(crate) fn percent_digits(percent: f64) -> String {
     match percent {
         p if (99.5..100.0).contains(&p) => format!("{:.1}", p.min(99.9)),
@@ -180,7 +180,7 @@ pub(crate) fn percent_digits(percent: f64) -> String {
     }
 }
 
-/// A count with commas between thousands.
+/// Returns a count with commas between thousands.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -193,7 +193,7 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Returns `a`, `a and b`, or `a, b and c`.
 pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),

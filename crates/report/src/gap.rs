@@ -1,34 +1,35 @@
-//! Gaps of a distribution that a quantile may lie on, such as the one before a retransmission
-//! timeout: next to no flow takes so long, and which side of it a quantile falls on is chance.
+//! Gaps of a distribution, such as the one just before a retransmission timeout. Almost no flow takes such a time. If a
+//! quantile lies on a gap, chance decides on which side it falls.
 
 use crate::sample::Sample;
 use serde::Serialize;
 
-/// A stretch of values that next to no flow has.
+/// Range of values that almost no flow has.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Gap {
-    /// The value before it.
+    /// Value before the gap.
     pub from: f64,
-    /// The value behind it.
+    /// Value after the gap.
     pub to: f64,
 }
 
-/// The share of the flows within an interval that may lie in its gap.
+/// Largest share of the flows within an interval that may be in its gap.
 const FEW: f64 = 0.1;
 
-/// The share of an interval's width, on a logarithmic scale, that a gap has at least.
+/// Smallest share of an interval's width, on a logarithmic scale, that a gap has.
 const MOST: f64 = 0.5;
 
-/// By which factor the end of a gap is beyond its beginning, at least.
+/// Smallest factor between the beginning and the end of a gap.
 const FACTOR: f64 = 1.25;
 
 impl Gap {
-    /// The gap within the interval of a quantile: half or more of its width (logarithmic), with
-    /// at most a tenth of the flows in it; `None` where there is none.
+    /// Returns the gap within the interval of a quantile: at least half of its width on a logarithmic scale, with at
+    /// most a tenth of its flows. `None` if there is none.
     pub fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {
         let (low, high) = interval;
         let values = sample.between(low, high);
         let few = (values.len() as f64 * FEW) as usize + 1;
+        // Both ends of a window are outside the gap, and at most a tenth of the flows are between them.
         let (from, to) = values
             .windows(few + 1)
             .map(|stretch| (stretch[0].0, stretch[few].0))
@@ -38,7 +39,7 @@ impl Gap {
         (factor >= FACTOR && factor.ln() >= MOST * (high / low).ln()).then_some(Self { from, to })
     }
 
-    /// A round number within the gap, near its middle: what lies beyond it is beyond the gap.
+    /// Returns a round number within the gap, near its middle. Flows that take longer are beyond the gap.
     pub(crate) fn threshold(self) -> f64 {
         let middle = (self.from * self.to).sqrt();
         let unit = 10f64.powf(middle.log10().floor());
@@ -58,7 +59,7 @@ impl Gap {
 mod tests {
     use super::*;
 
-    /// 980 flows of 1 to 2 ms and 20 of 12 ms, and a straggler between them.
+    /// Returns 980 flows of 1 to 2 ms, 20 flows of 12 ms, and one flow between them.
     fn with_timeouts() -> Sample {
         let short = (0..980).map(|flow| 1_000.0 + f64::from(flow));
         Sample::new([short.chain([5_000.0]).chain([12_000.0; 20])])

@@ -1,4 +1,4 @@
-//! Rank plots of goodput: every flow's or session's, sorted, as papers on storage transports draw them.
+//! Rank plots of goodput: the goodput of every flow or session, sorted, as in papers on storage transports.
 
 use crate::curves::Designs;
 use crate::format::Quantity;
@@ -7,16 +7,16 @@ use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
 use crate::run::{Flow, Run};
 use crate::study::Study;
 
-/// Points of a line; more would lie on the same pixels.
+/// Points of a line. More points would fall on the same pixels.
 const POINTS: usize = 120;
 
-/// A line a design of what applications wait for, of all flows, of elephants, and of each part of the
-/// workload where it has several.
+/// Returns plots with one line per design. There is a plot for requests and sessions, for all flows, for elephants, and
+/// for each part of the workload if it has several.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let analysis = study.analysis();
     let [mice, medium, _] = Group::main();
-    // Of sessions each kind is ranked by itself.
+    // Writes and reads have separate plots, so that there is none of all sessions.
     let sessions = Group::sessions();
     let wanted = |group: &Group| !group.is_fine() && ![&mice, &medium, &sessions].contains(&group);
     let flows_of = |group: &Group| -> usize {
@@ -27,7 +27,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let mut groups: Vec<&Group> = Vec::new();
     let rows = analysis.rows.iter().filter(|row| row.setting == setting);
     for group in rows.map(|row| &row.group).filter(|group| wanted(group)) {
-        // A part that is the whole would be the same plot again.
+        // If one part contains all flows, its plot would repeat the plot of all flows.
         let is_whole = *group != Group::all() && group.is_of_flows() && flows_of(group) == all;
         if !is_whole && !groups.contains(&group) {
             groups.push(group);
@@ -35,7 +35,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     }
     let designs = Designs(study.designs());
     let plot = |(index, group): (usize, &&Group)| {
-        let things = group.things();
+        let noun = group.noun();
         let mut counts = Vec::new();
         let lines = cells[setting].designs.iter().map(|(design, runs)| {
             let goodputs = ranked(runs, group);
@@ -51,13 +51,13 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
                 analysis.setting_name(setting)
             ),
             caption: format!(
-                "The bytes of each of the {things} over its {}, slowest first, over all seeds ({} a design); none \
-                 where it did not finish.",
+                "Bytes divided by {}, for each of the {noun} of all seeds ({} per design), slowest first. Unfinished \
+                 {noun} have a goodput of zero.",
                 group.time(),
                 range(&counts)
             ),
             x: Axis::new(
-                format!("rank, as a share of the {things}"),
+                format!("rank, as a share of the {noun}"),
                 Quantity::Share,
                 Scale::Linear,
             ),
@@ -71,15 +71,15 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Each flow's goodput in bits per second, ascending.
+/// Returns each flow's goodput in bits per second, ascending.
 fn ranked(runs: &[&Run], group: &Group) -> Vec<f64> {
-    let flows = runs.iter().flat_map(|run| group.pool(run));
+    let flows = runs.iter().flat_map(|run| group.members(run));
     let mut goodputs: Vec<f64> = flows.filter(|flow| group.has(flow)).map(goodput).collect();
     goodputs.sort_unstable_by(f64::total_cmp);
     goodputs
 }
 
-/// Bits per second; zero for a flow that did not finish.
+/// Returns bits per second, or zero for a flow that did not finish.
 fn goodput(flow: &Flow) -> f64 {
     match flow.fct_us.is_finite() && flow.fct_us > 0.0 {
         true => flow.bytes as f64 * 8e6 / flow.fct_us,
@@ -87,7 +87,7 @@ fn goodput(flow: &Flow) -> f64 {
     }
 }
 
-/// The sorted values over their ranks, first and last included.
+/// Returns the sorted values over their ranks, including the first and the last value.
 fn line(sorted: &[f64]) -> Vec<Point> {
     let Some(last) = sorted.len().checked_sub(1) else {
         return Vec::new();
@@ -101,7 +101,7 @@ fn line(sorted: &[f64]) -> Vec<Point> {
     points.collect()
 }
 
-/// `2,000`, or the least and the most.
+/// Returns the smallest and the largest count, or one number such as `2,000` if they are equal.
 fn range(counts: &[usize]) -> String {
     let count = |n: usize| crate::format::count(n as u64);
     match (counts.iter().min(), counts.iter().max()) {

@@ -1,71 +1,90 @@
-//! Which flows a figure is over.
+//! Groups of flows: a figure is computed over one group.
 
 use crate::run::{Flow, Run};
 
-/// What of a run a group is picked from.
+/// Table of a run from which a group takes its members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Pool {
+enum MemberKind {
     Flows,
     Requests,
     Sessions,
     Writes,
     Reads,
+    Queries,
+    Coflows,
 }
 
-/// A range of flow sizes with a name, all flows of one part of the workload, or what applications wait
-/// for in the place of flows: requests, and storage sessions.
+/// Group of flows: a range of flow sizes with a name, or all flows of one part of the workload. A group may also
+/// contain requests or storage sessions instead of flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// The name in tables.
+    /// Name in tables.
     pub name: String,
-    /// The name on a plot's axis.
+    /// Name on a plot's axis.
     pub short: String,
-    /// Sizes from this many bytes ...
+    /// Smallest size in bytes.
     from: u64,
-    /// ... to under this many.
+    /// First size in bytes above the group.
     to: u64,
     class: Option<u8>,
-    pool: Pool,
+    kind: MemberKind,
 }
 
 impl Group {
-    /// All flows.
+    /// Returns the group of all flows.
     pub fn all() -> Self {
         Self::sizes("all flows", "all", 0, u64::MAX)
     }
 
-    /// All requests.
+    /// Returns the group of all requests.
     pub fn requests() -> Self {
-        Self::whole("requests", Pool::Requests)
+        Self::whole("requests", MemberKind::Requests)
     }
 
-    /// All sessions of storage clients, where some write and some read.
+    /// Returns the group of all sessions of storage clients, for runs in which some write and some read.
     pub fn sessions() -> Self {
-        Self::whole("sessions", Pool::Sessions)
+        Self::whole("sessions", MemberKind::Sessions)
     }
 
-    /// The sessions of storage clients by what they do.
+    /// Returns the groups of the sessions of storage clients that write, and that read.
     pub fn kinds_of_sessions() -> [Self; 2] {
         [
-            Self::whole("writes", Pool::Writes),
-            Self::whole("reads", Pool::Reads),
+            Self::whole("writes", MemberKind::Writes),
+            Self::whole("reads", MemberKind::Reads),
         ]
     }
 
-    /// What applications wait for in the place of flows: requests, and the sessions of storage clients.
-    pub fn of_applications() -> [Self; 4] {
+    /// Returns the groups of operations that applications wait for: requests, queries, coflows, and the sessions of
+    /// storage clients.
+    pub fn of_applications() -> [Self; 6] {
         let [writes, reads] = Self::kinds_of_sessions();
-        [Self::requests(), Self::sessions(), writes, reads]
+        let [queries, coflows] = Self::kinds_of_coflows();
+        [
+            Self::requests(),
+            queries,
+            coflows,
+            Self::sessions(),
+            writes,
+            reads,
+        ]
     }
 
-    fn whole(name: &str, pool: Pool) -> Self {
+    /// Returns the groups of queries, and of coflows from files.
+    pub fn kinds_of_coflows() -> [Self; 2] {
+        [
+            Self::whole("queries", MemberKind::Queries),
+            Self::whole("coflows", MemberKind::Coflows),
+        ]
+    }
+
+    fn whole(name: &str, kind: MemberKind) -> Self {
         Self {
-            pool,
+            kind,
             ..Self::sizes(name, name, 0, u64::MAX)
         }
     }
 
-    /// Mice (< 100 KB), medium flows, elephants (≥ 1 MB).
+    /// Returns mice (< 100 KB), medium flows, and elephants (≥ 1 MB).
     pub fn main() -> [Self; 3] {
         [
             Self::sizes("mice (< 100 KB)", "mice", 0, 100_000),
@@ -74,19 +93,19 @@ impl Group {
         ]
     }
 
-    /// Mice, under 100 KB.
+    /// Returns the group of mice, below 100 KB.
     pub fn mice() -> Self {
         let [mice, ..] = Self::main();
         mice
     }
 
-    /// Elephants, from 1 MB.
+    /// Returns the group of elephants, 1 MB and above.
     pub fn elephants() -> Self {
         let [.., elephants] = Self::main();
         elephants
     }
 
-    /// The main groups cut finer.
+    /// Returns smaller ranges of sizes than the main groups.
     pub fn fine() -> [Self; 6] {
         [
             Self::sizes("< 10 KB", "<10K", 0, 10_000),
@@ -98,7 +117,7 @@ impl Group {
         ]
     }
 
-    /// The flows of the workload's part `index`, called `name`.
+    /// Returns the flows of the workload's part `index`, with the name `name`.
     pub fn class(index: u8, name: &str) -> Self {
         Self {
             class: Some(index),
@@ -113,56 +132,67 @@ impl Group {
             from,
             to,
             class: None,
-            pool: Pool::Flows,
+            kind: MemberKind::Flows,
         }
     }
 
-    /// Whether it is picked from flows.
+    /// Returns whether the members are flows.
     pub fn is_of_flows(&self) -> bool {
-        self.pool == Pool::Flows
+        self.kind == MemberKind::Flows
     }
 
-    /// Whether it is picked from sessions of storage clients.
+    /// Returns whether the members are sessions of storage clients.
     pub fn is_of_sessions(&self) -> bool {
-        matches!(self.pool, Pool::Sessions | Pool::Writes | Pool::Reads)
+        matches!(
+            self.kind,
+            MemberKind::Sessions | MemberKind::Writes | MemberKind::Reads
+        )
     }
 
-    /// What it is a group of, as text has it.
-    pub const fn things(&self) -> &'static str {
-        match self.pool {
-            Pool::Flows => "flows",
-            Pool::Requests => "requests",
-            Pool::Sessions => "sessions",
-            Pool::Writes => "writes",
-            Pool::Reads => "reads",
+    /// Returns the noun for the members.
+    pub const fn noun(&self) -> &'static str {
+        match self.kind {
+            MemberKind::Flows => "flows",
+            MemberKind::Requests => "requests",
+            MemberKind::Sessions => "sessions",
+            MemberKind::Writes => "writes",
+            MemberKind::Reads => "reads",
+            MemberKind::Queries => "queries",
+            MemberKind::Coflows => "coflows",
         }
     }
 
-    /// What the time that these take is called.
+    /// Returns the name of the time that a member takes.
     pub const fn time(&self) -> &'static str {
-        match self.pool {
-            Pool::Requests => "latency",
-            Pool::Flows | Pool::Sessions | Pool::Writes | Pool::Reads => "completion time",
+        match self.kind {
+            MemberKind::Requests => "latency",
+            _ => "completion time",
         }
     }
 
-    /// Whether the group is one of [`Group::fine`].
+    /// Returns whether the group is one of [`Group::fine`].
     pub fn is_fine(&self) -> bool {
         Self::fine().contains(self)
     }
 
-    /// What of a run the group is picked from.
-    pub fn pool<'a>(&self, run: &'a Run) -> &'a [Flow] {
-        match self.pool {
-            Pool::Flows => &run.flows,
-            Pool::Requests => &run.requests,
-            Pool::Sessions => &run.sessions,
-            Pool::Writes => &run.writes,
-            Pool::Reads => &run.reads,
-        }
+    /// Returns the measured part of the table of a run from which the group takes its members.
+    pub fn members<'a>(&self, run: &'a Run) -> &'a [Flow] {
+        let all: &[Flow] = match self.kind {
+            MemberKind::Flows => &run.flows,
+            MemberKind::Requests => &run.requests,
+            MemberKind::Sessions => &run.sessions,
+            MemberKind::Writes => &run.writes,
+            MemberKind::Reads => &run.reads,
+            MemberKind::Queries => &run.queries,
+            MemberKind::Coflows => &run.coflows,
+        };
+        // The lists are sorted by starts, so the measured members are consecutive.
+        let before = |end: f64| all.partition_point(|flow| flow.start_us < end);
+        let (from, until) = (before(run.measured.start), before(run.measured.end));
+        &all[from..until.max(from)]
     }
 
-    /// Whether `flow` belongs to the group.
+    /// Returns whether `flow` belongs to the group.
     pub fn has(&self, flow: &Flow) -> bool {
         (self.from..self.to).contains(&flow.bytes)
             && self.class.is_none_or(|class| class == flow.class)

@@ -1,26 +1,26 @@
-//! What the answer is about.
+//! Subject of the answer.
 
 use crate::analysis::Analysis;
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 
-/// The group that the answer is about.
+/// Returns the group that the answer is about.
 pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
     let mut groups = Group::of_applications().into_iter().chain([Group::mice()]);
     let here = |group: &Group| analysis.rows(setting, group).next().is_some();
     groups.find(here).unwrap_or_else(Group::all)
 }
 
-/// What the group's flows are called in a sentence.
-pub(crate) fn things_of(group: &Group) -> &'static str {
+/// Returns the noun for the group's members in a sentence.
+pub(crate) fn noun_of(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
-        _ => group.things(),
+        _ => group.noun(),
     }
 }
 
-/// The 99th percentile, or where no setting of the place has enough flows for it the mean.
-pub(crate) fn telling(analysis: &Analysis, headline: usize) -> Statistic {
+/// Returns the 99th percentile, or the mean if no setting of the place has enough flows for the percentile.
+pub(crate) fn answer_statistic(analysis: &Analysis, headline: usize) -> Statistic {
     let group = headline_group(analysis, headline);
     let is_known = |setting: usize| {
         let mut rows = analysis.rows(setting, &group);

@@ -1,19 +1,19 @@
-//! Heat maps over two axes: a design's tail against the first design's, or where there is one design the
-//! tail itself.
+//! Heat maps over two axes: the tail of a design compared with the tail of the first design. With only one
+//! design, they show its tail.
 
 use crate::axes::Axis;
 use crate::format::Quantity;
-use crate::headline::{headline_group, telling};
+use crate::headline::{answer_statistic, headline_group};
 use crate::load::is_overloaded;
-use crate::plot::{Mark, Plot, Point, Series, Shown};
+use crate::plot::{CellValue, Mark, Plot, Point, Series};
 use crate::sample::Metric;
 use crate::scales::{capital, group_title};
 use crate::study::Study;
 
-/// Ratios between which a level lies; the level in the middle is next to no change.
+/// Bounds of the levels, as ratios. The middle level means almost no change.
 const RATIOS: [f64; 6] = [0.4, 0.65, 0.9, 1.0 / 0.9, 1.0 / 0.65, 1.0 / 0.4];
 
-/// Their names, from the fastest.
+/// Names of the levels, the fastest first.
 const RATIO_NAMES: [&str; 7] = [
     "−60 % and less",
     "−60 to −35 %",
@@ -24,10 +24,10 @@ const RATIO_NAMES: [&str; 7] = [
     "+150 % and more",
 ];
 
-/// How many levels an absolute map has: the warm half of the colours.
+/// Number of levels of a map without a baseline. It uses the warm half of the colours.
 const LEVELS: usize = 4;
 
-/// The maps of the place with this headline over two axes, the others as at the headline.
+/// Returns the maps over two axes. All other axes have the same value as the headline.
 pub(crate) fn plots(study: &Study, headline: usize, x: &Axis, y: &Axis) -> Vec<Plot> {
     let designs = study.designs();
     let base = study.baseline().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn plots(study: &Study, headline: usize, x: &Axis, y: &Axis) -> Vec<P
     plots
 }
 
-/// The settings of the map, each with its places on both axes.
+/// Returns the settings of the map, each with its positions on both axes.
 fn cells(study: &Study, headline: usize, x: &Axis, y: &Axis) -> Vec<(usize, usize, usize)> {
     let analysis = study.analysis();
     let rows = analysis.along(headline, y);
@@ -68,7 +68,7 @@ fn relative(
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
     let base = study.baseline().unwrap_or_default();
-    let statistic = telling(study.analysis(), headline);
+    let statistic = answer_statistic(study.analysis(), headline);
     let mut levels: [Vec<Point>; 7] = Default::default();
     for &(column, row, setting) in cells.iter().filter(|cell| !is_overloaded(study, cell.2)) {
         let of_design = analysis.row(setting, &group, design);
@@ -77,8 +77,8 @@ fn relative(
         };
         let level = RATIOS.partition_point(|bound| *bound <= ratio.value);
         levels[level].push(Point {
-            shows: Some(Shown {
-                label: "over the first design's",
+            shows: Some(CellValue {
+                label: "divided by the first design's",
                 quantity: Quantity::Number,
                 value: ratio.value,
                 interval: ratio.interval,
@@ -96,8 +96,8 @@ fn relative(
             capital(&statistic.name()),
             group_title(&group)
         ),
-        caption: "In brackets: no difference beyond doubt. A cell without a figure is of an overloaded network, \
-                  or has too few flows."
+        caption: "A value in brackets is not a significant difference. In a cell without a figure the network is \
+                  overloaded, or there are too few flows."
             .to_owned(),
         x: x.named(),
         y: y.named(),
@@ -115,12 +115,12 @@ fn absolute(
 ) -> Plot {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
-    let statistic = telling(study.analysis(), headline);
+    let statistic = answer_statistic(study.analysis(), headline);
     let known = cells.iter().filter_map(|&(column, row, setting)| {
         let of_design = analysis.row(setting, &group, design)?;
         let figure = of_design.estimate(Metric::Fct, statistic)?;
-        let shows = Shown {
-            label: "it takes",
+        let shows = CellValue {
+            label: "time",
             quantity: Quantity::Time,
             value: figure.value,
             interval: figure.interval,
@@ -135,7 +135,7 @@ fn absolute(
     let value = |point: &Point| point.shows.map_or(1.0, |shown| shown.value);
     let low = known.iter().map(value).fold(f64::INFINITY, f64::min);
     let high = known.iter().map(value).fold(0.0, f64::max);
-    // Levels of one ratio.
+    // All levels have the same ratio of their bounds.
     let bound = |level: usize| low * (high / low).powf(level as f64 / LEVELS as f64);
     let of_level = (0..LEVELS).map(|level| {
         let is_here = |point: &&Point| {

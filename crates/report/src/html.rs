@@ -1,4 +1,4 @@
-//! The page: one HTML file that opens from disk and asks nothing of any network.
+//! HTML page: one file that opens from disk and loads nothing from a network.
 
 use crate::network::{dark_heat, heat_rules, light_heat};
 use crate::plot::{cell_rules, dark_cells, dark_colours, light_cells, light_colours};
@@ -12,18 +12,18 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 const NETWORK_SCRIPT: &str = include_str!("network.js");
 
-/// What the page may load: nothing but what it carries.
+/// Content security policy: the page may only use the styles and scripts that it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// Writes the report as one self-contained HTML file.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses; an earlier file stays then.
+/// [`Error::Io`] if the file cannot be written. An earlier file then stays as it was.
 pub fn write_html(study: &Study, path: impl AsRef<Path>) -> Result<(), Error> {
     tailcut_record::write_whole(path.as_ref(), html(study).as_bytes())
 }
 
-/// The report as one self-contained HTML file.
+/// Returns the report as one self-contained HTML file.
 pub fn html(study: &Study) -> String {
     let designs = study.designs().join(", ");
     let manifest = study.manifest();
@@ -36,20 +36,20 @@ pub fn html(study: &Study) -> String {
     })
 }
 
-/// A page before it is written.
+/// Contents of a page.
 pub(crate) struct Document<'a> {
-    /// What it is about.
+    /// Subject of the page.
     pub title: &'a str,
-    /// When that was.
+    /// Time of the study or the measurement.
     pub when: &'a str,
-    /// The version of the program that wrote it.
+    /// Version of the program that writes the page.
     pub version: &'a str,
-    /// What is said first.
+    /// Content before the first section.
     pub opening: Markup,
     pub sections: Vec<Section>,
 }
 
-/// A page in the report's looks.
+/// Returns a page in the report's style.
 pub(crate) fn document(page: &Document<'_>) -> String {
     html! {
         (DOCTYPE)
@@ -75,7 +75,7 @@ pub(crate) fn document(page: &Document<'_>) -> String {
                         section id=(section.id) { h2 { (section.title) } (section.body) }
                     }
                 }
-                footer { "Written by tailcut " (page.version) ". This file is complete: it loads nothing." }
+                footer { "Written by tailcut " (page.version) ". This file is self-contained: it loads nothing else." }
                 script { (PreEscaped(SCRIPT)) (PreEscaped(NETWORK_SCRIPT)) }
             }
         }

@@ -1,21 +1,22 @@
-//! Records to an answer: percentiles with their uncertainty, tables, plots, and one HTML page.
+//! From records to an answer: percentiles with their uncertainty, tables, plots, and one HTML page.
 //!
-//! [`load`] reads a directory into a [`Study`] (or [`Study::new`] takes runs from memory);
-//! [`answer`], [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show it.
-//! The first design of a study is the baseline that the others are compared with.
+//! [`load`] reads a directory into a [`Study`] (or [`Study::new`] takes runs from memory). [`answer`], [`text_answer`],
+//! [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show it. The first design of a study
+//! is the baseline of all comparisons.
 //!
-//! The report says how sure it is: every figure has its number of flows and a 95 % interval, a
-//! difference is only called one where the interval leaves out none, and flows that never finished
-//! count as the slowest.
+//! The report shows its uncertainty: each figure has its number of flows and a 95 % interval. The report calls a change
+//! a difference only if its interval excludes no change. Flows that never finished count as the slowest.
 
 mod analysis;
 mod answer;
 mod axes;
 mod bisection;
+mod capacity;
 mod comparison;
 mod curves;
 mod estimate;
 mod figure;
+mod fixed_flows;
 mod format;
 mod gap;
 mod goodput;
@@ -23,21 +24,22 @@ mod group;
 mod headline;
 mod heat_map;
 mod html;
-mod knee;
+mod ineffective_keys;
+mod lateness;
 mod load;
 mod markup;
+mod measure;
 mod network;
 mod over_axes;
 mod overhead;
 mod page;
 mod plot;
 mod plots;
-mod population;
-mod punctuality;
 mod queue;
 mod requests;
 mod resamples;
 mod run;
+mod same_runs;
 mod sample;
 mod scales;
 mod sections;
@@ -49,13 +51,13 @@ mod table;
 mod tables;
 mod threshold;
 mod timers;
-mod unmoved;
 mod variant;
-mod waited;
+mod waited_timer;
+mod warm_up;
 
 pub use answer::{answer, text_answer};
 pub use bisection::{SearchNext, SearchOutcome, SearchRange};
-pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_that_would_do, write_comparisons};
+pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_needed, write_comparisons};
 pub use estimate::{
     BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,
     of_quantiles, t_interval,
@@ -66,7 +68,7 @@ pub use html::{html, write_html};
 pub use page::{Page, PageSection};
 #[cfg(feature = "png")]
 pub use plot::PngError;
-pub use plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Shown, Whisker};
+pub use plot::{Axis, CellValue, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 pub use plots::{pictures, plots};
 pub use run::{Cell as StudyCell, Flow, Run, Setting};
 pub use sample::{Sample, Statistic};
@@ -76,7 +78,7 @@ pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table, text_table_within};
 pub use threshold::{Judged, Side, judge};
 pub use variant::{FILE as SENSITIVITY_FILE, Ranked, Variant, write_variants};
-pub use waited::Waited;
+pub use waited_timer::WaitedTimer;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

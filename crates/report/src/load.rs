@@ -1,5 +1,4 @@
-//! The load that a workload offers the links, and whether what is unfinished grows: what a reader has to
-//! know before a gain is believed.
+//! Offered load of the links, and growth of the unfinished bytes. A reader needs both before believing a gain.
 
 use crate::format::list;
 use crate::format::{percent_digits, signed_percent};
@@ -7,15 +6,16 @@ use crate::run::Cell as StudyCell;
 use crate::study::Study;
 use crate::table::{Cell, Table};
 use serde_json::Value;
-use tailcut_record::{OfferedLoad, TierLoad};
+use tailcut_record::{OfferedLoad, ParameterValue, TierLoad};
 
-/// From this growth on, what is unfinished is warned of. Once a constant load has settled it does not grow in
-/// the mean; where everything beyond the load waits, it grows by 67 %. Chance and the beginning of a
-/// small study make 30 %.
+/// Growth of unfinished bytes above which the report warns. Under a constant load that the network carries, their mean
+/// does not grow. If all traffic above the capacity waits, they grow by 67 %. Chance and the start of a small study
+/// reach 30 %.
 pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
 
-/// What is said in place of gains where a tier of links is offered more than it can carry: which, how
-/// much, and at which load it would not be. `None` where none is, or where the runs do not say.
+/// Returns a sentence that replaces the gains if a tier of links is offered more than it can carry: the tier, its load,
+/// and the load at which it is not overloaded. `None` if no tier is overloaded, or if the runs do not contain their
+/// offered load.
 pub(crate) fn overload(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -26,43 +26,46 @@ pub(crate) fn overload(study: &Study, setting: usize) -> Option<String> {
         .load
         .map_or_else(|| "Here".to_owned(), |load| format!("At load {load}"));
     Some(format!(
-        "{at} no gain is told: the {} are offered {} % of what they can carry, so the figures say how far \
-         queues grew until the run ended. {}.",
+        "{at} the network is overloaded, so that there is no gain: the {} are offered {} % of their capacity, and \
+         the figures only show how far queues grew until the run ended. {}.",
         tier.tier,
         percent_digits(tier.load * 100.0),
-        remedy(offered, cell.setting.load)
+        sustainable_load(offered, cell.setting.load)
     ))
 }
 
-/// Whether a tier of links is overloaded in this setting.
+/// Returns whether a tier of links is overloaded in this setting.
 pub(crate) fn is_overloaded(study: &Study, setting: usize) -> bool {
     overload(study, setting).is_some()
 }
 
-/// At which load no tier is overloaded.
-fn remedy(offered: &OfferedLoad, load: Option<f64>) -> String {
+/// Returns whether the workload of a setting offers a load for the whole time of the arrivals: some of its flows arrive at
+/// random times that do not depend on the network.
+pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
+    let cells = study.cells();
+    let offered = cells.get(setting).and_then(highest);
+    offered.is_some_and(|offered| !offered.tiers.is_empty())
+}
+
+/// Returns the load at which no tier is overloaded.
+fn sustainable_load(offered: &OfferedLoad, load: Option<f64>) -> String {
     let too_high = || offered.tiers.iter().filter(|tier| tier.load > 1.0);
     let fixed = |tier: &TierLoad| tier.load - tier.in_proportion;
     if let Some(tier) = too_high().find(|tier| fixed(tier) >= 1.0) {
-        // No load helps; all parts at a fraction of their rates would.
+        // The part that does not follow the load already exceeds the tier, so that no load helps. Lower rates of all
+        // parts do.
         let rest = rounded_down(1.0 / tier.load);
-        return format!("At {rest} times the rate of every part of the workload they would not be");
+        return format!("Try {rest} times the rate of every part of the workload");
     }
     let factors = too_high().map(|tier| (1.0 - fixed(tier)) / tier.in_proportion);
     let factor = factors.fold(f64::INFINITY, f64::min);
     match load {
-        Some(load) => format!(
-            "At --load {} they would not be",
-            rounded_down(load * factor)
-        ),
-        None => format!(
-            "At {} times the rate they would not be",
-            rounded_down(factor)
-        ),
+        Some(load) => format!("Try --load {}", rounded_down(load * factor)),
+        None => format!("Try {} times the rate", rounded_down(factor)),
     }
 }
 
-/// Two significant digits, rounded down.
+/// Returns two significant digits, rounded down.
 fn rounded_down(value: f64) -> String {
     let places = (1 - value.log10().floor() as i32).clamp(0, 9);
     let scale = 10f64.powi(places);
@@ -70,7 +73,7 @@ fn rounded_down(value: f64) -> String {
     format!("{value}")
 }
 
-/// What there is to say of the load beside an answer.
+/// Returns the sentences about the load for an answer.
 pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -83,12 +86,13 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
             && let Some(link) = offered.busiest.as_ref().filter(|link| link.load > 1.0)
         {
             sentences.push(format!(
-                "Warning: the link {} alone is offered {} % of what it can carry, a hot spot of the traffic \
+                "Warning: the link {} alone is offered {} % of its capacity, a hot spot of the traffic \
                  matrix.",
                 link.link,
                 percent_digits(link.load * 100.0)
             ));
         }
+        sentences.extend(continued_sentence(study, setting, offered));
         sentences.extend(exempt_sentence(offered));
         if !offered.tiers.is_empty() {
             sentences.extend(growth_sentence(cell));
@@ -97,13 +101,13 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     sentences
 }
 
-/// What the runs of a setting are offered, where the highest tier is higher than in any other: designs
-/// differ where a write is a flow a replica or one multicast, seeds where a permutation is drawn.
+/// Returns the offered load of the run whose highest tier has the largest load. Designs differ if a write is one flow
+/// per replica or one multicast. Seeds differ if a permutation is random.
 fn highest<'a>(cell: &StudyCell<'a>) -> Option<&'a OfferedLoad> {
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);
     let offered = runs.filter_map(|run| run.summary.offered.as_ref());
     let of = |offered: &OfferedLoad| offered.highest().map_or(0.0, |tier| tier.load);
-    // Of equal ones the first.
+    // Of several equal loads, the first is returned.
     offered.reduce(|best, next| if of(next) > of(best) { next } else { best })
 }
 
@@ -119,25 +123,53 @@ fn tiers_sentence(offered: &OfferedLoad) -> Option<String> {
     })
 }
 
+/// Returns a warning if flows keep arriving for recorded flows that the network may never finish.
+fn continued_sentence(study: &Study, setting: usize, offered: &OfferedLoad) -> Option<String> {
+    let key = "measure.continue_load";
+    let cells = study.cells();
+    let swept = cells.get(setting)?.setting.parameter(key);
+    let continues = match swept.map(|parameter| &parameter.value) {
+        Some(value) => matches!(value, ParameterValue::Text(text) if text == "true"),
+        None => study.manifest().config["measure"]["continue_load"] == true,
+    };
+    let tier = offered.highest().filter(|tier| tier.load >= 1.0);
+    let link = offered.busiest.as_ref().filter(|link| link.load >= 1.0);
+    let (links, load) = match (tier, link) {
+        (Some(tier), _) => (format!("the {} are", tier.tier), tier.load),
+        (None, Some(link)) => (format!("the link {} is", link.link), link.load),
+        (None, None) => return None,
+    };
+    continues.then(|| {
+        format!(
+            "Warning: {key} is true, and {links} offered {} % of the capacity: flows keep arriving until all recorded \
+             flows have ended, which may not happen before drain ends the run.",
+            percent_digits(load * 100.0)
+        )
+    })
+}
+
 fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
     let kinds = offered.exempt.iter().map(|kind| {
         match kind.as_str() {
             "closed" => "a closed loop (it waits for the network)",
-            "burst" => "a burst (it comes once)",
-            "application" => "an application (what it sends follows from what it hears)",
-            _ => "a trace (it is run as it is)",
+            "burst" => "a burst (it happens once)",
+            "queries" => "queries (each waits for the answers to an earlier one)",
+            "coflows" => "coflows of a file (they are fixed)",
+            "application" => "an application (its packets depend on the packets that it receives)",
+            _ => "a trace (its flows are fixed)",
         }
         .to_owned()
     });
     let kinds: Vec<String> = kinds.collect();
-    (!kinds.is_empty()).then(|| format!("No load is told of {}.", list(&kinds)))
+    (!kinds.is_empty()).then(|| format!("No offered load is known for {}.", list(&kinds)))
 }
 
-/// How unfinished bytes grew from the middle to the last third of the arrivals, over all seeds of a design.
+/// Returns the growth of unfinished bytes from the middle third to the last third of the arrivals, over all seeds of a
+/// design. `None` if no load goes on.
 pub(crate) fn growth(cell: &StudyCell<'_>, design: &str) -> Option<f64> {
     let (mut middle, mut last) = (0.0, 0.0);
     for run in cell.runs(design) {
-        if let Some(unfinished) = run.summary.unfinished_bytes {
+        if let Some(unfinished) = run.unfinished_bytes() {
             middle += unfinished.middle;
             last += unfinished.last;
         }
@@ -161,17 +193,17 @@ fn growth_sentence(cell: &StudyCell<'_>) -> Option<String> {
     let (warning, meaning) = match most.1 > GROWTH_TO_WARN_OF {
         true => (
             "Warning: ",
-            "; where that is no chance, the network does not keep up, and longer runs say something else",
+            "; unless this is chance, the network does not keep up, and longer runs give other results",
         ),
         false => ("", ""),
     };
     Some(format!(
-        "{warning}Unfinished bytes from the middle to the last third of the arrivals: {range}{meaning}."
+        "{warning}Growth of unfinished bytes from the middle third to the last third of the arrivals: {range}{meaning}."
     ))
 }
 
-/// The load of every tier and the growth of unfinished bytes, by setting and design; `None` where the
-/// runs do not say.
+/// Returns the load of each tier and the growth of unfinished bytes, by setting and design. `None` if the runs do not
+/// contain them.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -216,20 +248,20 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     columns.push("growth of unfinished bytes".to_owned());
     (!tiers.is_empty()).then(|| Table {
         id: "load".to_owned(),
-        title: "What the workload offers the links".to_owned(),
-        caption: "Data packets with headers over what the links of a tier can carry, over all shortest paths \
-                  evenly; acknowledgements, handshakes, copies and retransmissions come on top. Unfinished \
-                  bytes are those of flows and requests that have started and not finished, each whole \
-                  until it has; their growth is from the middle to the last third of the arrivals, over \
-                  all seeds."
+        title: "Offered load of the links".to_owned(),
+        caption: "Rate of the data packets with headers, spread evenly over all shortest paths, divided by the \
+                  capacity of a tier's links. Acknowledgements, handshakes, copies and retransmissions are not \
+                  included. Unfinished bytes are all bytes of the flows and requests that have started and not \
+                  finished. Their growth is from the middle third to the last third of the arrivals, over all \
+                  seeds."
             .to_owned(),
         columns,
         rows,
     })
 }
 
-/// The table without changes in the rows of overloaded settings: what a queue that never stops growing
-/// does is no gain. `settings` are those of its rows.
+/// Returns the table without changes in the rows of overloaded settings: in a queue that grows without end, a
+/// difference is not a gain. `settings` are the settings of the rows.
 pub(crate) fn without_gains(study: &Study, settings: &[usize], mut table: Table) -> Table {
     let is_change: Vec<bool> = table
         .columns
@@ -258,28 +290,25 @@ mod tests {
         }
     }
 
-    fn remedy_of(tiers: &[TierLoad], load: Option<f64>) -> String {
+    fn sustainable_load_of(tiers: &[TierLoad], load: Option<f64>) -> String {
         let offered = OfferedLoad {
             tiers: tiers.to_vec(),
             ..OfferedLoad::default()
         };
-        remedy(&offered, load)
+        sustainable_load(&offered, load)
     }
 
     #[test]
     fn the_load_that_is_told_overloads_nothing() {
-        let alone = remedy_of(&[tier(9.48, 9.48)], Some(3.0));
-        assert_eq!(alone, "At --load 0.31 they would not be");
-        let beside_another_part = remedy_of(&[tier(1.5, 1.0), tier(1.1, 0.2)], Some(0.8));
-        assert_eq!(beside_another_part, "At --load 0.4 they would not be");
+        let alone = sustainable_load_of(&[tier(9.48, 9.48)], Some(3.0));
+        assert_eq!(alone, "Try --load 0.31");
+        let beside_another_part = sustainable_load_of(&[tier(1.5, 1.0), tier(1.1, 0.2)], Some(0.8));
+        assert_eq!(beside_another_part, "Try --load 0.4");
     }
 
     #[test]
     fn where_no_load_helps_the_rates_are_told() {
-        let told = remedy_of(&[tier(2.0, 0.5)], Some(0.5));
-        assert_eq!(
-            told,
-            "At 0.5 times the rate of every part of the workload they would not be"
-        );
+        let text = sustainable_load_of(&[tier(2.0, 0.5)], Some(0.5));
+        assert_eq!(text, "Try 0.5 times the rate of every part of the workload");
     }
 }

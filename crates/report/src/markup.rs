@@ -9,7 +9,7 @@ pub(crate) fn show_plots(plots: &[Plot]) -> Markup {
     html! { @if !plots.is_empty() { div class="plots" { @for plot in plots { (figure(plot)) } } } }
 }
 
-/// Small plots beside one another.
+/// Returns small plots in a row.
 pub(crate) fn show_small(plots: &[Plot]) -> Markup {
     html! { @if !plots.is_empty() { div class="plots small" { @for plot in plots { (figure(plot)) } } } }
 }
@@ -39,8 +39,8 @@ fn figure(plot: &Plot) -> Markup {
     }
 }
 
-/// A value as JSON that is safe within a script element: without "<", which could end it or begin a
-/// comment in it.
+/// Returns a value as JSON that is safe within a script element. It contains no "<", which could end the element or
+/// begin a comment.
 pub(crate) fn script_json(value: &impl serde::Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_default();
     json.replace('<', "\\u003c")
@@ -90,20 +90,20 @@ pub(crate) fn table_rows(table: &Table) -> Markup {
     }
 }
 
-/// The text with its numbers kept on one line with their unit.
+/// Returns the text with a no-break space between a number and its unit.
 pub(crate) fn unbroken(text: &str) -> String {
     text.replace(" % CI", "\u{a0}%\u{a0}CI")
         .replace(" %", "\u{a0}%")
 }
 
-/// Whether a row's first cell differs from the one before, in tables whose first column groups.
+/// Returns whether a row's first cell differs from the one before, in tables whose first column forms groups.
 fn starts_group(table: &Table, index: usize) -> bool {
     let first = |index: usize| table.rows[index].first().map(|cell| &cell.text);
     let grouped = (1..table.rows.len()).any(|index| first(index) == first(index - 1));
     grouped && index > 0 && first(index) != first(index - 1)
 }
 
-/// How a cell is aligned and coloured.
+/// Returns the class for the alignment and the colour of a cell.
 fn cell_class(cell: &Cell) -> &'static str {
     match (cell.is_number(), cell.tendency) {
         (true, Some(Tendency::Better)) => "n better",

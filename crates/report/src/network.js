@@ -1,4 +1,4 @@
-// Networks over time: a slider, a play button, a design, and what a link did under the pointer.
+// Networks over time: a slider, a play button, a choice of design, and a tooltip for the link under the pointer.
 for (const card of document.querySelectorAll(".network")) {
   const film = JSON.parse(card.querySelector("script").textContent);
   const svg = card.querySelector(".scroll svg");
@@ -9,7 +9,7 @@ for (const card of document.querySelectorAll(".network")) {
   const levels = new Map([...film.alphabet].map((letter, level) => [letter, level]));
   const count = film.lines.length;
   const stepOf = (steps, level) => steps.findLastIndex((from) => from <= level);
-  // Every line as its corners, to find the one under the pointer.
+  // Corners of every line, to find the line under the pointer.
   const corners = film.lines.map((path) => path.slice(1).split("L").map((pair) => pair.split(" ").map(Number)));
   let take = film.takes[0];
   let frame = take.busiest;
@@ -54,7 +54,7 @@ for (const card of document.querySelectorAll(".network")) {
     tip.hidden = true;
     chosen.setAttribute("visibility", "hidden");
   };
-  // The tip names both directions of a link, `direction` first, and what is wrong with it.
+  // The tooltip shows both directions of a link, `direction` first, and the link's trouble.
   const say = (direction) => {
     current = direction;
     tip.replaceChildren();
@@ -104,7 +104,7 @@ for (const card of document.querySelectorAll(".network")) {
   svg.addEventListener("pointerleave", hide);
   svg.addEventListener("blur", hide);
   const heat = (direction) => level(take.waiting, direction) * 1000 + level(take.busy, direction);
-  // Where the drawing is wider than the screen: the hottest link into the middle.
+  // If the drawing is wider than the screen, scroll the hottest link into the middle.
   const seek = () => {
     const hottest = corners.map((_, direction) => direction).reduce((best, direction) => (heat(direction) > heat(best) ? direction : best), 0);
     const zoom = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;

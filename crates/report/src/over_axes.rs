@@ -1,21 +1,21 @@
-//! Figures over what a study sweeps: lines over an axis, and small multiples of them over a second one.
+//! Figures over the swept keys: lines over one axis, and small plots of these lines for each value of a second axis.
 
 use crate::analysis::Row;
 use crate::axes::Axis;
 use crate::curves::Designs;
 use crate::format::Quantity;
 use crate::group::Group;
-use crate::headline::{headline_group, telling};
+use crate::headline::{answer_statistic, headline_group};
 use crate::heat_map;
 use crate::plot::{self, Mark, Plot, Point, Reference, Series, Whisker};
 use crate::sample::{Metric, Statistic};
 use crate::scales::{Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
 use crate::study::Study;
 
-/// The most small multiples of a figure.
+/// Maximum number of small plots (small multiples) for one figure.
 const MOST_MULTIPLES: usize = 9;
 
-/// The figures over every axis of the place with this headline.
+/// Returns the figures over each axis of the place with this headline.
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let mut plots = lines(study, headline);
     plots.extend(multiples(study, headline));
@@ -23,36 +23,36 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// Lines over each axis, every other one as at the headline: most over the main one.
+/// Returns lines over each axis. All other axes have the headline's value. The main axis has most of the figures.
 pub(crate) fn lines(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let main = analysis.main_axis(headline).map(|axis| axis.name());
     let mut plots = Vec::new();
     for (index, axis) in analysis.axes(headline).iter().enumerate() {
-        let over = Over::new(study, headline, axis, index);
+        let over = AxisPlots::new(study, headline, axis, index);
         plots.extend(over.plots(main.as_deref() == Some(&*axis.name())));
     }
     plots.retain(Plot::has_points);
     plots
 }
 
-/// The answer's figure over the main axis, a plot for each value of a second one.
+/// Returns the answer's figure over the main axis, with one plot for each value of a second axis.
 pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let Some((main, second)) = two_axes(study, headline) else {
         return Vec::new();
     };
     let group = headline_group(analysis, headline);
-    let statistic = telling(study.analysis(), headline);
+    let statistic = answer_statistic(study.analysis(), headline);
     let along = analysis.along(headline, &second);
     let every = along.len().div_ceil(MOST_MULTIPLES);
     let shown = along.into_iter().step_by(every);
     let mut plots: Vec<Plot> = shown
         .map(|(place, setting)| {
-            let over = Over::new(study, setting, &main, place);
+            let over = AxisPlots::new(study, setting, &main, place);
             Plot {
                 id: format!("multiple-{headline}-{place}"),
-                title: second.told(place),
+                title: second.position_text(place),
                 caption: String::new(),
                 ..over.absolute(&group, statistic)
             }
@@ -70,7 +70,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
         _ => [point.y; 2],
     });
     let reach = ends.fold((f64::INFINITY, 0.0f64), |(low, high), y| {
-        // A logarithmic axis has no place for an end at zero.
+        // Zero has no position on a logarithmic axis, so that an interval that ends there is ignored.
         (if y > 0.0 { low.min(y) } else { low }, high.max(y))
     });
     let all: Vec<Series> = plots.iter().flat_map(|plot| plot.series.clone()).collect();
@@ -85,7 +85,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
     }
 }
 
-/// A map of each design over the two axes with the most values.
+/// Returns one map per design over the two axes with the most values.
 pub(crate) fn heat_maps(study: &Study, headline: usize) -> Vec<Plot> {
     match two_axes(study, headline) {
         Some((main, second)) => heat_map::plots(study, headline, &main, &second),
@@ -93,7 +93,7 @@ pub(crate) fn heat_maps(study: &Study, headline: usize) -> Vec<Plot> {
     }
 }
 
-/// The main axis and, of the others, the one with the most values.
+/// Returns the main axis, and the other axis that has the most values.
 fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
     let analysis = study.analysis();
     let axes = analysis.axes(headline);
@@ -108,29 +108,30 @@ fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
     Some((main, second))
 }
 
-/// Lines over one axis, beside the setting of a place.
-struct Over<'a> {
+/// Lines over one axis, through the setting of a place.
+struct AxisPlots<'a> {
     study: &'a Study,
     axis: &'a Axis,
-    /// Each place on the axis with its setting.
+    /// Settings along the axis: the position of each on the axis, and its index in the analysis.
     settings: Vec<(usize, usize)>,
     id: String,
-    /// What is held, for titles.
-    held: String,
+    /// Values of the other axes, for titles.
+    fixed_values: String,
     setting: usize,
 }
 
-impl<'a> Over<'a> {
+impl<'a> AxisPlots<'a> {
     fn new(study: &'a Study, setting: usize, axis: &'a Axis, number: usize) -> Self {
         let analysis = study.analysis();
         let here = &analysis.settings[setting];
         let axes = analysis.axes(setting);
-        let mut held = match analysis.has_several_places() {
+        let mut fixed_values = match analysis.has_several_places() {
             true => vec![here.topology.clone(), here.workload.clone()],
             false => Vec::new(),
         };
         let others = axes.iter().filter(|other| other.name() != axis.name());
-        held.extend(others.filter_map(|other| Some(other.told(other.place(here)?))));
+        fixed_values
+            .extend(others.filter_map(|other| Some(other.position_text(other.place(here)?))));
         let first = analysis.sweep(setting).first().copied().unwrap_or(setting);
         let id = match axis.is_load() {
             true => format!("load-{first}"),
@@ -141,12 +142,12 @@ impl<'a> Over<'a> {
             axis,
             settings: analysis.along(setting, axis),
             id,
-            held: held.iter().map(|one| format!(", {one}")).collect(),
+            fixed_values: fixed_values.iter().map(|one| format!(", {one}")).collect(),
             setting,
         }
     }
 
-    /// The figures: the answer's, and where this is the main axis others too.
+    /// Returns the answer's figure, and further figures over the main axis.
     fn plots(&self, is_main: bool) -> Vec<Plot> {
         let group = headline_group(self.study.analysis(), self.setting);
         let mut plots = Vec::new();
@@ -166,7 +167,10 @@ impl<'a> Over<'a> {
             let absolute = wanted.iter();
             plots.extend(absolute.map(|(group, statistic)| self.absolute(group, *statistic)));
         } else {
-            plots.push(self.absolute(&group, telling(self.study.analysis(), self.setting)));
+            plots.push(self.absolute(
+                &group,
+                answer_statistic(self.study.analysis(), self.setting),
+            ));
         }
         plots.insert(1, self.relative(&group));
         plots
@@ -194,7 +198,7 @@ impl<'a> Over<'a> {
     }
 
     fn relative(&self, group: &Group) -> Plot {
-        let statistic = telling(self.study.analysis(), self.setting);
+        let statistic = answer_statistic(self.study.analysis(), self.setting);
         let name = statistic.name();
         let base = self.study.baseline().unwrap_or_default();
         let whose = group_title(group);
@@ -210,11 +214,12 @@ impl<'a> Over<'a> {
                 self.over()
             ),
             caption: format!(
-                "Under the dashed line is faster than {base}; an interval that crosses it is no difference."
+                "Designs below the dashed line are faster than {base}. If an interval crosses the line, \
+                 the difference is not significant."
             ),
             x: self.axis.plotted(),
             y: plot::Axis::new(
-                format!("{name} over that of {base}"),
+                format!("{name} divided by {base}'s"),
                 Quantity::Number,
                 scale(&ratios, RATIO_LOG_FROM, |point| point.y),
             ),
@@ -223,16 +228,16 @@ impl<'a> Over<'a> {
         }
     }
 
-    /// What the figures are over, with what is held.
+    /// Returns the name of the axis with the values of the other axes.
     fn over(&self) -> String {
         let axis = match self.axis.is_load() {
             true => "the load".to_owned(),
             false => self.axis.name(),
         };
-        format!("{axis}{}", self.held)
+        format!("{axis}{}", self.fixed_values)
     }
 
-    /// A line a design; points beside one another where the axis has names.
+    /// Returns one line per design. On an axis of names, the points of different designs are side by side.
     fn series(&self, group: &Group, figure: &dyn Fn(&Row) -> Option<Figure>) -> Vec<Series> {
         let analysis = self.study.analysis();
         let designs = Designs(self.study.designs());

@@ -1,4 +1,4 @@
-//! What the designs send beyond what is useful: amplification and wasted bytes.
+//! Overhead of designs: amplification and wasted bytes.
 
 use crate::curves::{Designs, ccdf};
 use crate::estimate::{SEEDS_FOR_T, t_interval};
@@ -7,23 +7,24 @@ use crate::format::list;
 use crate::group::Group;
 use crate::headline::headline_group;
 use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
-use crate::run::{Cell, Flow, Run};
+use crate::run::{self, Cell, Flow, Run};
 use crate::study::Study;
 
-/// A figure of a run with the interval over its seeds.
+/// Figure of a run with the interval over its seeds.
 type Figure = (f64, Option<(f64, f64)>);
 
-/// Payload that a run put on the wire, and what of it was of use.
+/// Payload that a run sent, and the useful and wasted parts of it.
 #[derive(Clone, Copy)]
 struct Payload {
     sent: u64,
     useful: u64,
-    /// What was not: never below zero, though one packet may serve several receivers.
+    /// Payload that was not useful. Never negative, although one packet may serve several receivers.
     wasted: u64,
 }
 
 impl Payload {
-    /// Of use is every byte of a flow that finished, once; with requests, what their clients used.
+    /// Returns the payload of a run. Each byte of a finished flow is useful once. With requests, the useful bytes are
+    /// those that their clients used.
     fn of(run: &Run) -> Self {
         if let Some(requests) = &run.summary.requests {
             return Self {
@@ -54,7 +55,7 @@ impl Payload {
     }
 }
 
-/// Amplification and wasted bytes over the load, or a row a design where there is one load.
+/// Returns plots of amplification and wasted bytes over the load, or with one row per design if there is only one load.
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -93,7 +94,8 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
         .as_ref()
         .map_or_else(|| Axis::names("", Vec::new()), |axis| axis.plotted());
     let suffix = analysis.suffix(headline);
-    let seeds = "Means over the seeds; whiskers are 95 % confidence intervals from three seeds on.";
+    let seeds =
+        "Means over the seeds; whiskers are 95 % confidence intervals, with three seeds or more.";
     let make =
         |id: &str, title: &str, caption: String, axis: (&str, Quantity), drawn: Drawn, one| {
             let (names, series) = drawn;
@@ -115,11 +117,11 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let mut plots = vec![
         make(
             "amplification",
-            "Payload sent over useful bytes",
+            "Payload sent divided by useful bytes",
             format!(
-                "All payload that hosts sent, copies and retransmissions included, over the bytes of the flows \
-                 that finished: under one where a packet serves several receivers. With requests, answer bytes \
-                 sent over those of use. {seeds}"
+                "All payload that hosts sent, including copies and retransmissions, divided by the bytes of the \
+                 finished flows. It may be below one if a packet serves several receivers. With requests, answer \
+                 bytes sent divided by the useful ones. {seeds}"
             ),
             ("amplification", Quantity::Number),
             plot(&Payload::amplification),
@@ -127,10 +129,10 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
         ),
         make(
             "wasted-bytes",
-            "Payload sent in vain",
+            "Wasted payload",
             format!(
-                "Payload sent for flows beyond their bytes, and all of it for those that did not finish; with \
-                 requests, answer bytes that were of no use; a run. {seeds}"
+                "Payload per run that was sent beyond the bytes of the flows, and all payload of unfinished flows. \
+                 With requests, answer bytes that were not useful. {seeds}"
             ),
             ("wasted bytes", Quantity::Bytes),
             plot(&Payload::wasted),
@@ -142,18 +144,18 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// How many flows, or requests where there are any, cost how many bytes in vain.
+/// Returns a plot of the wasted bytes per flow, or per request if there are requests.
 fn by_flow(study: &Study, setting: usize) -> Plot {
     let (analysis, cells) = (study.analysis(), study.cells());
     let group = match headline_group(analysis, setting) == Group::requests() {
         true => Group::requests(),
         false => Group::all(),
     };
-    let what = group.things();
+    let what = group.noun();
     let designs = Designs(study.designs());
     let mut spared = Vec::new();
     let lines = cells[setting].designs.iter().map(|(design, runs)| {
-        let flows = runs.iter().flat_map(|run| group.pool(run));
+        let flows = runs.iter().flat_map(|run| group.members(run));
         let mut wasted: Vec<f64> = flows.map(|flow| flow.wasted as f64).collect();
         wasted.sort_unstable_by(f64::total_cmp);
         if wasted.last() == Some(&0.0) {
@@ -164,21 +166,21 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
     let series: Vec<Series> = lines.filter(|line| !line.points.is_empty()).collect();
     let none = match spared.is_empty() {
         true => String::new(),
-        false => format!(" Nothing was sent in vain with {}.", list(&spared)),
+        false => format!(" No payload was wasted with {}.", list(&spared)),
     };
     Plot {
         id: format!("wasted-ccdf-{setting}"),
         title: format!(
-            "Which {what} cost bytes in vain, {}",
+            "Wasted payload of the {what}, {}",
             analysis.setting_name(setting)
         ),
         caption: format!(
-            "Complementary distribution over all seeds, both axes logarithmic: a curve begins at the share of \
-             the {what} that cost any.{none}"
+            "Complementary distribution over all seeds, both axes logarithmic. A curve begins at the share of \
+             the {what} with any wasted payload.{none}"
         ),
-        x: Axis::new("payload sent in vain", Quantity::Bytes, Scale::Log),
+        x: Axis::new("wasted payload", Quantity::Bytes, Scale::Log),
         y: Axis::new(
-            format!("share of {what} that cost as much or more"),
+            format!("share of {what} with as much or more"),
             Quantity::Share,
             Scale::Log,
         ),
@@ -187,10 +189,10 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
     }
 }
 
-/// Names of the vertical axis where designs are rows, and the series.
+/// Names of the vertical axis if designs are rows, and the series.
 type Drawn = (Option<Vec<String>>, Vec<Series>);
 
-/// The mean over the runs; `None` where one of them has no useful byte.
+/// Returns the mean over the runs, or `None` if one of them has no useful byte.
 fn figure(runs: &[&Run], measure: &dyn Fn(Payload) -> f64) -> Option<Figure> {
     let payloads: Vec<Payload> = runs.iter().map(|run| Payload::of(run)).collect();
     if payloads
@@ -201,7 +203,10 @@ fn figure(runs: &[&Run], measure: &dyn Fn(Payload) -> f64) -> Option<Figure> {
     }
     let figures: Vec<f64> = payloads.into_iter().map(measure).collect();
     let (mean, interval) = t_interval(&figures)?;
-    Some((mean, interval.filter(|_| figures.len() >= SEEDS_FOR_T)))
+    Some((
+        mean,
+        interval.filter(|_| figures.len() >= SEEDS_FOR_T && !run::are_same(runs)),
+    ))
 }
 
 fn lines(

@@ -1,11 +1,11 @@
 "use strict";
-// Theme: the system's until the button says otherwise.
+// Theme: the system's, until the reader uses the button.
 (() => {
   const root = document.documentElement;
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
-  try { chosen = localStorage.getItem("tailcut-theme"); } catch { /* a file may have no storage */ }
+  try { chosen = localStorage.getItem("tailcut-theme"); } catch { /* pages that open from disk may have no storage */ }
   const show = () => {
     const dark = chosen ? chosen === "dark" : system.matches;
     root.dataset.theme = dark ? "dark" : "light";
@@ -14,14 +14,14 @@
   };
   button.addEventListener("click", () => {
     chosen = root.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("tailcut-theme", chosen); } catch { /* as above */ }
+    try { localStorage.setItem("tailcut-theme", chosen); } catch { /* no storage, as above */ }
     show();
   });
   system.addEventListener("change", show);
   show();
 })();
 
-// Plots: legend toggles, and tooltips for pointer and keyboard.
+// Plots: toggles in the legend, and tooltips for pointer and keyboard.
 for (const figure of document.querySelectorAll("figure")) {
   const series = JSON.parse(figure.querySelector("script").textContent);
   const tip = figure.querySelector(".tip");
@@ -63,7 +63,7 @@ for (const figure of document.querySelectorAll("figure")) {
       tip.append(name);
       for (const line of point[2].split("; ")) tip.append(document.createElement("br"), line);
       tip.hidden = false;
-      // Beside the point, on the side that has room, within the figure.
+      // The tooltip is next to the point, on the side with enough room, inside the figure.
       const box = svg.getBoundingClientRect();
       const outer = figure.getBoundingClientRect();
       const zoom = box.width / svg.viewBox.baseVal.width;

@@ -1,4 +1,4 @@
-//! Pages in the report's looks about something else than a study.
+//! Pages in the report's style with other contents than a study.
 
 use crate::html::{Document, document};
 use crate::markup::{show_plots, show_table, unbroken};
@@ -7,38 +7,38 @@ use crate::sections::Section;
 use crate::table::Table;
 use maud::html;
 
-/// A page: an answer, and sections of tables and plots that carry it.
+/// Page: an answer, and sections with the tables and plots behind it.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// What it is about.
+    /// Subject of the page.
     pub title: String,
-    /// When that was.
+    /// Time of the measurement.
     pub when: String,
-    /// The version of the program that writes it.
+    /// Version of the program that writes the page.
     pub version: String,
-    /// The answer in sentences, the most important one first.
+    /// Answer in sentences, the most important one first.
     pub answer: Vec<String>,
-    /// What carries it.
+    /// Sections with the tables and plots behind the answer.
     pub sections: Vec<PageSection>,
 }
 
-/// A part of a page.
+/// Section of a page.
 #[derive(Clone, Debug)]
 pub struct PageSection {
-    /// A name for links, unique within the page.
+    /// Name for links, unique within the page.
     pub id: String,
-    /// The title.
+    /// Title.
     pub title: String,
     /// Paragraphs before tables and plots.
     pub notes: Vec<String>,
     /// Tables.
     pub tables: Vec<Table>,
-    /// Plots; those without a point are left out.
+    /// Plots. Plots without a point are left out.
     pub plots: Vec<Plot>,
 }
 
 impl Page {
-    /// The page as one self-contained HTML file.
+    /// Returns the page as one self-contained HTML file.
     pub fn html(&self) -> String {
         let opening = html! {
             div class="answer" {

@@ -1,4 +1,4 @@
-//! Which plots a study gives.
+//! List of all plots of a study.
 
 use crate::analysis::Row;
 use crate::curves::{DISTRIBUTION_POINTS, Designs, ccdf, cdf};
@@ -12,7 +12,7 @@ use crate::scales::{FAR_APART, Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_
 use crate::study::Study;
 use crate::{goodput, over_axes, overhead, queue};
 
-/// Every plot of the report, in its order. A plot without a point is left out.
+/// Returns every plot of the report, in its order. Plots without a point are left out.
 pub fn plots(study: &Study) -> Vec<Plot> {
     let analysis = study.analysis();
     let mut plots = Vec::new();
@@ -32,7 +32,7 @@ pub fn plots(study: &Study) -> Vec<Plot> {
     plots
 }
 
-/// Every plot and every drawing of the report as files.
+/// Returns every plot and every drawing of the report as files.
 pub fn pictures(study: &Study) -> Vec<Picture> {
     let mut pictures: Vec<Picture> = plots(study).iter().map(Plot::picture).collect();
     for setting in study.analysis().headlines() {
@@ -42,14 +42,14 @@ pub fn pictures(study: &Study) -> Vec<Picture> {
     pictures
 }
 
-/// The answer's figure, one row a design, and its ratio to the baseline.
+/// Returns the answer's figure with one row per design, and its ratio to the baseline.
 pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let group = headline_group(analysis, setting);
     let designs = Designs(study.designs());
     let base = study.baseline().unwrap_or_default();
     let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
-    // One name a figure, from the bottom to the top of the axis.
+    // The axis goes up, so that the names are in reverse order.
     let dots = |figure: &dyn Fn(&Row) -> Option<Figure>| -> (Vec<String>, Vec<Series>) {
         let known: Vec<(&str, Figure)> = rows
             .iter()
@@ -99,10 +99,11 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
         id: format!("{}-p99-vs-baseline{suffix}", group.short),
         title: format!("p99 of {whose} against {base}, {at}"),
         caption: format!(
-            "Left of the dashed line is faster than {base}; an interval that crosses it is no difference."
+            "Designs left of the dashed line are faster than {base}. If an interval crosses the line, \
+                 the difference is not significant."
         ),
         x: Axis::new(
-            format!("p99 over that of {base}"),
+            format!("p99 divided by {base}'s"),
             Quantity::Number,
             scale(&ratios, RATIO_LOG_FROM, |point| point.x),
         ),
@@ -116,8 +117,7 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Distribution function of the completion time and its complement, for the answer's group and for
-/// all flows.
+/// Returns the distribution function of the completion time and its complement, for the answer's group.
 pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -138,20 +138,20 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let mut slowest = sorted.iter().filter_map(|(_, values)| values.last());
     let unfinished = match slowest.any(|value| value.is_infinite()) {
         true => {
-            " What did not finish counts as slower than every other, so a curve may end before its end."
+            " Unfinished ones count as slower than all others, so that a curve may stop before its end."
         }
         false => "",
     };
     let time = || Axis::new(group.time(), Quantity::Time, Scale::Log);
-    let things = group.things();
+    let noun = group.noun();
     let mut plots = vec![
         Plot {
             id: format!("cdf-{}-{setting}", group.short),
-            title: format!("How many of the {whose} are done in time, {at}"),
+            title: format!("Distribution (CDF) of the times of {whose}, {at}"),
             caption: format!("Cumulative distribution over all seeds.{unfinished}"),
             x: time(),
             y: Axis::new(
-                format!("share of {things} done"),
+                format!("share of {noun} done"),
                 Quantity::Share,
                 Scale::Linear,
             ),
@@ -160,13 +160,13 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
         },
         Plot {
             id: format!("ccdf-{}-{setting}", group.short),
-            title: format!("The tail: how many of the {whose} take longer, {at}"),
+            title: format!("Tail (complementary CDF) of the times of {whose}, {at}"),
             caption: format!(
                 "Complementary distribution over all seeds, both axes logarithmic.{unfinished}"
             ),
             x: time(),
             y: Axis::new(
-                format!("share of {things} that take as long or longer"),
+                format!("share of {noun} that take as long or longer"),
                 Quantity::Share,
                 Scale::Log,
             ),
@@ -178,7 +178,7 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Mean and 99th percentile of the slowdown by flow size in the answer's setting.
+/// Returns mean and 99th percentile of the slowdown by flow size, in the answer's setting.
 pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let groups: Vec<Group> = Group::fine()
@@ -189,7 +189,7 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     let count = designs.0.len() as f64;
     let one = |statistic: Statistic| {
         let series = designs.0.iter().enumerate().map(|(rank, design)| {
-            // Beside one another within three fifths of a group's place.
+            // The designs are side by side within three fifths of a group's width.
             let aside = 0.6 * ((rank as f64 + 0.5) / count - 0.5);
             let points = groups.iter().enumerate().filter_map(|(place, group)| {
                 let row = analysis.row(setting, group, design)?;
@@ -214,8 +214,8 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
                 analysis.setting_name(setting)
             ),
             caption:
-                "Completion time over that of the flow alone in the network; whiskers are 95 % \
-                      confidence intervals. A group with too few flows is left out."
+                "Completion time divided by the completion time of the flow alone in the network. Whiskers are \
+                      95 % confidence intervals. Groups with too few flows are left out."
                     .to_owned(),
             x: Axis::names(
                 "flow size in bytes",
@@ -235,7 +235,7 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Steps while they can be seen.
+/// Returns steps for few values, where they are visible, and a line for many.
 fn mark_of(values: &[f64]) -> Mark {
     match values.len() > 2 * DISTRIBUTION_POINTS {
         true => Mark::Line,

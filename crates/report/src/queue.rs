@@ -1,4 +1,4 @@
-//! Queue occupancy: its table and its plot.
+//! Queue occupancy: its table and its plots.
 
 use crate::curves::Designs;
 use crate::format::Quantity;
@@ -9,10 +9,10 @@ use crate::table::{Cell, Table};
 use std::collections::BTreeMap;
 use tailcut_record::{QueueSample, quantile_rank};
 
-/// Intervals of a line over time; with more its peaks would lie on one another.
+/// Intervals of a line over time. With more of them, its peaks would overlap.
 const BINS: u64 = 100;
 
-/// The first run of each design in `setting`, if it has queue samples.
+/// Returns the first run of each design in `setting` that has queue samples.
 fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     let cells = study.cells();
     cells[setting]
@@ -25,7 +25,7 @@ fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
         .collect()
 }
 
-/// Mean, 99th percentile and maximum of the sampled backlogs; `None` without samples.
+/// Returns mean, 99th percentile and maximum of the sampled backlogs, or `None` without samples.
 pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sampled_runs(study, setting)
         .into_iter()
@@ -53,15 +53,16 @@ pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         id: format!("queues{}", study.analysis().suffix(setting)),
         title: "Queue occupancy over all sampled ports".to_owned(),
-        caption: "Of each design's first seed, every sample of every switch port until the last byte was \
-                  carried, empty queues included."
+        caption: "Samples of all switch ports in each design's first seed, until the last byte was carried. \
+                  Empty queues are included."
             .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     })
 }
 
-/// The fullest sampled queue over time, and how often a queue is how long; none without samples.
+/// Returns plots of the fullest sampled queue over time and of the distribution of queue lengths. Empty without
+/// samples.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some(ports) = runs.iter().map(|(_, run)| port_count(run)).max() else {
@@ -92,7 +93,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     };
     let how_long = Plot {
         id: format!("queue-distribution{suffix}"),
-        title: "How often a queue is how long".to_owned(),
+        title: "Distribution of the queue length".to_owned(),
         caption: format!("{which}, first seed, all samples."),
         x: Axis::new("backlog", Quantity::Bytes, Scale::Linear),
         y: Axis::new(
@@ -109,7 +110,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         .collect()
 }
 
-/// The longest backlog of any port in each of [`BINS`] intervals.
+/// Returns the longest backlog of any port in each of [`BINS`] intervals.
 fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
     for sample in run.queues.iter().filter(|s| run.is_switch_port(s.port)) {
@@ -122,7 +123,7 @@ fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
         .collect()
 }
 
-/// For each backlog that occurred, up to a hundred of them, the share of samples that reach it.
+/// Returns for each backlog that occurred (at most a hundred of them) the share of samples that are as long or longer.
 fn how_long(run: &Run) -> Vec<Point> {
     let Backlogs { n, waiting } = Backlogs::of(run);
     let mut distinct = waiting.clone();
@@ -140,11 +141,11 @@ fn how_long(run: &Run) -> Vec<Point> {
         .collect()
 }
 
-/// The sampled backlogs of a run's switch ports.
+/// Sampled backlogs of a run's switch ports.
 struct Backlogs {
-    /// Samples, those of empty queues included.
+    /// Number of samples, including samples of empty queues.
     n: usize,
-    /// The backlogs that were not empty, ascending.
+    /// Backlogs that were not empty, ascending.
     waiting: Vec<u64>,
 }
 
@@ -154,7 +155,7 @@ impl Backlogs {
         let rows = samples.clone().count();
         let mut waiting: Vec<u64> = samples.map(|s| s.backlog.0).filter(|b| *b > 0).collect();
         waiting.sort_unstable();
-        // A queue that was empty has no row of that instant.
+        // An empty queue has no row, so that the number of samples follows from the number of instants.
         let links = run.topology.iter();
         let ports = links.filter(|link| run.is_switch_port(link.port)).count();
         let taken = run

@@ -1,4 +1,4 @@
-//! Requests: their latency beside what their copies cost.
+//! Requests: their latency, and the cost of their copies.
 
 use crate::analysis::Analysis;
 use crate::figure::figure_cell;
@@ -9,7 +9,7 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use tailcut_record::RequestSummary;
 
-/// Latency, and bytes and time of servers, at every setting; `None` for a study without requests.
+/// Returns latency, and bytes and time of servers, at every setting. `None` for a study without requests.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let base = study.baseline().unwrap_or_default();
@@ -38,8 +38,8 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         id: "requests".to_owned(),
         title: "Requests: latency and its price".to_owned(),
-        caption: "Amplification is answer bytes that servers sent over those that were of use; server time \
-                  is what all their stations worked, over all seeds."
+        caption: "Amplification is the answer bytes that servers sent, divided by the useful ones. Server time \
+                  is the busy time of all servers, over all seeds."
             .to_owned(),
         columns: analysis.with_setting(&columns),
         rows,

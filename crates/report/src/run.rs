@@ -1,55 +1,99 @@
-//! Runs and their flows as the report needs them, and the settings that they share.
+//! Runs, flows and settings, with the data that the report needs.
 
-use crate::waited::Waited;
+use crate::waited_timer::WaitedTimer;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use tailcut_record::{
-    FlowRecord, FlowRows, LinkFailure, LinkSample, Parameter, PortTotals, QueueSample,
-    RequestRecord, RunKey, RunRecord, RunSummary, SessionOperation, SessionOutcome, SessionRecord,
-    Timers, TopologyLink,
+    CoflowKind, CoflowRecord, FlowRecord, FlowRows, LinkFailure, LinkSample, Parameter, PortTotals,
+    QueueSample, RequestRecord, RunKey, RunRecord, RunSummary, SessionOperation, SessionOutcome,
+    SessionRecord, Timers, TopologyLink, UnfinishedBytes,
 };
 use tailcut_units::Time;
 
-/// One run as the report needs it.
+/// Measured part of a run that is measured as a whole.
+pub(crate) const WHOLE: Range<f64> = 0.0..f64::INFINITY;
+
+/// Run, with the data that the report needs.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What names the run, and its totals.
+    /// Key of the run, and its totals.
     pub summary: RunSummary,
     /// Names of the workload's parts.
     pub classes: Vec<String>,
-    /// The flows in the order of their numbers.
+    /// Flows, in the order of their numbers. A study sorts them by their starts, like all other lists of [`Flow`].
     pub flows: Vec<Flow>,
-    /// The requests in the order of their numbers, as flows that have no ideal: the completion time is
-    /// the latency.
+    /// Requests, in the order of their numbers, as flows without an ideal. The completion time is the latency.
     pub requests: Vec<Flow>,
-    /// The storage sessions, in the order of their numbers, where some write and some read; else empty.
+    /// Storage sessions, in the order of their numbers, if some write and some read. Otherwise empty.
     pub sessions: Vec<Flow>,
-    /// The storage sessions that write, in the order of their numbers, as flows that have no ideal: each
-    /// completes with its last receiver that was not left out. The flows that carry them are among `flows`.
+    /// Storage sessions that write, in the order of their numbers, as flows without an ideal. A session completes with
+    /// its last receiver that was not left out. The flows that carry the sessions are in `flows`.
     pub writes: Vec<Flow>,
-    /// Those that read.
+    /// Storage sessions that read.
     pub reads: Vec<Flow>,
-    /// Port names and totals; may be empty.
+    /// Queries, in the order of their starts, as flows without an ideal. A query completes with its last answer. The
+    /// flows that carry the answers are in `flows`.
+    pub queries: Vec<Flow>,
+    /// Coflows of files, likewise.
+    pub coflows: Vec<Flow>,
+    /// Port names and totals. May be empty.
     pub ports: Vec<PortTotals>,
-    /// The network's links in the order of their ports; may be empty.
+    /// Links of the network, in the order of their ports. May be empty.
     pub topology: Vec<TopologyLink>,
-    /// Those of them that are in trouble at some time.
+    /// Links that are slow, lossy or down at some time.
     pub failures: Vec<LinkFailure>,
-    /// Queue samples in time order; empty where none were taken, or none of this run are shown.
+    /// Queue samples in the order of time. Empty if none were taken, or if the report shows none of this run.
     pub queues: Vec<QueueSample>,
-    /// Link samples in time order; empty likewise.
+    /// Link samples in the order of time. May be empty for the same reasons.
     pub links: Vec<LinkSample>,
+    /// Measured part of the run: start and end in microseconds. Flows, requests and sessions that start in it are
+    /// members of groups.
+    pub measured: Range<f64>,
 }
 
 impl Run {
-    /// How often each port was sampled until the last byte was carried; `None` where the run does
-    /// not say.
+    /// Returns whether a flow that starts at this time, in nanoseconds since the start of the run, is measured.
+    pub fn measures(&self, start_ns: u64) -> bool {
+        let start = Time::from_ps(start_ns.saturating_mul(1_000));
+        self.measured.contains(&in_us(start))
+    }
+
+    /// Sorts the flows, requests, sessions and coflows by their starts. Equal starts keep their order.
+    pub(crate) fn sort_by_starts(&mut self) {
+        for list in [
+            &mut self.flows,
+            &mut self.requests,
+            &mut self.sessions,
+            &mut self.writes,
+            &mut self.reads,
+            &mut self.queries,
+            &mut self.coflows,
+        ] {
+            if !list.is_sorted_by_key(|flow| flow.start_us) {
+                list.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
+            }
+        }
+    }
+
+    /// Returns the number of samples of each port until the last byte was carried, or `None` if the run does not
+    /// contain it.
     pub(crate) fn instants(&self) -> Option<u64> {
         let sampling = self.summary.sampling?;
         let end = self.links.last()?.time.as_ns();
         Some(end.div_ceil(sampling.every_ns.max(1)).max(1))
     }
 
-    /// When 99 % of the bytes had been carried, at the end of a sample interval: a few late flows
-    /// would leave most of a plot over time empty. `None` where links were not sampled.
+    /// Returns the unfinished bytes while flows arrive. `None` without a load that goes on: the bytes of a burst always
+    /// grow while it starts.
+    pub(crate) fn unfinished_bytes(&self) -> Option<UnfinishedBytes> {
+        let offered = self.summary.offered.as_ref()?;
+        self.summary
+            .unfinished_bytes
+            .filter(|_| !offered.tiers.is_empty())
+    }
+
+    /// Returns the time when 99 % of the bytes had been carried, at the end of a sample interval. Without this limit, a
+    /// few late flows would leave most of a plot over time empty. `None` if links were not sampled.
     pub(crate) fn nearly_all_carried(&self) -> Option<Time> {
         let sum = |links: &[LinkSample]| links.iter().map(|sample| sample.bytes.0).sum::<u64>();
         let late = sum(&self.links) / 100;
@@ -61,39 +105,47 @@ impl Run {
         sample.map(|sample| sample.time)
     }
 
-    /// Whether the port is a switch's; a host feeds its link as that becomes free, so what waits
-    /// there waits in the host. True where the run does not keep its network.
+    /// Returns whether the port belongs to a switch. A host sends a packet only when its link is free, so that its
+    /// backlog is inside the host. True if the run does not contain its network.
     pub(crate) fn is_switch_port(&self, port: u32) -> bool {
         let link = self.topology.get(port as usize);
         link.is_none_or(|link| link.from_tier > 0)
     }
 }
 
-/// What the report keeps of a flow.
+/// Flow, with the data that the report needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Flow {
-    /// The application's bytes.
+    /// Start in microseconds.
+    pub start_us: f64,
+    /// Bytes of the application.
     pub bytes: u64,
-    /// Completion time in microseconds, infinite when the run ended first.
+    /// Completion time in microseconds. Infinite if the run ended first.
     pub fct_us: f64,
-    /// Completion time over the ideal one; infinite when the run ended first, NaN without an ideal.
+    /// Completion time divided by the ideal completion time. Infinite if the run ended first, NaN without an ideal.
     pub slowdown: f64,
     /// Index into [`Run::classes`].
     pub class: u8,
-    /// Payload sent for it, copies, retransmissions and symbols in vain included.
+    /// Payload sent for the flow, including copies, retransmissions and wasted symbols.
     pub sent: u64,
-    /// What of that was of no use.
+    /// Part of the sent payload that was not useful.
     pub wasted: u64,
-    /// The retransmission timer that it waited for, as far as its record tells.
-    pub waited: Waited,
+    /// Retransmission timer for which the flow waited, as far as its record shows.
+    pub waited: WaitedTimer,
+}
+
+/// Returns a time in microseconds.
+fn in_us(time: Time) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 impl Flow {
-    /// A flow under a transport with these timers.
+    /// Returns a flow of a transport with these timers.
     pub fn of(flow: &FlowRecord, timers: &Timers) -> Self {
         let ideal_us = flow.ideal_fct.as_us_f64();
         let fct_us = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
         Self {
+            start_us: in_us(flow.start),
             bytes: flow.bytes.0,
             fct_us,
             slowdown: if ideal_us > 0.0 {
@@ -104,40 +156,60 @@ impl Flow {
             class: flow.class,
             sent: flow.payload_sent.0,
             wasted: flow.payload_sent.0.saturating_sub(flow.bytes.0),
-            waited: Waited::of_flow(flow, timers),
+            waited: WaitedTimer::of_flow(flow, timers),
         }
     }
 
-    /// A request under a transport with these timers.
+    /// Returns a request of a transport with these timers.
     pub fn of_request(request: &RequestRecord, timers: &Timers) -> Self {
         let latency = request.latency.map(|latency| latency.as_us_f64());
         Self {
+            start_us: in_us(request.start),
             bytes: request.bytes.0,
             fct_us: latency.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
             class: 0,
             sent: request.sent.0,
             wasted: request.wasted.0,
-            waited: Waited::at_most(request.latency, timers),
+            waited: WaitedTimer::at_most(request.latency, timers),
         }
     }
 
-    /// A session under a transport with these timers. What it cost is told by the flows that carry it.
+    /// Returns a session of a transport with these timers. Its cost is in the flows that carry it.
     pub fn of_session(session: &SessionOutcome, timers: &Timers) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
         Self {
+            start_us: in_us(session.start),
             bytes: session.bytes.0,
             fct_us: completion.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
             class: session.class,
             sent: 0,
             wasted: 0,
-            waited: Waited::at_most(session.completion, timers),
+            waited: WaitedTimer::at_most(session.completion, timers),
         }
     }
 }
 
-/// The sessions of a run: all of them where there are two kinds, the writes, and the reads.
+/// Returns the coflows of this kind of a transport with these timers. Their cost is in their flows.
+pub(crate) fn coflows(rows: &[CoflowRecord], kind: CoflowKind, timers: &Timers) -> Vec<Flow> {
+    let of_kind = rows.iter().filter(|row| row.kind == kind);
+    let flow = |row: &CoflowRecord| Flow {
+        start_us: in_us(row.start),
+        bytes: row.bytes.0,
+        fct_us: row
+            .completion
+            .map_or(f64::INFINITY, |span| span.as_us_f64()),
+        slowdown: f64::NAN,
+        class: row.class,
+        sent: 0,
+        wasted: 0,
+        waited: WaitedTimer::at_most(row.completion, timers),
+    };
+    of_kind.map(flow).collect()
+}
+
+/// Sessions of a run: all of them if there are two kinds, the writes, and the reads.
 #[derive(Default)]
 pub(crate) struct Sessions {
     pub all: Vec<Flow>,
@@ -162,6 +234,17 @@ impl Sessions {
     }
 }
 
+/// Returns the number of different runs, by their record hashes.
+pub(crate) fn different(runs: &[&Run]) -> usize {
+    let hashes = runs.iter().map(|run| run.summary.record_hash.as_str());
+    hashes.collect::<BTreeSet<&str>>().len()
+}
+
+/// Returns whether several seeds all gave the same run. Their figures have no interval.
+pub(crate) fn are_same(runs: &[&Run]) -> bool {
+    runs.len() > 1 && different(runs) == 1
+}
+
 impl<F: FlowRows> From<&RunRecord<F>> for Run {
     fn from(run: &RunRecord<F>) -> Self {
         let flows = run.flows.in_order();
@@ -176,34 +259,37 @@ impl<F: FlowRows> From<&RunRecord<F>> for Run {
             sessions: sessions.all,
             writes: sessions.writes,
             reads: sessions.reads,
+            queries: coflows(&run.coflows, CoflowKind::Query, timers),
+            coflows: coflows(&run.coflows, CoflowKind::Coflow, timers),
             ports: run.ports.clone(),
             topology: run.topology.clone(),
             failures: run.failures.clone(),
             queues: run.queues.clone(),
             links: run.links.clone(),
+            measured: WHOLE,
         }
     }
 }
 
-/// What runs must share to be compared: everything but design and seed.
+/// Setting: everything that runs must share for a comparison, except design and seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
-    /// The topology's name.
+    /// Name of the topology.
     pub topology: String,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// The offered load, where there is one.
+    /// Offered load, if there is one.
     pub load: Option<f64>,
-    /// The values of what the study sweeps.
+    /// Values of the swept keys.
     pub parameters: Vec<Parameter>,
 }
 
-/// The runs of one setting.
+/// Runs of one setting.
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {
-    /// What the runs share.
+    /// Setting of the runs.
     pub setting: Setting,
-    /// The designs in the study's order, each with its runs in order of their seeds.
+    /// Designs in the study's order, each with its runs in the order of their seeds.
     pub designs: Vec<(&'a str, Vec<&'a Run>)>,
 }
 
@@ -219,7 +305,7 @@ impl From<&RunKey> for Setting {
 }
 
 impl Setting {
-    /// The setting in words: "load 0.5", with topology and workload when `whole`, and what is swept.
+    /// Returns the setting as text: "load 0.5" and the swept keys, with topology and workload if `whole`.
     pub fn describe(&self, whole: bool) -> String {
         let place = [&self.topology, &self.workload];
         let mut words: Vec<String> = match whole {
@@ -234,7 +320,7 @@ impl Setting {
         }
     }
 
-    /// The value of a swept key.
+    /// Returns the value of a swept key.
     pub fn parameter(&self, key: &str) -> Option<&Parameter> {
         self.parameters
             .iter()
@@ -243,7 +329,7 @@ impl Setting {
 }
 
 impl<'a> Cell<'a> {
-    /// The runs of `design`, none where it finished none here.
+    /// Returns the runs of `design`. Empty if no run of the design has finished in this setting.
     pub fn runs(&self, design: &str) -> &[&'a Run] {
         let found = self.designs.iter().find(|(name, _)| *name == design);
         found.map_or(&[], |(_, runs)| runs)

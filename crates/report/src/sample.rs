@@ -1,15 +1,15 @@
-//! The values of one group of flows over the seeds of one design, pooled and sorted.
+//! Values of one group of flows over the seeds of one design, pooled and sorted.
 
 use crate::group::Group;
 use crate::run::{Flow, Run};
 use tailcut_record::quantile_rank;
 
-/// What of a flow is looked at.
+/// Measured time of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Metric {
     /// Completion time in microseconds.
     Fct,
-    /// Completion time over the ideal one.
+    /// Completion time divided by the ideal completion time.
     Slowdown,
 }
 
@@ -22,37 +22,37 @@ impl Metric {
     }
 }
 
-/// A figure of a sample.
+/// Figure of a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Statistic {
-    /// The mean over finished flows.
+    /// Mean over finished flows.
     Mean,
-    /// The value that this share of the flows does not exceed, over 0 and under 1.
+    /// Value that this share of the flows does not exceed. The share is above 0 and below 1.
     Quantile(f64),
 }
 
 impl Statistic {
-    /// The median.
+    /// Median.
     pub const P50: Self = Self::Quantile(0.5);
-    /// The 95th percentile.
+    /// 95th percentile.
     pub const P95: Self = Self::Quantile(0.95);
-    /// The 99th percentile.
+    /// 99th percentile.
     pub const P99: Self = Self::Quantile(0.99);
-    /// The 99.9th percentile.
+    /// 99.9th percentile.
     pub const P999: Self = Self::Quantile(0.999);
-    /// Those of the report, in the order of its tables.
+    /// Statistics of the report, in the order of its tables.
     pub(crate) const ALL: [Self; 4] = [Self::Mean, Self::P50, Self::P99, Self::P999];
 
-    /// Those that have a [`name`](Self::name) by which a user may ask for them.
+    /// Statistics with a [`name`](Self::name) that a user may choose.
     pub const NAMED: [Self; 5] = [Self::Mean, Self::P50, Self::P95, Self::P99, Self::P999];
 
-    /// Of a list in the order of [`Self::ALL`], what is this one's.
-    pub(crate) fn among<T>(self, all: &[T; 4]) -> Option<&T> {
+    /// Returns this statistic's value in a list in the order of [`Self::ALL`].
+    pub(crate) fn entry_in<T>(self, all: &[T; 4]) -> Option<&T> {
         let place = Self::ALL.iter().position(|statistic| *statistic == self)?;
         all.get(place)
     }
 
-    /// The name in tables: `mean`, `p50`, `p99.9`.
+    /// Returns the name in tables: `mean`, `p50`, `p99.9`.
     pub fn name(self) -> String {
         match self {
             Self::Mean => "mean".to_owned(),
@@ -61,20 +61,20 @@ impl Statistic {
     }
 }
 
-/// Sorted values with the seed that each comes from. Unfinished flows are infinite.
+/// Sorted values, each with its seed. Unfinished flows are infinite.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     sorted: Vec<(f64, u32)>,
-    seeds: Vec<Seed>,
-    /// How many flows of each seed are among the first `stride`, `2 * stride`, ... values.
+    seeds: Vec<SeedTotals>,
+    /// Number of flows of each seed among the first `stride`, `2 * stride`, ... values.
     counts: Vec<u32>,
     stride: usize,
 }
 
-/// What one seed contributes.
+/// Contribution of one seed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seed {
-    /// Flows, finished or not.
+pub(crate) struct SeedTotals {
+    /// Number of flows, finished or not.
     pub flows: u32,
     pub finished: u32,
     /// Sum over the finished flows.
@@ -82,11 +82,11 @@ pub(crate) struct Seed {
 }
 
 impl Sample {
-    /// A sample from the values of each seed, in any order; infinite for what did not finish.
+    /// Creates a sample from the values of each seed, in any order. An unfinished flow is infinite.
     pub fn new<T: IntoIterator<Item = f64>>(seeds: impl IntoIterator<Item = T>) -> Self {
         let mut sample = Self::default();
         for (seed, values) in (0u32..).zip(seeds) {
-            let mut sums = Seed::default();
+            let mut sums = SeedTotals::default();
             for value in values.into_iter().filter(|value| !value.is_nan()) {
                 sample.sorted.push((value, seed));
                 sums.flows += 1;
@@ -102,15 +102,15 @@ impl Sample {
         sample
     }
 
-    /// The values of `group`'s flows, a seed for each of `runs`.
+    /// Returns the values of `group`'s flows. Each of `runs` is one seed.
     pub(crate) fn of(runs: &[&Run], group: &Group, metric: Metric) -> Self {
         Self::new(runs.iter().map(|run| {
-            let flows = group.pool(run).iter().filter(|flow| group.has(flow));
+            let flows = group.members(run).iter().filter(|flow| group.has(flow));
             flows.map(move |flow| metric.of(flow))
         }))
     }
 
-    /// Fills `counts`: some four values of the sample for each of its entries.
+    /// Fills `counts`, with about one entry for every four values of the sample.
     fn count_ahead(&mut self) {
         self.stride = (4 * self.seeds.len()).max(64);
         let mut so_far = vec![0u32; self.seeds.len()];
@@ -122,17 +122,17 @@ impl Sample {
         }
     }
 
-    /// Flows, finished or not.
+    /// Returns the number of flows, finished or not.
     pub fn len(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Whether there is no flow.
+    /// Returns whether there is no flow.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
-    /// Flows that did not finish.
+    /// Returns the number of unfinished flows.
     pub fn unfinished(&self) -> usize {
         self.len() - self.finished()
     }
@@ -141,17 +141,17 @@ impl Sample {
         self.sorted.partition_point(|(value, _)| value.is_finite())
     }
 
-    /// What each seed contributes.
-    pub(crate) fn seeds(&self) -> &[Seed] {
+    /// Returns the contributions of the seeds.
+    pub(crate) fn seeds(&self) -> &[SeedTotals] {
         &self.seeds
     }
 
-    /// The values in ascending order.
+    /// Returns the values in ascending order.
     pub(crate) fn into_values(self) -> Vec<f64> {
         self.sorted.into_iter().map(|(value, _)| value).collect()
     }
 
-    /// How many flows of each seed take longer than `threshold`.
+    /// Returns the number of flows of each seed that take longer than `threshold`.
     pub(crate) fn beyond(&self, threshold: f64) -> Vec<u32> {
         let mut beyond = vec![0; self.seeds.len()];
         let first = self
@@ -163,26 +163,25 @@ impl Sample {
         beyond
     }
 
-    /// The values from `low` to `high`, both included.
+    /// Returns the values from `low` to `high`, both included.
     pub(crate) fn between(&self, low: f64, high: f64) -> &[(f64, u32)] {
         let first = self.sorted.partition_point(|(value, _)| *value < low);
         let end = self.sorted.partition_point(|(value, _)| *value <= high);
         &self.sorted[first..end.max(first)]
     }
 
-    /// The `p`-quantile by nearest rank: infinite where it falls among unfinished flows, `None`
-    /// without flows.
+    /// Returns the `p`-quantile by nearest rank. Infinite if it falls among unfinished flows, `None` without flows.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         quantile_rank(self.len(), p).map(|rank| self.sorted[rank].0)
     }
 
-    /// A quantile over the finished flows only.
+    /// Returns a quantile over the finished flows only.
     pub(crate) fn finished_quantile(&self, p: f64) -> Option<f64> {
         quantile_rank(self.finished(), p).map(|rank| self.sorted[rank].0)
     }
 
-    /// The `p`-quantile of a resample in which seed `i` occurs `weights[i]` times; NaN where the
-    /// resample has no flow.
+    /// Returns the `p`-quantile of a resample in which seed `i` occurs `weights[i]` times. NaN if the resample has no
+    /// flow.
     pub(crate) fn resampled_quantile(&self, weights: &[u16], p: f64) -> f64 {
         let weighted = |counts: &[u32]| -> usize {
             let products = counts.iter().zip(weights);
@@ -197,7 +196,7 @@ impl Sample {
         let Some(rank) = quantile_rank(flows, p) else {
             return f64::NAN;
         };
-        // The last stretch of `stride` values before the one with the rank, by bisection.
+        // Bisection finds the last block of `stride` values before the block with the rank.
         let width = self.seeds.len();
         let (mut low, mut high) = (0, self.counts.len() / width);
         let mut before = 0;
@@ -224,7 +223,7 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// `seeds` seeds of `flows` flows each, dealt out in turn from 0, 1, 2, ...
+    /// Returns `seeds` seeds of `flows` flows each. The values 0, 1, 2, ... go to the seeds in turn.
     fn dealt(seeds: usize, flows: usize) -> Sample {
         let values = |seed| (0..flows).map(move |flow| (flow * seeds + seed) as f64);
         Sample::new((0..seeds).map(values))

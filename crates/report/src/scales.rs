@@ -1,21 +1,23 @@
-//! When an axis is logarithmic, and what figures are called.
+//! Scales of axes (linear or logarithmic), and names of figures.
 
 use crate::group::Group;
 use crate::plot::{Point, Scale, Series};
 
-/// A range of completion times from which on their axis is logarithmic.
+/// Range of completion times (largest over smallest) from which an axis is logarithmic.
 pub(crate) const LOG_FROM: f64 = 10.0;
 
-/// The same for figures by design, whose distance from zero tells something while it can be seen.
+/// Range of figures by design from which an axis is logarithmic. The limit is higher than for completion times,
+/// because the distance from zero is meaningful as long as it is visible.
 pub(crate) const FAR_APART: f64 = 50.0;
 
-/// The same for ratios, which a logarithmic axis shows alike on both sides of one.
+/// Range of ratios from which an axis is logarithmic. A logarithmic axis shows a ratio and its inverse at
+/// equal distances from one.
 pub(crate) const RATIO_LOG_FROM: f64 = 3.0;
 
-/// A value and its interval.
+/// Value and its interval.
 pub(crate) type Figure = (f64, Option<(f64, f64)>);
 
-/// Logarithmic where the largest value is `times` the least or more.
+/// Returns the logarithmic scale if the largest value is at least `times` the smallest.
 pub(crate) fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(value);
     let low = values().fold(f64::INFINITY, f64::min);
@@ -30,7 +32,7 @@ pub(crate) fn group_title(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
         "elephants" => "elephants",
-        _ => group.things(),
+        _ => group.noun(),
     }
 }
 

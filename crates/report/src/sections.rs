@@ -1,11 +1,11 @@
-//! What the page shows, in its order: the answer, a section or more a place, then what is common.
+//! Sections of the page, in order: the answer, one or more sections per place, then the common ones.
 //!
-//! A place is a topology with a workload. A study of one place has a section a subject; with several,
-//! each place has one section with all of its subjects, so that it is compared within itself.
+//! A place is a topology with a workload. A study of one place has one section per subject. With several places, each
+//! place has one section with all of its subjects, so that it is compared only with itself.
 
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;
-use crate::headline::{headline_group, telling};
+use crate::headline::{answer_statistic, headline_group};
 use crate::markup::{show_plots, show_small, show_table, table_rows, unbroken};
 use crate::network;
 use crate::sample::Metric;
@@ -13,19 +13,19 @@ use crate::scales::capital;
 use crate::study::Study;
 use crate::table::Table;
 use crate::{
-    Comparison, goodput, load, over_axes, overhead, plots, punctuality, queue, requests,
-    sensitivity, tables, timers,
+    Comparison, goodput, lateness, load, over_axes, overhead, plots, queue, requests, sensitivity,
+    tables, timers,
 };
 use maud::{Markup, html};
 
-/// A part of the page.
+/// Section of the page.
 pub(crate) struct Section {
     pub id: String,
     pub title: String,
     pub body: Markup,
 }
 
-/// The answer, and where there is one place the table and plots that carry it.
+/// Returns the answer and, if there is only one place, the table and plots behind it.
 pub(crate) fn opening(study: &Study) -> Markup {
     let sentences = sentences(study);
     let headlines = study.analysis().headlines();
@@ -35,12 +35,12 @@ pub(crate) fn opening(study: &Study) -> Markup {
                 @if index == 0 { h1 { (unbroken(sentence)) } } @else { p { (unbroken(sentence)) } }
             }
         }
-        @if let [headline] = headlines[..] { (carrying(study, headline)) }
+        @if let [headline] = headlines[..] { (headline_table(study, headline)) }
     }
 }
 
-/// The table and plots that carry a place's answer.
-fn carrying(study: &Study, headline: usize) -> Markup {
+/// Returns the table and plots behind a place's answer.
+fn headline_table(study: &Study, headline: usize) -> Markup {
     html! {
         @if let Some(table) = tables::headline(study, headline) {
             (show_table(&table))
@@ -51,7 +51,7 @@ fn carrying(study: &Study, headline: usize) -> Markup {
     }
 }
 
-/// The sections that have something to show.
+/// Returns the sections that are not empty.
 pub(crate) fn sections(study: &Study) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut add = |id: &str, title: &str, body: Option<Markup>| {
@@ -97,7 +97,7 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
     add(
         "punctuality",
         "Runs on real hosts",
-        punctuality::table(study).map(|table| show_table(&table)),
+        lateness::table(study).map(|table| show_table(&table)),
     );
     add(
         "timers",
@@ -124,11 +124,11 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
     sections
 }
 
-/// One place of several: its answer and its subjects.
+/// Returns the section of one of several places: its answer and its subjects.
 fn place(study: &Study, headline: usize) -> Markup {
     html! {
         @for sentence in sentences_at(study, headline) { p { (unbroken(&sentence)) } }
-        (carrying(study, headline))
+        (headline_table(study, headline))
         @for subject in subjects(study, headline) {
             h3 class="subject" id=(format!("{}-{headline}", subject.id)) { (subject.title) }
             (subject.body)
@@ -136,11 +136,11 @@ fn place(study: &Study, headline: usize) -> Markup {
     }
 }
 
-/// What there is to say of a place, by subject.
+/// Returns the sections of a place, one per subject.
 fn subjects(study: &Study, headline: usize) -> Vec<Section> {
     let over = match study.analysis().settings[headline].parameters.is_empty() {
         true => "Over the load",
-        false => "Over what is swept",
+        false => "Over the swept keys",
     };
     let plots_of = |plots: Vec<_>| (!plots.is_empty()).then(|| show_plots(&plots));
     let all = [
@@ -162,7 +162,7 @@ fn subjects(study: &Study, headline: usize) -> Vec<Section> {
         ),
         (
             "overhead",
-            "Bytes sent in vain",
+            "Wasted bytes",
             plots_of(overhead::plots(study, headline)),
         ),
         ("network", "Network", network(study, headline)),
@@ -181,8 +181,8 @@ fn subjects(study: &Study, headline: usize) -> Vec<Section> {
 fn published(comparisons: &[Comparison]) -> Option<Markup> {
     (!comparisons.is_empty()).then(|| {
         html! {
-            p { "Ours beside theirs. The band is where ours should stay; where the two differ, the last \
-                 column says why." }
+            p { "Our figures and the published ones. Ours should be in the band. The last column gives the \
+                 reason for a difference." }
             @for comparison in comparisons { (show_table(&comparison.table())) }
         }
     })
@@ -200,7 +200,7 @@ fn over_axes_of(study: &Study, headline: usize) -> Option<Markup> {
         }
         @if !multiples.is_empty() {
             @let group = headline_group(study.analysis(), headline);
-            @let name = telling(study.analysis(), headline).name();
+            @let name = answer_statistic(study.analysis(), headline).name();
             h3 class="part" { (capital(&name)) " of the " (group.time()) ", one plot a value" }
             (show_small(&multiples))
         }
@@ -221,19 +221,19 @@ fn distribution(study: &Study, headline: usize) -> Markup {
     }
 }
 
-/// Whether anything was sent over a network: a model of servers has none to show.
+/// Returns whether a network carried anything. A model of servers has no network to show.
 fn has_network(study: &Study, headline: usize) -> bool {
     let mut rows = study.analysis().rows.iter();
     if rows.any(|row| row.setting == headline && row.group == Group::all()) {
         return true;
     }
-    // Requests are no flows; where they cross a network it has ports.
+    // Requests are not flows. If they cross a network, it has ports.
     let cells = study.cells();
     let mut runs = cells[headline].designs.iter().flat_map(|(_, runs)| runs);
     runs.any(|run| !run.ports.is_empty())
 }
 
-/// Whether any run sent packets: a model of servers has none to count.
+/// Returns whether any run sent packets. A model of servers has none to count.
 fn sent_packets(study: &Study) -> bool {
     let mut runs = study.runs().iter();
     runs.any(|run| run.summary.sent.packets > 0)
@@ -245,7 +245,7 @@ fn network(study: &Study, headline: usize) -> Option<Markup> {
             (network)
             (show_plots(&network::plots(study, headline)))
         } @else {
-            p { "Links were not sampled in these runs; a scenario says so with " code { "sample_every" } "." }
+            p { "Links were not sampled in these runs. A scenario samples them with " code { "sample_every" } "." }
         }
     })
 }
@@ -257,7 +257,7 @@ fn queues(study: &Study, headline: usize) -> Option<Markup> {
                 (show_plots(&queue::plots(study, headline)))
                 (show_table(&table))
             } @else {
-                p { "Queues were not sampled in these runs, or were always empty when they were." }
+                p { "Queues were not sampled in these runs, or all samples were empty." }
             }
         }
     })
@@ -294,7 +294,7 @@ fn unfinished(study: &Study) -> Markup {
     html! {
         @match tables::unfinished(study) {
             Some(table) => (show_table(&table)),
-            None => p { "Everything finished in every run." },
+            None => p { "All flows of all runs finished." },
         }
     }
 }
@@ -304,36 +304,36 @@ fn method() -> Markup {
     html! {
         dl {
             dt { "Completion time" }
-            dd { "From the moment the application hands the flow over until the receiver holds its last byte." }
+            dd { "Time from the start of the flow in the application until the receiver has its last byte." }
             dt { "Slowdown" }
-            dd { "Completion time over that of the same flow alone in the network." }
+            dd { "Completion time divided by the completion time of the same flow alone in the network." }
             dt { "Groups" }
             dd { (mice) ", " (medium) ", " (elephants) "; 1 KB is 1,000 bytes." }
             dt { "Percentiles" }
-            dd { "Of all flows of all seeds together, without interpolation: the smallest completion time \
-                  that at least this share of the flows does not exceed. A percentile takes six seeds, and \
+            dd { "Over all flows of all seeds together, without interpolation: the smallest completion time \
+                  that at least this share of the flows does not exceed. A percentile needs six seeds, and \
                   ten flows beyond it." }
             dt { "Unfinished" }
-            dd { "Slower than every other in percentiles and distributions; left out of means." }
+            dd { "Unfinished flows are the slowest in percentiles and distributions. Means leave them out." }
             dt { "Intervals" }
-            dd { "95 %, each for its own figure. Of percentiles and their ratios: 2,000 resamples of the \
-                  seeds, the same for all designs, with ends moved out for few seeds (expanded percentile \
-                  interval). Of means, shares and ratios of means: Student's t over the seeds. Ratios are \
-                  paired by seed, since one seed gives all designs the same arrivals." }
+            dd { "95 %, for each figure separately. Percentiles and their ratios: 2,000 resamples of the seeds, \
+                  the same for all designs, with ends moved outward for few seeds (expanded percentile \
+                  interval). Means, shares and ratios of means: Student's t over the seeds. Ratios are \
+                  paired by seed, because one seed gives all designs the same arrivals." }
             dt { "Gaps" }
-            dd { "Where next to no flow takes a time between two values, such as just under a retransmission \
-                  timeout, a percentile may fall on either side by chance. Its interval then spans the gap, \
-                  and the share of flows beyond the gap is the figure to go by." }
+            dd { "A gap is a range of times that almost no flow takes, such as just below a retransmission \
+                  timeout. Chance decides on which side of a gap a percentile falls. Its interval then spans \
+                  the gap, and the share of flows beyond the gap is the better figure." }
             dt { "Difference" }
-            dd { "A design is called faster or slower only where the interval of its ratio leaves out one. \
-                  The answer at the top compares several designs: its intervals are wider, so that they \
-                  hold for all of them together (Bonferroni). Those of tables and plots are not." }
+            dd { "The report calls a design faster or slower only if the interval of its ratio excludes one. \
+                  The answer at the top compares several designs, so that its intervals are corrected for \
+                  several comparisons (Bonferroni). The intervals of tables and plots are not." }
             dt { "Curves" }
-            dd { "Distributions and ranks are drawn through the values at 121 ranks at most: evenly spaced ones, \
-                  those of tails and of bytes in vain by the logarithm of how many flows are beyond. Tables are \
-                  of all flows, which are in the files of the runs and not on this page." }
+            dd { "Distributions and ranks are drawn through the values at 121 ranks at most. The ranks are evenly \
+                  spaced; for tails and wasted bytes they are spaced by the logarithm of the number of flows \
+                  beyond. Tables contain all flows. These are in the files of the runs and not on this page." }
             dt { "Bytes" }
-            dd { "All that hosts sent: headers, copies, retransmissions and acknowledgements." }
+            dd { "All bytes that hosts sent, including headers, copies, retransmissions and acknowledgements." }
         }
     }
 }

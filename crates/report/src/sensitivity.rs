@@ -1,4 +1,4 @@
-//! Whether the order of the designs depends on timers and buffers: the same comparison under others.
+//! Sensitivity: whether the order of the designs changes under other timers and buffers.
 
 use crate::format::Quantity;
 use crate::format::list;
@@ -9,7 +9,7 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use crate::variant::{Ranked, Variant};
 
-/// The designs of a study by the tail that its answer is about, the shortest first.
+/// Returns the designs of a study, ordered by the tail that its answer is about, the shortest first.
 pub fn order(study: &Study) -> Vec<Ranked> {
     let analysis = study.analysis();
     let Some(setting) = analysis.headline() else {
@@ -32,7 +32,8 @@ pub fn order(study: &Study) -> Vec<Ranked> {
     order
 }
 
-/// Whether two designs are told apart: one has no interval in which the other's overlaps it.
+/// Returns whether two designs are distinguishable: their intervals do not overlap. Without an interval, their values
+/// differ.
 fn apart(a: &Ranked, b: &Ranked) -> bool {
     match (a.interval_us, b.interval_us) {
         (Some(a), Some(b)) => a.1 < b.0 || b.1 < a.0,
@@ -40,7 +41,7 @@ fn apart(a: &Ranked, b: &Ranked) -> bool {
     }
 }
 
-/// Whether designs that are told apart, here or there, change places.
+/// Returns whether two designs change places that are distinguishable in at least one of the two orders.
 fn changes(usual: &[Ranked], other: &[Ranked]) -> bool {
     let place = |design: &str| other.iter().position(|ranked| ranked.design == design);
     usual.iter().enumerate().any(|(index, before)| {
@@ -58,8 +59,8 @@ fn names(order: &[Ranked]) -> String {
     names.join(", ")
 }
 
-/// Whether the order of the designs holds under other timers and buffers; `None` where that was not asked,
-/// and where there is no order to speak of.
+/// Returns whether the order of the designs holds under other timers and buffers. `None` if the study has no such runs,
+/// or if there is no meaningful order.
 pub(crate) fn sentence(study: &Study) -> Option<String> {
     let usual = order(study);
     let setting = study.analysis().headline()?;
@@ -79,7 +80,7 @@ pub(crate) fn sentence(study: &Study) -> Option<String> {
     };
     if changed.is_empty() {
         return Some(format!(
-            "The order of the designs by this p99, {}, holds with {}, as far as they are told apart.",
+            "The order of the designs by this p99, {}, holds with {}, for all significant differences.",
             names(&usual),
             what(&held)
         ));
@@ -99,10 +100,10 @@ pub(crate) fn sentence(study: &Study) -> Option<String> {
     ))
 }
 
-/// The tails under other timers and buffers.
+/// Returns the tails under other timers and buffers.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let usual = Variant {
-        what: "as they are".to_owned(),
+        what: "unchanged".to_owned(),
         order: order(study),
     };
     let variants = std::iter::once(&usual).chain(&study.sensitivity);
@@ -122,8 +123,8 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     (!study.sensitivity.is_empty()).then(|| Table {
         id: "sensitivity".to_owned(),
         title: "Other timers and buffers".to_owned(),
-        caption: "The p99 that the answer is about, the shortest first. Timers are retransmission timeouts and \
-                  those of delayed acknowledgements; buffers are what switches hold."
+        caption: "The p99 of the answer, the shortest first. Timers are retransmission timeouts and delayed \
+                  acknowledgement timers. Buffers are the buffers of switches."
             .to_owned(),
         columns: ["timers and buffers", "design", "p99"].map(str::to_owned).to_vec(),
         rows: rows.collect(),

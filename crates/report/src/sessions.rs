@@ -1,12 +1,10 @@
-//! Storage sessions where clients both write and read: the answer is about all of them, and then about
-//! each kind.
+//! Storage sessions of clients that both write and read: the answer is first about all sessions, then about each kind.
 
 use crate::group::Group;
 use crate::headline::headline_group;
 use crate::study::Study;
 
-/// The kinds of which there are figures beside those of all sessions together; none where there is one
-/// kind.
+/// Returns the kinds of sessions that have separate figures. Empty if there is only one kind.
 pub(crate) fn kinds(study: &Study, setting: usize) -> Vec<Group> {
     let analysis = study.analysis();
     match headline_group(analysis, setting) == Group::sessions() {

@@ -1,4 +1,4 @@
-//! The settings of a study by what they differ in: for figures along an axis, and for columns of tables.
+//! Settings of a study, by the keys in which they differ: for figures along an axis, and for columns of tables.
 
 use crate::analysis::Analysis;
 use crate::axes::{Axis, keys};
@@ -7,14 +7,14 @@ use crate::table::Cell;
 use tailcut_record::{Parameter, ParameterValue};
 
 impl Analysis {
-    /// The axes of the place with this headline.
+    /// Returns the axes of the place with this headline.
     pub fn axes(&self, headline: usize) -> Vec<Axis> {
         let sweep = self.sweep(headline);
         let settings: Vec<&Setting> = sweep.iter().map(|&index| &self.settings[index]).collect();
         Axis::of(&settings)
     }
 
-    /// The settings that differ from the headline in this axis only, in its order, each with its place.
+    /// Returns the settings that differ from the headline only on this axis, in its order, each with its position.
     pub fn along(&self, headline: usize, axis: &Axis) -> Vec<(usize, usize)> {
         let axes = self.axes(headline);
         let here = &self.settings[headline];
@@ -35,8 +35,9 @@ impl Analysis {
         along
     }
 
-    /// The axis that most figures are drawn over: of the numeric ones that with the most values, the first
-    /// of several.
+    /// Returns the axis over which most figures are drawn: the numeric axis with the most values. If several
+    /// axes have
+    /// this number of values, the first axis is returned.
     pub fn main_axis(&self, headline: usize) -> Option<Axis> {
         let axes = self.axes(headline).into_iter();
         let numeric = axes.filter(Axis::is_numeric);
@@ -46,7 +47,7 @@ impl Analysis {
         })
     }
 
-    /// The columns that tell a table's settings: one, or where keys are swept one a key.
+    /// Returns the columns that identify a table's settings: one column, or one per key if keys are swept.
     pub fn setting_columns(&self) -> Vec<String> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {
@@ -55,12 +56,12 @@ impl Analysis {
         let places = ["topology", "workload"]
             .iter()
             .filter(|_| self.has_several_places());
-        let load = ["load"].iter().filter(|_| self.tells_load());
+        let load = ["load"].iter().filter(|_| self.has_several_loads());
         let common = places.chain(load).map(|name| (*name).to_owned());
         common.chain(keys).collect()
     }
 
-    /// A setting in these columns.
+    /// Returns a setting as cells of these columns.
     pub fn setting_cells(&self, setting: usize) -> Vec<Cell> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {
@@ -71,7 +72,7 @@ impl Analysis {
         if self.has_several_places() {
             cells.extend([Cell::text(&here.topology), Cell::text(&here.workload)]);
         }
-        if self.tells_load() {
+        if self.has_several_loads() {
             let text = here
                 .load
                 .map_or_else(|| "–".to_owned(), |load| load.to_string());
@@ -84,15 +85,15 @@ impl Analysis {
         cells
     }
 
-    /// These columns behind those of the setting.
+    /// Returns the setting's columns, followed by `columns`.
     pub fn with_setting(&self, columns: &[&str]) -> Vec<String> {
         let mut all = self.setting_columns();
         all.extend(columns.iter().map(|name| (*name).to_owned()));
         all
     }
 
-    /// Whether the study has several loads.
-    fn tells_load(&self) -> bool {
+    /// Returns whether the study has several loads.
+    fn has_several_loads(&self) -> bool {
         let mut settings = self.settings.windows(2);
         settings.any(|pair| pair[0].load != pair[1].load)
     }

@@ -1,32 +1,35 @@
-//! A study in memory: its runs, arranged by setting, design and seed.
+//! Study in memory: its runs by setting, design and seed.
 
 use crate::analysis::Analysis;
 use crate::axes::middle;
 use crate::comparison::{self, Comparison};
-use crate::run::{Cell, Flow, Run, Sessions, Setting};
+use crate::run::{Cell, Flow, Run, Sessions, Setting, WHOLE, coflows};
 use crate::variant::{self, Variant};
+use crate::warm_up::{self, MeasuredPart};
 use std::path::Path;
 use std::sync::OnceLock;
-use tailcut_record::{Error, Manifest, RunKey, RunState, StoredStudy};
+use tailcut_record::{CoflowKind, Error, Manifest, RunKey, RunState, StoredStudy};
 
-/// A study: every finished run of one directory, or of one command.
+/// Study: all finished runs of one directory or of one command.
 #[derive(Debug)]
 pub struct Study {
     manifest: Manifest,
-    /// The manifests of the other studies that it is joined of.
+    /// Manifests of the other studies that were joined to this one.
     joined: Vec<Manifest>,
     runs: Vec<Run>,
-    /// Published figures beside ours; the report shows them where there are any.
+    /// Published figures for a comparison with ours. The report shows them if there are any.
     pub comparisons: Vec<Comparison>,
-    /// The order of the designs under other timers and buffers, where that was asked.
+    /// Order of the designs under other timers and buffers, if the study has such runs.
     pub sensitivity: Vec<Variant>,
+    /// Measured part of each setting.
+    measured: Vec<(Setting, MeasuredPart)>,
     analysis: OnceLock<Analysis>,
 }
 
-/// Reads the study in `dir`, with the comparisons that were written beside it.
+/// Reads the study in `dir`, with its comparisons.
 ///
 /// # Errors
-/// As [`StoredStudy::open`] and the readers of a run's tables; the first damaged file ends it.
+/// The errors of [`StoredStudy::open`] and of the readers of a run's tables. The first damaged file stops the reading.
 pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     let dir = dir.as_ref();
     let stored = StoredStudy::open(dir)?;
@@ -34,7 +37,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     let mut runs: Vec<Run> = Vec::new();
     for run in stored.runs() {
         let mut run = run?;
-        // Samples are by far the longest tables; only those that the report shows are read.
+        // Samples are by far the longest tables, so that only those that the report shows are read.
         let (queues, links, topology, failures) = match shown.contains(&runs.len()) {
             true => (
                 run.queues()?,
@@ -50,6 +53,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         flows.shrink_to_fit();
         let sessions = Sessions::of(&run.sessions()?, timers);
         let requests = run.requests()?;
+        let rows = run.coflows()?;
         runs.push(Run {
             flows,
             requests: requests
@@ -59,6 +63,9 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
             sessions: sessions.all,
             writes: sessions.writes,
             reads: sessions.reads,
+            measured: WHOLE,
+            queries: coflows(&rows, CoflowKind::Query, timers),
+            coflows: coflows(&rows, CoflowKind::Coflow, timers),
             ports: run.ports()?,
             topology,
             failures,
@@ -74,8 +81,8 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     Ok(study)
 }
 
-/// The finished runs whose samples the report shows, by their place among the finished ones: of
-/// every design, topology and workload the first seed in the [`middle`].
+/// Returns the indices, among the finished runs, of the runs whose samples the report shows. For each design, topology
+/// and workload, this is the run with the first seed at the setting that [`middle`] selects.
 fn shown_samples(manifest: &Manifest) -> Vec<usize> {
     let runs = manifest.runs.iter();
     let finished = runs.filter(|run| run.state == RunState::Finished);
@@ -102,20 +109,28 @@ fn shown_samples(manifest: &Manifest) -> Vec<usize> {
 }
 
 impl Study {
-    /// A study of finished `runs`, in the manifest's order.
-    pub fn new(manifest: Manifest, runs: Vec<Run>) -> Self {
+    /// Creates a study of finished `runs`, in the manifest's order.
+    pub fn new(manifest: Manifest, mut runs: Vec<Run>) -> Self {
+        let measured = warm_up::restrict(&manifest.config, &mut runs);
         Self {
             manifest,
             joined: Vec::new(),
             runs,
             comparisons: Vec::new(),
             sensitivity: Vec::new(),
+            measured,
             analysis: OnceLock::new(),
         }
     }
 
-    /// Several studies as one, in their order. A run that an earlier one has is left out: the second value
-    /// is how many.
+    /// Returns the measured part of a setting.
+    pub(crate) fn measured(&self, setting: &Setting) -> Option<&MeasuredPart> {
+        let found = self.measured.iter().find(|(known, _)| known == setting);
+        found.map(|(_, part)| part)
+    }
+
+    /// Joins several studies in their order. A run that is already in an earlier study is left out, and the second
+    /// value is the number of such runs.
     pub fn join(studies: impl IntoIterator<Item = Self>) -> Option<(Self, usize)> {
         let mut studies = studies.into_iter();
         let mut first = studies.next()?;
@@ -136,47 +151,50 @@ impl Study {
                 .extend(study.manifest.runs.iter().cloned());
             first.joined.push(study.manifest);
             first.comparisons.extend(study.comparisons);
-            // What other timers do was asked of one study alone.
+            // Runs with other timers are only comparable within one study.
             first.sensitivity.clear();
         }
+        // All designs of a setting have the same measured part. Studies that differ in it have parameters for it.
+        first.measured = warm_up::restrict(&first.manifest.config, &mut first.runs);
         first.analysis = OnceLock::new();
         Some((first, repeated))
     }
 
-    /// Renames every run, planned or finished.
+    /// Renames all runs, planned or finished.
     pub fn rename(&mut self, rename: impl Fn(&mut RunKey)) {
         let finished = self.runs.iter_mut().map(|run| &mut run.summary.key);
         let planned = self.manifest.runs.iter_mut().map(|run| &mut run.key);
         finished.chain(planned).for_each(rename);
+        self.measured = warm_up::restrict(&self.manifest.config, &mut self.runs);
         self.analysis = OnceLock::new();
     }
 
-    /// Provenance: of the first one where studies are joined.
+    /// Returns the manifest (the provenance). After a join, it is the manifest of the first study.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The provenance of every study that it is joined of.
+    /// Returns the manifests of all joined studies.
     pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
         std::iter::once(&self.manifest).chain(&self.joined)
     }
 
-    /// The finished runs in the manifest's order.
+    /// Returns the finished runs in the manifest's order.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// The figures, computed when first asked for.
+    /// Returns the figures. The first call computes them.
     pub(crate) fn analysis(&self) -> &Analysis {
         self.analysis.get_or_init(|| Analysis::of(self))
     }
 
-    /// The design that the others are compared with: the first of the manifest that finished a run.
+    /// Returns the design that the others are compared with: the first one of the manifest with a finished run.
     pub fn baseline(&self) -> Option<&str> {
         self.designs().first().copied()
     }
 
-    /// The designs in the manifest's order.
+    /// Returns the designs in the manifest's order.
     pub fn designs(&self) -> Vec<&str> {
         let mut designs: Vec<&str> = Vec::new();
         for run in &self.runs {
@@ -188,7 +206,7 @@ impl Study {
         designs
     }
 
-    /// The settings in the manifest's order, loads ascending within each topology and workload.
+    /// Returns the settings in the manifest's order, with ascending loads within each topology and workload.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells: Vec<Cell<'_>> = Vec::new();
         for run in &self.runs {
@@ -225,14 +243,14 @@ impl Study {
         cells
     }
 
-    /// How many planned runs have not finished.
+    /// Returns the number of planned runs that have not finished.
     pub fn missing_runs(&self) -> usize {
         let manifest = &self.manifest;
         manifest.runs.len() - manifest.count(RunState::Finished)
     }
 }
 
-/// Sorts cells by load, keeping each topology and workload where it first came.
+/// Sorts cells by load. The order of topologies and workloads stays as it is.
 fn sort_loads(cells: &mut [Cell<'_>]) {
     let places: Vec<(String, String)> = cells.iter().fold(Vec::new(), |mut places, cell| {
         let place = (cell.setting.topology.clone(), cell.setting.workload.clone());

@@ -1,35 +1,35 @@
-//! A table: as aligned text, as HTML rows, and as JSON.
+//! Table: as aligned text, as HTML rows, and as JSON.
 
 use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table as TextTable};
 use serde_json::{Map, Value, json};
 
-/// A table of the report.
+/// Table of the report.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// A name for scripts, unique within a report.
+    /// Name for scripts, unique within a report.
     pub id: String,
-    /// The title.
+    /// Title.
     pub title: String,
-    /// What a reader has to know, in a sentence or two; may be empty.
+    /// Explanation in one or two sentences. May be empty.
     pub caption: String,
-    /// The columns' names.
+    /// Names of the columns.
     pub columns: Vec<String>,
-    /// The rows, each as long as `columns`.
+    /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A cell: what people read and what scripts read.
+/// Cell, with a text for people and a value for scripts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
-    /// With unit and interval.
+    /// Text, with unit and interval.
     pub text: String,
-    /// Numbers in the unit that `docs/output.md` gives.
+    /// Value. Numbers are in the unit that `docs/output.md` gives.
     pub value: Value,
-    /// For a difference that is significant: whether it is for the better or for the worse.
+    /// Direction of a significant difference. `None` for all other cells.
     pub tendency: Option<Tendency>,
 }
 
-/// The direction of a significant difference.
+/// Direction of a significant difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tendency {
     /// Faster than the baseline.
@@ -39,7 +39,7 @@ pub enum Tendency {
 }
 
 impl Cell {
-    /// A cell of plain text.
+    /// Creates a cell of plain text.
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -49,7 +49,7 @@ impl Cell {
         }
     }
 
-    /// A count.
+    /// Creates a cell with a count.
     pub fn count(n: u64) -> Self {
         Self {
             text: crate::format::count(n),
@@ -58,7 +58,7 @@ impl Cell {
         }
     }
 
-    /// A cell whose text and value differ.
+    /// Creates a cell whose text and value differ.
     pub fn new(text: String, value: impl serde::Serialize) -> Self {
         Self {
             text,
@@ -67,15 +67,15 @@ impl Cell {
         }
     }
 
-    /// Whether the cell holds a number, so that it is aligned right.
+    /// Returns whether the cell contains a number. Numbers are aligned right.
     pub fn is_number(&self) -> bool {
         !self.value.is_string()
     }
 }
 
 impl Table {
-    /// The table without the columns that have no value in any row, such as comparisons where there
-    /// is one design.
+    /// Returns the table without the columns that have no value in any row, such as comparisons if there is only one
+    /// design.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         let kept: Vec<bool> = (0..self.columns.len())
             .map(|column| self.rows.iter().any(|row| !row[column].value.is_null()))
@@ -89,12 +89,12 @@ impl Table {
         self
     }
 
-    /// The table as aligned text with its title and caption.
+    /// Returns the table as aligned text with its title and caption.
     pub fn to_text(&self) -> String {
         self.to_text_within(None)
     }
 
-    /// The same on lines of at most `width` letters, where that is given: cells are broken.
+    /// Returns the same with lines of at most `width` letters, if it is given. Cells are then wrapped.
     pub fn to_text_within(&self, width: Option<u16>) -> String {
         let mut table = TextTable::new();
         table
@@ -129,7 +129,7 @@ impl Table {
         text
     }
 
-    /// The table without the column of this name.
+    /// Returns the table without the column of this name.
     #[must_use]
     pub fn without(mut self, column: &str) -> Self {
         if let Some(place) = self.columns.iter().position(|name| name == column) {
@@ -141,7 +141,7 @@ impl Table {
         self
     }
 
-    /// The rows as a table of Markdown, without the title.
+    /// Returns the rows as a Markdown table, without the title.
     pub fn to_markdown(&self) -> String {
         let line = |cells: &mut dyn Iterator<Item = &str>| {
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
@@ -154,7 +154,7 @@ impl Table {
         [head, rule].into_iter().chain(rows).collect()
     }
 
-    /// The rows as objects with the columns' names as keys.
+    /// Returns the rows as objects with the columns' names as keys.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
             let fields = self.columns.iter().zip(row);

@@ -1,4 +1,4 @@
-//! The tables of a report.
+//! Tables of a report.
 
 use crate::analysis::Row;
 use crate::answer::bytes_change;
@@ -7,23 +7,24 @@ use crate::figure::figure_cell;
 use crate::format::{ON_A_GAP, Quantity, change, count, signed_percent};
 use crate::group::Group;
 use crate::headline::headline_group;
+use crate::same_runs::nothing_varies;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
 use crate::{
-    load, network, population, punctuality, queue, requests, sensitivity, sessions, timers,
+    fixed_flows, lateness, load, measure, network, queue, requests, sensitivity, sessions, timers,
 };
 use serde_json::{Value, json};
 
-/// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
+/// Returns the tables for a terminal: the table behind the answer, and the table of the loads.
 pub fn text_table(study: &Study) -> String {
     text_table_within(study, None)
 }
 
-/// The most rows of a table in a terminal.
+/// Maximum number of rows of a table in a terminal.
 const MOST_ROWS: usize = 60;
 
-/// The same on lines of at most `width` letters, where that is given.
+/// Returns the same text as [`text_table`]. If `width` is given, lines have at most `width` letters.
 pub fn text_table_within(study: &Study, width: Option<u16>) -> String {
     let mut text = String::new();
     let mut tables = headlines(study);
@@ -34,7 +35,7 @@ pub fn text_table_within(study: &Study, width: Option<u16>) -> String {
         if more > 0 {
             table
                 .caption
-                .push_str(&format!("{more} rows more are in the report."));
+                .push_str(&format!("The report has {more} more rows."));
         }
         text.push_str(&table.to_text_within(width));
         text.push('\n');
@@ -44,7 +45,7 @@ pub fn text_table_within(study: &Study, width: Option<u16>) -> String {
     text
 }
 
-/// Every table of the report, for scripts.
+/// Returns every table of the report, for scripts.
 pub fn json(study: &Study) -> Value {
     let analysis = study.analysis();
     let mut tables = headlines(study);
@@ -55,7 +56,7 @@ pub fn json(study: &Study) -> Value {
     }
     tables.extend(requests::table(study));
     tables.extend(load::table(study));
-    tables.extend(punctuality::table(study));
+    tables.extend(lateness::table(study));
     tables.extend(timers::table(study));
     tables.extend(sensitivity::table(study));
     tables.push(counts(study));
@@ -73,38 +74,43 @@ pub fn json(study: &Study) -> Value {
     })
 }
 
-/// How figures and intervals of `tables` were made, in a few sentences.
+/// Returns how the figures and intervals of `tables` were computed, in a few sentences.
 pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
-    let rows = &study.analysis().rows;
-    let seeds = rows.iter().map(|row| row.seeds).max().unwrap_or(0);
+    let analysis = study.analysis();
+    let seeds = analysis.rows.iter().map(|row| row.seeds).max();
+    let seeds = seeds.unwrap_or(0);
+    let mut settings = 0..analysis.settings.len();
     if seeds == 0 {
         return String::new();
     }
     let mut note = match seeds {
         1 => "All figures come from one seed and have no interval.".to_owned(),
+        _ if settings.all(|setting| nothing_varies(study, setting)) => {
+            "All seeds gave the same run, so that figures have no interval.".to_owned()
+        }
         _ => format!(
-            "Percentiles are those of all flows of all {seeds} seeds together, means those of all that \
-             finished. In brackets is the 95 % confidence interval: of percentiles by resampling seeds, \
-             of means by Student's t over the seeds (from {SEEDS_FOR_T} on). Changes are paired by seed."
+            "Percentiles are over all flows of all {seeds} seeds together, means over all finished flows. The \
+             95 % confidence interval is in brackets: for percentiles by resampling of seeds, for means by \
+             Student's t over the seeds (at least {SEEDS_FOR_T}). Changes are paired by seed."
         ),
     };
     let cells = || tables.iter().flat_map(|table| table.rows.iter().flatten());
     if cells().any(|cell| cell.text.starts_with("too few")) {
         note.push_str(&format!(
-            " \u{201c}Too few\u{201d}: a percentile takes {SEEDS_FOR_QUANTILES} seeds and ten flows beyond \
-             it; the number is how many seeds of this size would do."
+            " \u{201c}Too few\u{201d}: a percentile needs {SEEDS_FOR_QUANTILES} seeds and ten flows beyond \
+             it; the number of seeds of this size in the cell is enough."
         ));
     }
     if cells().any(|cell| cell.text.ends_with(ON_A_GAP)) {
         note.push_str(&format!(
-            " {ON_A_GAP} The percentile lies on a gap of the distribution: which side of it the figure \
-             is on is chance, and the interval spans it."
+            " {ON_A_GAP} The percentile lies on a gap of the distribution: chance decides on which side of \
+             the gap it falls, and the interval spans the gap."
         ));
     }
     note
 }
 
-/// Of every place the table that carries its answer, and the loads beside it.
+/// Returns the tables behind the answer of each place, and the tables of the loads.
 fn headlines(study: &Study) -> Vec<Table> {
     let of_place = |at| {
         let kinds = of_sessions(study, at);
@@ -117,17 +123,17 @@ fn headlines(study: &Study) -> Vec<Table> {
     headlines.flat_map(of_place).collect()
 }
 
-/// The table that carries the answer of the place with this headline.
+/// Returns the table behind the answer of the place with this headline.
 pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
     headline_of(study, setting, &headline_group(study.analysis(), setting))
 }
 
-/// The same for any group.
+/// Returns the same for any group.
 pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Option<Table> {
     let analysis = study.analysis();
     let base = study.baseline().unwrap_or_default();
     let elephants = Group::elephants();
-    // Where there are sessions, large flows are mostly theirs.
+    // In a study with sessions, most large flows belong to sessions.
     let with_elephants =
         !group.is_of_sessions() && analysis.rows(setting, &elephants).next().is_some();
     let mut columns = vec![
@@ -140,7 +146,8 @@ pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Optio
         columns.push(format!("elephants mean vs {base}"));
     }
     columns.push(format!("bytes vs {base}"));
-    columns.push(group.things().to_owned());
+    columns.push(group.noun().to_owned());
+    columns.push(measure::COLUMN.to_owned());
     columns.push("unfinished".to_owned());
     let rows = analysis.rows(setting, group).map(|row| {
         let mut cells = vec![
@@ -163,6 +170,7 @@ pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Optio
         );
         cells.push(Cell::new(text, bytes));
         cells.push(Cell::count(row.flows as u64));
+        cells.push(measure::cell(study, setting, &row.design));
         cells.push(Cell::count(row.unfinished as u64));
         cells
     });
@@ -177,13 +185,13 @@ pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Optio
         rows: rows.collect(),
         columns,
     };
-    let table = timers::marked(study, setting, group, table);
-    let table = population::completed(study, setting, group, table);
+    let table = timers::mark_timer_changes(study, setting, group, table);
+    let table = fixed_flows::completed(study, setting, group, table);
     let of_rows = vec![setting; table.rows.len()];
     Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
-/// The answer's figure at every setting of a place, where there are several.
+/// Returns the answer's figure at every setting of a place, if there are several.
 pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
@@ -204,6 +212,7 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
                 figure_cell(row, Metric::Fct, Statistic::P50),
                 change_cell(row, Statistic::P50),
                 Cell::count(row.flows as u64),
+                measure::cell(study, setting, &row.design),
                 Cell::count(row.unfinished as u64),
             ]);
             rows.push(cells);
@@ -217,7 +226,8 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         format!("p99 vs {base}"),
         "p50".to_owned(),
         format!("p50 vs {base}"),
-        group.things().to_owned(),
+        group.noun().to_owned(),
+        measure::COLUMN.to_owned(),
         "unfinished".to_owned(),
     ]);
     let table = Table {
@@ -230,14 +240,14 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
-/// Whether there is anything to say of a metric: requests have no ideal, and so no slowdown.
+/// Returns whether a metric has figures. Requests have no ideal, and so no slowdown.
 pub(crate) fn is_known(study: &Study, setting: usize, metric: Metric) -> bool {
     let rows = study.analysis().rows.iter();
     let mut rows = rows.filter(|row| row.setting == setting);
     rows.any(|row| row.estimate(metric, Statistic::Mean).is_some())
 }
 
-/// Mean and percentiles of one metric in one setting, by group and design.
+/// Returns mean and percentiles of one metric in one setting, by group and design.
 pub(crate) fn figures(study: &Study, setting: usize, metric: Metric) -> Table {
     let analysis = study.analysis();
     let (id, name) = match metric {
@@ -267,7 +277,7 @@ pub(crate) fn figures(study: &Study, setting: usize, metric: Metric) -> Table {
     }
 }
 
-/// What the network and the transports counted, over all seeds.
+/// Returns the counters of the network and the transports, over all seeds.
 pub(crate) fn counts(study: &Study) -> Table {
     let analysis = study.analysis();
     let mut rows = Vec::new();
@@ -325,18 +335,17 @@ pub(crate) fn counts(study: &Study) -> Table {
     ];
     Table {
         id: "counts".to_owned(),
-        title: "What the network and the transports counted".to_owned(),
+        title: "Counters of the network and the transports".to_owned(),
         caption:
-            "Sums over all seeds. Bytes with headers. A packet is trimmed when a switch cuts its payload off, and \
-             its header returned when there is no room for that either; a copy is a connection beyond a flow's \
-             first."
+            "Sums over all seeds. Bytes include headers. A packet is trimmed if a switch removes its payload. It is \
+             returned if there is no room for its header either. A copy is a further connection of a flow."
                 .to_owned(),
         columns: analysis.with_setting(&columns),
         rows,
     }
 }
 
-/// What unfinished flows do to the 99th percentile; `None` where every flow finished.
+/// Returns the effect of unfinished flows on the 99th percentile, or `None` if every flow finished.
 pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -377,10 +386,10 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     ];
     (!rows.is_empty()).then(|| Table {
         id: "unfinished".to_owned(),
-        title: "What those that did not finish do to the 99th percentile".to_owned(),
-        caption: "What had not finished when its run ended counts as slower than every other in all \
-                  percentiles of this report; means are over what finished only. A percentile that falls \
-                  among the unfinished is shown as \u{201c}unfinished\u{201d}. Both percentiles of this table \
+        title: "Effect of unfinished flows on the 99th percentile".to_owned(),
+        caption: "A flow that has not finished at the end of its run counts as the slowest in all percentiles \
+                  of this report. Means are over finished flows only. A percentile that falls among the \
+                  unfinished flows is shown as \u{201c}unfinished\u{201d}. Both percentiles of this table \
                   are over all seeds together."
             .to_owned(),
         columns: analysis.with_setting(&columns),
@@ -402,7 +411,7 @@ fn change_cell(row: &Row, statistic: Statistic) -> Cell {
     }
 }
 
-/// The headline's table for each kind.
+/// Returns the headline's table for each kind of session.
 pub(crate) fn of_sessions(study: &Study, setting: usize) -> Vec<Table> {
     let kinds = sessions::kinds(study, setting);
     let tables = kinds.iter().filter_map(|group| {
@@ -423,7 +432,7 @@ fn capitalised(text: &str) -> String {
     }
 }
 
-/// Every finished run with its cost and its hash.
+/// Returns each finished run with its cost and its hash.
 pub(crate) fn runs(study: &Study) -> Table {
     let rows = study.runs().iter().map(|run| {
         let summary = &run.summary;

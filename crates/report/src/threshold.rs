@@ -1,66 +1,78 @@
-//! On which side of a value a figure of one design lies in one setting, and how sure that is.
+//! Position of a figure relative to a limit, for one design in one setting, and its certainty.
 
+use crate::capacity::UNFINISHED;
 use crate::estimate::{Estimate, Measured, TooFew, t_interval};
 use crate::format::percent_digits;
 use crate::group::Group;
-use crate::headline::things_of;
-use crate::knee::UNFINISHED;
+use crate::headline::noun_of;
 use crate::load::GROWTH_TO_WARN_OF;
-use crate::run::Run;
+use crate::run::{self, Run};
 use crate::sample::{Metric, Sample, Statistic};
+use crate::warm_up;
 
-/// A side of a value.
+/// Side of a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// The whole interval is below the value.
+    /// The whole interval is below the limit.
     Below,
-    /// The whole interval is above it, or the network does not keep up.
+    /// The whole interval is above the limit, or the network does not keep up.
     Above,
-    /// The interval has the value in it, or there is none yet.
+    /// The interval contains the limit, or there is no interval yet.
     Open,
 }
 
-/// A figure beside a value.
+/// Judgement of a figure against a limit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Judged {
-    /// What the figure is over: `mice`, `requests`, `writes`.
-    pub things: &'static str,
-    /// The side on which it lies.
+    /// Noun for the flows of the figure: `mice`, `requests`, `writes`.
+    pub noun: &'static str,
+    /// Side on which the figure is.
     pub side: Side,
-    /// The figure in microseconds, with its interval; `None` without flows, or with too few.
+    /// Figure in microseconds, with its interval. `None` without flows, or with too few.
     pub estimate: Option<Estimate>,
-    /// What it takes, where there are too few flows or seeds.
+    /// Flows or seeds that are missing, if there are too few.
     pub too_few: Option<TooFew>,
-    /// Why the network does not keep up, where it does not.
+    /// Reason why the network does not keep up, if it does not.
     pub overload: Option<String>,
 }
 
-/// Judges on which side of `limit_us` microseconds the figure of one design's runs in one setting lies.
-/// It is over what the answer of a report is about: requests, sessions of storage clients, mice, or all
-/// flows where there is none of these.
+/// Judges on which side of `limit_us` microseconds the figure of one design's runs in one setting is. `config` is the
+/// configuration of their study. The figure is over the same group as a report's answer: requests, sessions of storage
+/// clients, mice, or all flows if there are none of these, in the measured part of the runs.
 ///
-/// The network does not keep up where links are offered more than they carry, where more than 1 % do
-/// not end, or where unfinished bytes grow by more than 50 % from the middle to the last third of the
-/// arrivals, with 95 % confidence over the seeds.
-pub fn judge(runs: &[&Run], statistic: Statistic, limit_us: f64) -> Judged {
+/// The network does not keep up in three cases: links are offered more than they can carry, more than 1 % of the flows
+/// do not finish, or under a load that goes on, unfinished bytes grow by more than 50 % from the middle third to the last
+/// third of the arrivals, with 95 % confidence over the seeds.
+pub fn judge(
+    config: &serde_json::Value,
+    mut runs: Vec<Run>,
+    statistic: Statistic,
+    limit_us: f64,
+) -> Judged {
+    warm_up::restrict(config, &mut runs);
+    let runs: &[&Run] = &runs.iter().collect::<Vec<_>>();
     let mut groups = Group::of_applications().into_iter().chain([Group::mice()]);
     let sample_of = |group: &Group| Sample::of(runs, group, Metric::Fct);
     let group = groups
         .find(|group| !sample_of(group).is_empty())
         .unwrap_or_else(Group::all);
     let seeds = runs.iter().map(|run| run.summary.key.seed).collect();
-    let measured = Measured::new(sample_of(&group), seeds);
+    let varies = !run::are_same(runs);
+    let measured = Measured::new(sample_of(&group), seeds).varying(varies);
     let outcome = measured.estimate(statistic);
     let estimate = outcome.and_then(Result::ok);
     let overload = overload(runs, &group, measured.sample());
-    let side = match estimate.and_then(|estimate| estimate.interval) {
+    // If nothing varies, the figure is exact.
+    let exact = estimate.filter(|_| !varies);
+    let exact = exact.map(|estimate| (estimate.value, estimate.value));
+    let side = match estimate.and_then(|estimate| estimate.interval).or(exact) {
         _ if overload.is_some() => Side::Above,
         Some((low, _)) if low > limit_us => Side::Above,
         Some((_, high)) if high < limit_us => Side::Below,
         _ => Side::Open,
     };
     Judged {
-        things: things_of(&group),
+        noun: noun_of(&group),
         side,
         estimate,
         too_few: outcome.and_then(Result::err),
@@ -68,25 +80,25 @@ pub fn judge(runs: &[&Run], statistic: Statistic, limit_us: f64) -> Judged {
     }
 }
 
-/// Why the network does not keep up; `None` where it does.
+/// Returns why the network does not keep up, or `None` if it does.
 fn overload(runs: &[&Run], group: &Group, sample: &Sample) -> Option<String> {
     let offered = runs.iter().filter_map(|run| run.summary.offered.as_ref());
     if let Some(tier) = offered.filter_map(|offered| offered.overloaded()).next() {
         return Some(format!(
-            "the {} are offered {} % of what they carry",
+            "the {} are offered {} % of their capacity",
             tier.tier,
             percent_digits(tier.load * 100.0)
         ));
     }
     let all = Sample::of(runs, &Group::all(), Metric::Fct);
-    for (things, sample) in [(things_of(group), sample), ("flows", &all)] {
+    for (noun, sample) in [(noun_of(group), sample), ("flows", &all)] {
         let left = sample.unfinished() as f64 / sample.len().max(1) as f64;
         if left > UNFINISHED {
             let left = percent_digits(left * 100.0);
-            return Some(format!("{left} % of the {things} do not finish"));
+            return Some(format!("{left} % of the {noun} do not finish"));
         }
     }
-    let unfinished = runs.iter().filter_map(|run| run.summary.unfinished_bytes);
+    let unfinished = runs.iter().filter_map(|run| run.unfinished_bytes());
     let beyond = unfinished.map(|bytes| bytes.last - (1.0 + GROWTH_TO_WARN_OF) * bytes.middle);
     let (_, interval) = t_interval(&beyond.collect::<Vec<f64>>())?;
     let (low, _) = interval?;

@@ -1,18 +1,18 @@
-//! What of a tail, and of a change in means, is nothing but a retransmission timer.
+//! Effect of retransmission timers on the tail and on changes of means.
 
 use crate::format::list;
 use crate::format::{Quantity, percent_digits};
 use crate::group::Group;
-use crate::headline::{headline_group, things_of};
+use crate::headline::{headline_group, noun_of};
 use crate::run::Run;
 use crate::study::Study;
 use crate::table::{Cell, Table};
-use crate::waited::Waited;
+use crate::waited_timer::WaitedTimer;
 use tailcut_record::{Timer, Timers, quantile_rank};
 
-/// Flows of the slowest hundredth, and of all, that waited for a timer.
+/// Flows that waited for a timer, of the slowest hundredth and of all.
 #[derive(Clone, Copy, Default, Debug)]
-struct Waits {
+struct TimerCounts {
     tail: usize,
     tail_initial: usize,
     tail_least: usize,
@@ -20,24 +20,25 @@ struct Waits {
     all_waited: usize,
 }
 
-impl Waits {
+impl TimerCounts {
     fn of(runs: &[&Run], group: &Group) -> Self {
-        let flows = runs.iter().flat_map(|run| group.pool(run));
+        let flows = runs.iter().flat_map(|run| group.members(run));
         let flows = flows.filter(|flow| group.has(flow));
-        let mut flows: Vec<(f64, Waited)> = flows.map(|flow| (flow.fct_us, flow.waited)).collect();
+        let mut flows: Vec<(f64, WaitedTimer)> =
+            flows.map(|flow| (flow.fct_us, flow.waited)).collect();
         flows.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
-        // Those beyond the 99th percentile, or the slowest one.
+        // The tail contains the flows beyond the 99th percentile, and at least the slowest flow.
         let beyond = quantile_rank(flows.len(), 0.99).map_or(0, |rank| rank + 1);
         let tail = &flows[beyond.min(flows.len().saturating_sub(1))..];
-        let count = |flows: &[(f64, Waited)], wanted| {
+        let count = |flows: &[(f64, WaitedTimer)], wanted| {
             flows.iter().filter(|(_, waited)| *waited == wanted).count()
         };
         Self {
             tail: tail.len(),
-            tail_initial: count(tail, Waited::Initial),
-            tail_least: count(tail, Waited::Least),
+            tail_initial: count(tail, WaitedTimer::Initial),
+            tail_least: count(tail, WaitedTimer::Least),
             all: flows.len(),
-            all_waited: flows.len() - count(&flows, Waited::No),
+            all_waited: flows.len() - count(&flows, WaitedTimer::No),
         }
     }
 
@@ -49,7 +50,7 @@ impl Waits {
         self.all_waited as f64 / self.all.max(1) as f64
     }
 
-    /// The timers that the tail waits for, the more frequent one first, with their values.
+    /// Returns the timers that the tail waits for, with their values, the more frequent one first.
     fn timers(&self, timers: &Timers) -> String {
         let named = |timer: &Option<Timer>, count: usize| {
             let timer = timer.as_ref().filter(|_| count > 0)?;
@@ -72,7 +73,8 @@ fn percent(share: f64) -> String {
     format!("{} %", percent_digits(share * 100.0))
 }
 
-/// How much of the tail waits for a timer, by design, and what of a design is slower than its network.
+/// Returns the share of the tail that waits for a timer, by design, and warnings about settings of a design that
+/// distort its result.
 pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<String> {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -86,21 +88,21 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
             continue;
         };
         known |= timers.least.is_some();
-        let waits = Waits::of(runs, group);
-        if waits.share_of_tail() > 0.0 {
-            largest = largest.max(waits.share_of_tail());
+        let counts = TimerCounts::of(runs, group);
+        if counts.share_of_tail() > 0.0 {
+            largest = largest.max(counts.share_of_tail());
             waiting.push(format!(
                 "{} with {design} ({})",
-                percent(waits.share_of_tail()),
-                waits.timers(timers)
+                percent(counts.share_of_tail()),
+                counts.timers(timers)
             ));
         }
     }
     let mut sentences = Vec::new();
-    let things = things_of(group);
+    let noun = noun_of(group);
     if known && waiting.is_empty() {
         sentences.push(format!(
-            "None of the slowest 1 % of {things} waits for a retransmission timer."
+            "None of the slowest 1 % of {noun} waits for a retransmission timer."
         ));
     } else if known {
         let wait = match group.is_of_flows() {
@@ -109,12 +111,12 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
         };
         let warning = match largest > 0.5 {
             true => {
-                ". Where that is most of them, the p99 measures the timer; --sensitivity shows other timers"
+                ". If this is most of them, the p99 measures the timer; --sensitivity shows other timers"
             }
             false => "",
         };
         sentences.push(format!(
-            "The share of the slowest 1 % of {things} that {wait}: {}{warning}.",
+            "The share of the slowest 1 % of {noun} that {wait}: {}{warning}.",
             list(&waiting)
         ));
     }
@@ -123,7 +125,40 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
         .iter()
         .flat_map(|(design, runs)| runs.iter().map(move |run| (*design, *run)));
     sentences.extend(codec_sentence(runs.clone()));
-    sentences.extend(chunk_sentence(runs));
+    sentences.extend(chunk_sentence(runs.clone()));
+    sentences.extend(gap_sentences(runs));
+    sentences
+}
+
+/// Returns a warning for each design whose gap of flowlets is outside its range.
+fn gap_sentences<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Vec<String> {
+    let mut warned: Vec<&str> = Vec::new();
+    let mut sentences = Vec::new();
+    for (design, run) in runs {
+        let Some(gap) = &run.summary.timers.gap else {
+            continue;
+        };
+        if warned.contains(&design) {
+            continue;
+        }
+        warned.push(design);
+        let [span, least, most] =
+            [gap.ns, gap.least_ns, gap.most_ns].map(|ns| Quantity::Time.tick(ns as f64 / 1e3));
+        let (than, effect) = match gap.ns < gap.least_ns {
+            true => (
+                format!("shorter than a round trip in the empty network, {least}"),
+                "flows change their path within a window, and packets overtake each other",
+            ),
+            false => (
+                format!("longer than a round trip while all queues are full, {most}"),
+                "flows hardly ever pause for a gap, and stay on their paths",
+            ),
+        };
+        sentences.push(format!(
+            "Warning: {} of {design} is {span}, {than}: {effect}.",
+            gap.key
+        ));
+    }
     sentences
 }
 
@@ -131,8 +166,8 @@ fn chunk_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<
     let mut coarse = runs.filter_map(|(design, run)| Some((design, run.summary.timers.chunk?)));
     let (design, chunk) = coarse.next()?;
     Some(format!(
-        "Warning: {} of the objects are no larger than servers.chunk, {}, so that the bytes of several copies \
-         cannot add up with {design}: a smaller chunk shows what aggregation is worth.",
+        "Warning: {} of the objects are no larger than servers.chunk, {}, so that {design} cannot add up the bytes \
+         of several copies: a smaller chunk shows the gain of aggregation.",
         percent(chunk.requests as f64 / chunk.of as f64),
         Quantity::Bytes.tick(chunk.bytes as f64)
     ))
@@ -143,14 +178,14 @@ fn codec_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<
     let (design, codec) = slow.next()?;
     Some(format!(
         "{design} decodes a block that lacks a symbol at {} (scdp.decode_rate), slower than the {} of a host: \
-         its tail may tell of the codec.",
+         the codec may cause its tail.",
         Quantity::Rate.tick(codec.decodes_bps as f64),
         Quantity::Rate.tick(codec.host_bps as f64)
     ))
 }
 
-/// The share of each design's flows that waited for a timer; `None` where none did, or the runs do not
-/// say.
+/// Returns the share of each design's flows that waited for a timer. `None` if no flow did, or if the runs do not
+/// contain it.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let mut rows = Vec::new();
@@ -161,10 +196,10 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
             let Some(timers) = runs.first().map(|run| &run.summary.timers) else {
                 continue;
             };
-            let waits = Waits::of(runs, &group);
-            any |= waits.all_waited > 0;
+            let counts = TimerCounts::of(runs, &group);
+            any |= counts.all_waited > 0;
             let share = |share: f64| Cell::new(percent(share), share);
-            let of_tail = |count: usize| share(count as f64 / waits.tail.max(1) as f64);
+            let of_tail = |count: usize| share(count as f64 / counts.tail.max(1) as f64);
             let value = |timer: &Option<Timer>| {
                 let ns = timer.as_ref().map(|timer| timer.ns);
                 let text = timer.as_ref().map(|timer| {
@@ -176,11 +211,11 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
             let mut row = analysis.setting_cells(setting);
             row.extend([
                 Cell::text(*design),
-                of_tail(waits.tail_least),
+                of_tail(counts.tail_least),
                 value(&timers.least),
-                of_tail(waits.tail_initial),
+                of_tail(counts.tail_initial),
                 value(&timers.initial),
-                share(waits.share_of_all()),
+                share(counts.share_of_all()),
             ]);
             rows.push(row);
         }
@@ -195,21 +230,26 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     ];
     any.then(|| Table {
         id: "timers".to_owned(),
-        title: "What waits for a retransmission timer".to_owned(),
-        caption: "The tail is what is slower than the 99th percentile, over all seeds. A flow waited when one \
-                  of its timers fired and it took at least as long, for its handshake (initial RTO) or \
-                  later (least RTO, or a longer one); of requests and sessions those are shown that took \
-                  as long."
+        title: "Flows that wait for a retransmission timer".to_owned(),
+        caption: "The tail contains the flows that are slower than the 99th percentile, over all seeds. A flow \
+                  waited if one of its timers fired and the flow took at least that long: for its handshake \
+                  (initial RTO), or later (least RTO or a longer one). The timers of requests and sessions \
+                  are not counted; all that took at least that long are shown."
             .to_owned(),
         columns: analysis.with_setting(&columns),
         rows,
     })
 }
 
-/// The table of a setting with a mark in place of the colour where a change of the mean is mostly that of
-/// flows that waited for a timer: without them it would be less than half of what it is, or of the
-/// other sign. `of` are the groups that columns are about, by the word that their names begin with.
-pub(crate) fn marked(study: &Study, setting: usize, of: &Group, mut table: Table) -> Table {
+/// Returns the table of a setting with a mark instead of the colour at each change of a mean that is mostly due to
+/// flows that waited for a timer: without them it would be less than half, or have the other sign. `of` is the group of
+/// the columns whose names begin with the group's short name.
+pub(crate) fn mark_timer_changes(
+    study: &Study,
+    setting: usize,
+    of: &Group,
+    mut table: Table,
+) -> Table {
     let Some(base) = study.baseline() else {
         return table;
     };
@@ -236,8 +276,7 @@ pub(crate) fn marked(study: &Study, setting: usize, of: &Group, mut table: Table
         }
     }
     if any {
-        let note =
-            "† Most of this change is that of the few that waited for a retransmission timer.";
+        let note = "† Most of this change comes from the few flows that waited for a retransmission timer.";
         table.caption = format!(
             "{}{}{note}",
             table.caption,
@@ -247,8 +286,8 @@ pub(crate) fn marked(study: &Study, setting: usize, of: &Group, mut table: Table
     table
 }
 
-/// Whether most of a change in the mean is that of flows that waited for a timer, a twentieth of all at
-/// most.
+/// Returns whether most of a change in the mean is due to flows that waited for a timer, if these are at most a
+/// twentieth of all flows.
 fn is_of_timers(study: &Study, setting: usize, group: &Group, design: &str, base: &str) -> bool {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -257,11 +296,11 @@ fn is_of_timers(study: &Study, setting: usize, group: &Group, design: &str, base
     let means = |design: &str| -> Option<(f64, f64, f64)> {
         let (mut all, mut rest, mut rest_sum, mut sum) = (0.0, 0.0, 0.0, 0.0);
         for run in cell.runs(design) {
-            let flows = group.pool(run).iter();
+            let flows = group.members(run).iter();
             for flow in flows.filter(|flow| group.has(flow) && flow.fct_us.is_finite()) {
                 all += 1.0;
                 sum += flow.fct_us;
-                if flow.waited == Waited::No {
+                if flow.waited == WaitedTimer::No {
                     rest += 1.0;
                     rest_sum += flow.fct_us;
                 }

@@ -1,4 +1,4 @@
-//! The answer says what the flows say, and how sure it is.
+//! The answer agrees with the flows, and shows its uncertainty.
 
 mod synthetic;
 
@@ -14,12 +14,12 @@ const REPFLOW: Behaviour = Behaviour {
     ..TCP
 };
 
-/// The first sentence.
+/// Returns the first sentence.
 fn first(answer: &str) -> &str {
     answer.split_inclusive(". ").next().unwrap_or(answer).trim()
 }
 
-/// The numbers in a sentence, in order.
+/// Returns the numbers in a sentence, in order.
 fn numbers(sentence: &str) -> Vec<f64> {
     sentence
         .split(|c: char| !c.is_ascii_digit() && c != '.' && c != '−')
@@ -46,14 +46,14 @@ fn a_better_design_is_named_with_its_gain_interval_and_price() {
             panic!("{sentence}: {found:?}");
         };
         assert!(low <= gain && gain <= high, "{sentence}");
-        // The delay is cut by 40 %; a mouse's completion time holds some 20 us beside it.
+        // The delay is reduced by 40 %. A mouse's completion time contains about 20 us in addition to the delay.
         assert!((33.0..41.0).contains(&gain), "{sentence}");
     }
 }
 
 #[test]
 fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
-    // With many flows the gain has a known limit; 19 in 20 intervals should cover it.
+    // With many flows, the gain converges to a known value. 19 of 20 intervals should contain it.
     let ratio = |study: &Study| json(study)["tables"][0]["rows"][1]["vs tcp"].clone();
     let limit = ratio(&compare(&[TCP, REPFLOW], &[0.5], 6, 70_000))["value"]
         .as_f64()
@@ -74,8 +74,8 @@ fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
 
 #[test]
 fn more_seeds_do_not_narrow_the_interval_around_another_value() {
-    // In a third of the seeds 3 % of the mice wait for a timeout, in the others none: each seed's p99 is
-    // one of two values, and that of all flows, 1 % of which wait, is neither of their mean.
+    // In a third of the seeds, 3 % of the mice wait for a timeout; in the others, none do. Each seed's p99 is therefore
+    // one of two values. The p99 of all flows, of which 1 % wait, is not the mean of the two.
     let flows = |seed: u64| {
         let mut record = run(TCP, Some(0.5), seed, 4_000);
         let mice = record
@@ -131,13 +131,8 @@ fn on_a_gap_the_share_of_mice_beyond_it_is_said() {
     let runs: Vec<RunRecord> = (1..=6).flat_map(both).collect();
     let study = study(&runs);
     let answer = answer(&study);
-    assert!(
-        answer.contains(
-            "The p99 lies on a gap of the distribution, where next to no flow ends, with repflow ("
-        ),
-        "{answer}"
-    );
-    let share = "More stable are the shares beyond: 1.5 % of mice take longer than 2 ms with tcp, 1.0 % with repflow \
+    assert!(answer.contains("With repflow ("), "{answer}");
+    let share = "The shares beyond the gap are more stable: 1.5 % of mice take longer than 2 ms with tcp, 1.0 % with repflow \
                  (−0.5 points, 95 % CI −0.6 to −0.4).";
     assert!(answer.contains(share), "{answer}");
     assert!(text_table(&study).contains("‡"), "{}", text_table(&study));
@@ -145,7 +140,7 @@ fn on_a_gap_the_share_of_mice_beyond_it_is_said() {
 
 #[test]
 fn the_best_of_many_equal_designs_is_not_called_better() {
-    // Each of eight comparisons is wrong in one case of twenty; that any of them is, must be as rare.
+    // A single comparison is wrong in one case of twenty. All eight comparisons together must not be wrong more often.
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let mut wrong = 0;
     for trial in 0..12 {
@@ -176,7 +171,7 @@ fn equal_designs_are_not_called_different() {
             name: "twin",
             ..TCP
         };
-        // Other seeds' draws for the twin: equal in law, not in numbers.
+        // The twin gets the random values of other seeds: the same distribution, but other numbers.
         let mut runs = Vec::new();
         for seed in 1..=seeds {
             runs.push(run(TCP, Some(0.5), seed, 10_000));
@@ -188,7 +183,7 @@ fn equal_designs_are_not_called_different() {
         }
         let answer = answer(&study(&runs));
         assert!(
-            answer.starts_with("No design cuts the p99 of mice against tcp at load 0.5 by more than chance explains: twin changes it by "),
+            answer.starts_with("No design cuts the p99 of mice against tcp at load 0.5 significantly: twin changes it by "),
             "{answer}"
         );
         assert!(answer.contains("95 % CI "), "{answer}");
@@ -232,7 +227,7 @@ fn replication_is_also_judged_against_its_own_transport() {
         "{answer}"
     );
     assert!(
-        answer.contains("Each against its own transport: repflow+dctcp cuts it by "),
+        answer.contains("Compared with their own transports: repflow+dctcp cuts it by "),
         "{answer}"
     );
 }
@@ -252,7 +247,7 @@ fn the_load_nearest_one_half_is_the_headline_and_the_others_follow() {
 fn unfinished_flows_are_counted_as_slowest_and_said() {
     let stuck = Behaviour {
         name: "stuck",
-        // Faster flows, but one in twenty never ends: the finished ones alone would look better.
+        // One flow in twenty never ends. The finished flows alone are faster, and would look better.
         mice_delay: 0.5,
         unfinished_one_in: 20,
         ..TCP
@@ -261,11 +256,11 @@ fn unfinished_flows_are_counted_as_slowest_and_said() {
     let answer = answer(&study);
     assert!(!answer.contains("stuck cuts"), "{answer}");
     assert!(
-        answer.starts_with("Nothing can be said about the p99 of mice"),
+        answer.starts_with("No result for the p99 of mice"),
         "{answer}"
     );
     assert!(
-        answer.contains("Not finished when their run ended"),
+        answer.contains("Unfinished at the end of their run"),
         "{answer}"
     );
     let text = text_table(&study);
@@ -298,26 +293,26 @@ fn too_few_flows_or_seeds_for_a_percentile_make_no_claim_and_say_what_would_do()
         (
             6,
             100,
-            "6 seeds were run, with 3 flows beyond the percentile; it takes 6 seeds and ten flows beyond \
-             it, and 19 seeds of this size would do.",
+            "6 seeds were run, with 3 flows beyond the percentile; it needs 6 seeds and ten flows beyond \
+             it, and 19 seeds of this size are enough.",
             "too few: 19 seeds",
         ),
         (
             3,
             5_000,
-            "3 seeds were run, and a percentile takes 6.",
+            "3 seeds were run, and a percentile needs 6.",
             "too few: 6 seeds",
         ),
         (
             1,
             5_000,
-            "1 seed was run, and a percentile takes 6.",
+            "1 seed was run, and a percentile needs 6.",
             "too few: 6 seeds",
         ),
     ] {
         let study = compare(&[TCP, REPFLOW], &[0.5], seeds, flows);
         let answer = answer(&study);
-        let said = format!("Nothing can be said about the p99 of mice at load 0.5: {why}");
+        let said = format!("No result for the p99 of mice at load 0.5: {why}");
         assert!(answer.starts_with(&said), "{answer}");
         let text = text_table(&study);
         assert!(text.contains(cell) && text.contains("Too few"), "{text}");
@@ -412,7 +407,7 @@ fn every_topology_is_compared_within_itself() {
         record.key.topology = "leaf-spine".to_owned();
         record
     };
-    // On the second topology the same design is the slower one.
+    // On the second topology, the same design is slower than TCP.
     let slower = Behaviour {
         mice_delay: 1.6,
         ..REPFLOW
@@ -467,7 +462,7 @@ fn every_topology_is_compared_within_itself() {
 
 #[test]
 fn storage_is_answered_by_sessions_until_their_last_replica_and_not_by_the_flows_that_carry_them() {
-    // A chain of two replicas takes twice as long as one transfer to both, in flows that are each as fast.
+    // A chain of two replicas takes twice as long as one transfer to both, although each of its flows is as fast.
     let record = |design, second_ms: u64, seed| {
         let behaviour = Behaviour {
             name: design,

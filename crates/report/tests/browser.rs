@@ -1,7 +1,8 @@
-//! The page in a real browser: labels apart, marks within their axes, toggles, themes, tooltips.
+//! Tests of the page in a real browser: labels do not overlap, marks are within their axes, and toggles, themes and
+//! tooltips work.
 //!
-//! Needs Chromium: `CHROMIUM`, or `chromium`, `chromium-browser` or `google-chrome` on the path.
-//! Without one the tests say that they are skipped, and under CI (`CI=true`) they fail.
+//! Needs Chromium: `CHROMIUM`, or `chromium`, `chromium-browser` or `google-chrome` in the path. Without it, the tests
+//! report that they are skipped, and under CI (`CI=true`) they fail.
 
 mod chromium;
 mod synthetic;
@@ -47,9 +48,9 @@ const DESIGNS: [Behaviour; 6] = [
     },
 ];
 
-/// Looks at `study`'s page wide and narrow, light and dark.
+/// Checks `study`'s page in wide and narrow windows, with light and dark colours.
 fn check(name: &str, study: &Study, least_plots: u64) {
-    // Page and pictures are kept for whoever wants to look at them.
+    // Page and pictures stay after the test, so that a developer can look at them.
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let page = kept.join(format!("{name}.html"));
     fs::write(&page, html(study)).unwrap();

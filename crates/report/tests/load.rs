@@ -1,4 +1,4 @@
-//! Where the network is offered more than it can carry there is no gain to tell.
+//! A network that is offered more than it can carry has no gain.
 
 mod synthetic;
 
@@ -21,7 +21,7 @@ fn tier(tier: &str, load: f64) -> TierLoad {
     }
 }
 
-/// Runs at these loads whose uplinks are offered `times` as much as their hosts.
+/// Returns runs at these loads. Their leaf uplinks are offered `times` the load of their hosts.
 fn offered(loads: &[f64], times: f64, change: impl Fn(&mut RunRecord)) -> Study {
     let mut runs = Vec::new();
     for &load in loads {
@@ -50,14 +50,11 @@ fn an_overloaded_tier_is_named_with_the_load_at_which_it_would_not_be() {
     let answer = answer(&study);
     assert!(
         answer.starts_with(
-            "At load 0.5 no gain is told: the leaf uplinks are offered 150 % of what they can carry"
+            "At load 0.5 the network is overloaded, so that there is no gain: the leaf uplinks are offered 150 %"
         ),
         "{answer}"
     );
-    assert!(
-        answer.contains("At --load 0.33 they would not be."),
-        "{answer}"
-    );
+    assert!(answer.contains("Try --load 0.33."), "{answer}");
     assert!(!answer.contains("cuts"), "{answer}");
     let tables = text_table(&study);
     assert!(tables.matches("vs tcp").count() == 1, "{tables}");
@@ -94,9 +91,9 @@ fn a_load_that_the_links_can_carry_is_told_beside_the_gain() {
 fn of_a_sweep_the_overloaded_loads_have_no_gains() {
     let study = offered(&[0.2, 0.3, 0.7], 2.0, |_| ());
     let answer = answer(&study);
-    // The load nearest 0.5 is 0.7.
+    // 0.7 is the load nearest to 0.5.
     assert!(
-        answer.starts_with("At load 0.7 no gain is told"),
+        answer.starts_with("At load 0.7 the network is overloaded"),
         "{answer}"
     );
     let all = json(&study);
@@ -121,19 +118,41 @@ fn a_single_link_above_what_it_carries_is_a_warning_only() {
     let answer = answer(&study);
     assert!(answer.starts_with("repflow cuts"), "{answer}");
     assert!(
-        answer.contains("Warning: the link s4>h8 alone is offered 140 % of what it can carry"),
+        answer.contains("Warning: the link s4>h8 alone is offered 140 % of its capacity"),
         "{answer}"
     );
 }
 
 #[test]
+fn load_that_goes_on_warns_where_a_link_carries_all_it_can() {
+    let answer_at = |times: f64, continues: bool| {
+        let offered = offered(&[0.5], times, |_| ());
+        let mut manifest = offered.manifest().clone();
+        manifest.config["measure"] = serde_json::json!({ "continue_load": continues });
+        answer(&Study::new(manifest, offered.runs().to_vec()))
+    };
+    let expected = |percent: u32| {
+        format!(
+            "Warning: measure.continue_load is true, and the leaf uplinks are offered {percent} % of the capacity"
+        )
+    };
+    for (times, percent) in [(2.0, 100), (3.0, 150)] {
+        let answer = answer_at(times, true);
+        assert!(answer.contains(&expected(percent)), "{answer}");
+        assert!(!answer_at(times, false).contains("continue_load"));
+    }
+    assert!(!answer_at(1.9, true).contains("continue_load"));
+}
+
+#[test]
 fn growth_of_what_is_unfinished_is_told_and_warned_of_but_refuses_nothing() {
     let steady = offered(&[0.3], 1.0, |_| ());
-    let told = "Unfinished bytes from the middle to the last third of the arrivals: ";
+    let expected =
+        "Growth of unfinished bytes from the middle third to the last third of the arrivals: ";
     let answer_of = answer(&steady);
-    assert!(answer_of.contains(told), "{answer_of}");
+    assert!(answer_of.contains(expected), "{answer_of}");
     assert!(
-        !answer_of.contains(&format!("Warning: {told}")),
+        !answer_of.contains(&format!("Warning: {expected}")),
         "{answer_of}"
     );
     let growing = offered(&[0.3], 1.0, |record| {
@@ -144,10 +163,10 @@ fn growth_of_what_is_unfinished_is_told_and_warned_of_but_refuses_nothing() {
     });
     let answer_of = answer(&growing);
     assert!(
-        answer_of.contains(&format!("Warning: {told}")),
+        answer_of.contains(&format!("Warning: {expected}")),
         "{answer_of}"
     );
-    assert!(!answer_of.contains("no gain is told"), "{answer_of}");
+    assert!(!answer_of.contains("is overloaded"), "{answer_of}");
 }
 
 #[test]
@@ -161,11 +180,11 @@ fn loops_bursts_and_traces_say_that_no_load_is_told_of_them() {
     let answer = answer(&study);
     assert!(
         answer.contains(
-            "No load is told of a closed loop (it waits for the network) and a trace (it is run as it is)."
+            "No offered load is known for a closed loop (it waits for the network) and a trace (its flows are fixed)."
         ),
         "{answer}"
     );
-    assert!(!answer.contains("Unfinished bytes"), "{answer}");
+    assert!(!answer.contains("unfinished bytes"), "{answer}");
 }
 
 #[test]

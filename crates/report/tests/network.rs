@@ -1,6 +1,6 @@
-//! The network's drawing: scrubbed, played and asked in a real browser, and its size.
+//! Drawing of the network: tests of its slider, its playback and its readout in a real browser, and of its size.
 //!
-//! Needs Chromium for most, as the page's tests do; see `browser.rs`.
+//! Most tests need Chromium, like the page's tests (`browser.rs`).
 
 mod chromium;
 mod synthetic;
@@ -19,7 +19,7 @@ const REPFLOW: Behaviour = Behaviour {
     ..TCP
 };
 
-/// The port that is hot in the second half of the moving run, instead of [`HOTSPOT`].
+/// Port that is hot in the second half of the moving run, instead of [`HOTSPOT`].
 const LATER: &str = "s2>h4";
 
 fn port(record: &RunRecord, name: &str) -> u32 {
@@ -27,7 +27,7 @@ fn port(record: &RunRecord, name: &str) -> u32 {
     found.expect("a port of the synthetic network").port
 }
 
-/// A run whose hotspot moves at half time, and whose other links are idle.
+/// Returns a run whose hotspot moves at half time, and whose other links are idle.
 fn moving(behaviour: Behaviour) -> RunRecord {
     let mut record = run(behaviour, Some(0.5), 1, 2_000);
     let (first, second) = (port(&record, HOTSPOT), port(&record, LATER));
@@ -48,7 +48,7 @@ fn moving(behaviour: Behaviour) -> RunRecord {
     record
 }
 
-/// The page of `study`, kept for whoever wants to look at it.
+/// Writes the page of `study` to a file that stays after the test.
 fn page(name: &str, study: &Study) -> PathBuf {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("network-{name}.html"));
     fs::write(&page, html(study)).expect("a place for the page");
@@ -64,7 +64,7 @@ fn browser(page: &Path) -> Option<Chromium> {
     browser
 }
 
-/// What the drawing shows: the words over it, and the names of the links of each step.
+/// Script that returns the contents of the drawing: the text above it, and the names of the links of each step.
 const SHOWN: &str = r#"(() => {
     const card = document.querySelector(".network");
     const film = JSON.parse(card.querySelector("script").textContent);
@@ -112,7 +112,7 @@ fn scrubbing_shows_where_it_was_hot_and_when() {
             "scrolled to where it is hot, {width} px"
         );
 
-        // The script draws what was written into the page without it.
+        // The page is written with this frame already drawn. The script must draw the same.
         let busiest = as_written["value"].as_u64().expect("a frame");
         let drawn = scrub(&mut tab, busiest);
         assert_eq!(drawn, as_written);
@@ -123,7 +123,7 @@ fn scrubbing_shows_where_it_was_hot_and_when() {
         let late = scrub(&mut tab, last);
         assert_eq!(late["steps"]["b6"], json!(["s2 → h4, 10 Gb/s"]), "{late}");
         assert!(late["steps"]["w4"] == json!([]), "its queue is short");
-        // Everything else is idle, and every direction is in exactly one step.
+        // All other links are idle, and each direction is in exactly one step.
         assert_eq!(late["steps"]["b0"].as_array().map(Vec::len), Some(95));
         assert_ne!(early["spoken"], late["spoken"]);
         assert!(
@@ -230,7 +230,7 @@ fn a_link_says_its_name_and_figures_to_pointer_and_keyboard() {
     }
 }
 
-/// What is drawn of links in trouble: subpaths of each mark, and the tip's words on the link s4 to s9.
+/// Script that returns the links in trouble: subpaths of each mark, and the tooltip on the link s4 to s9.
 const TROUBLE: &str = r#"(() => {
     const card = document.querySelector(".network");
     const film = JSON.parse(card.querySelector("script").textContent);
@@ -252,7 +252,7 @@ const TROUBLE: &str = r#"(() => {
              legend: card.innerText.includes("Link in trouble") };
 })()"#;
 
-/// The link between two nodes in trouble, in both directions.
+/// Returns the trouble of the link between two nodes, in both directions.
 fn in_trouble(
     record: &mut RunRecord,
     ends: [&str; 2],
@@ -291,10 +291,10 @@ fn links_in_trouble_are_marked_while_they_are() {
     let text = html(&study);
     assert!(text.contains("Links in trouble"), "a table");
     assert!(text.contains("<td class=\"\">s4 – s9</td>"), "its row");
-    let told = text_answer(&study);
+    let answer = text_answer(&study);
     assert!(
-        told.contains("s2 – s10 slowed to 1 Gb/s all the time"),
-        "{told}"
+        answer.contains("s2 – s10 slowed to 1 Gb/s all the time"),
+        "{answer}"
     );
     assert!(text.contains("loses 1.5 % of packets"), "what is wrong");
     for picture in pictures(&study)
@@ -315,7 +315,7 @@ fn links_in_trouble_are_marked_while_they_are() {
         tab.screenshot(&page.with_extension(format!("{width}-early.png")));
         let words = early["said"][0].as_str().unwrap_or("").to_owned();
         assert!(words.starts_with("down from the start, until "), "{early}");
-        // Lines have a part for each direction.
+        // A line has a part for each direction.
         let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "worn": 4, "slow": 1, "lossy": 1, "said": said, "legend": true });
         assert_eq!(early, marks(2, 1, vec![words]));
         scrub(&mut tab, 99);
@@ -389,7 +389,7 @@ fn each_design_has_a_picture_file_of_its_busiest_time() {
     }
 }
 
-/// The links of a three-tier fat-tree of `k`-port switches.
+/// Returns the links of a three-tier fat-tree of `k`-port switches.
 fn fat_tree(k: u32) -> Vec<TopologyLink> {
     let m = k / 2;
     let (edges, hosts) = (k * m, k * m * m);
@@ -468,6 +468,6 @@ fn the_page_of_six_designs_on_a_thousand_hosts_stays_small() {
     assert!(bytes < 4_000_000, "{bytes} bytes");
     let text = fs::read_to_string(&page).expect("the page");
     assert!(text.contains("Hosts of one switch are drawn as one"));
-    assert!(text.contains("The samples are thinned to "));
+    assert!(text.contains(" pictures covers "));
     println!("{bytes} bytes");
 }

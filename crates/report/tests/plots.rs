@@ -1,4 +1,4 @@
-//! Plots as files of their own, tables as text, and a study from its directory.
+//! Plots as separate files, tables as text, and a study read from its directory.
 
 mod synthetic;
 
@@ -19,7 +19,7 @@ const REPFLOW: Behaviour = Behaviour {
     ..TCP
 };
 
-/// Width and height from a PNG's header.
+/// Returns width and height from a PNG's header.
 fn png_size(png: &[u8]) -> (u32, u32) {
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
@@ -38,7 +38,7 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
         assert!(plot.id.chars().all(safe), "{} is no file name", plot.id);
         let picture = plot.picture();
         let svg = &picture.svg;
-        // A style sheet with variables or a link would not open on its own.
+        // An SVG with style variables or links does not open as a separate file.
         assert!(
             !svg.contains("var(--") && !svg.contains("href"),
             "{}",
@@ -135,7 +135,7 @@ fn text_columns_line_up() {
         "{text}"
     );
     let end = |line: &str| line.chars().count();
-    // The last column is aligned right, so its rows end together.
+    // The last column is aligned right, so that all rows have the same length.
     assert_eq!(end(lines[2]), end(lines[3]), "{text}");
     assert!(text.contains("Mice (< 100 KB) at every setting"), "{text}");
     assert!(text.contains("Student's t over the seeds"), "{text}");
@@ -183,7 +183,7 @@ fn a_study_on_disk_gives_the_same_answer_as_in_memory() {
         rows: vec![ComparisonRow {
             metric: "p99".to_owned(),
             ours: Some(0.7),
-            // JSON has no infinite numbers: what is open must come back open.
+            // JSON has no infinite numbers. An open end must still be infinite after reading.
             ours_ci: Some((0.69, f64::INFINITY)),
             seeds: 6,
             flows: Some(2_000),
@@ -242,7 +242,7 @@ fn a_damaged_run_is_named() {
     assert!(error.contains("flows.parquet: damaged"), "{error}");
 }
 
-/// The points of one design in the plot `id`.
+/// Returns the points of one design in the plot `id`.
 fn points<'a>(plots: &'a [Plot], id: &str, design: &str) -> &'a [Point] {
     let plot = plots.iter().find(|plot| plot.id == id);
     let series = plot.expect("the plot").series.iter();
@@ -279,7 +279,7 @@ fn goodput_is_ranked_from_the_slowest_flow_to_the_fastest() {
         let rank = (point.x * 3_000.0 - 0.5).round() as usize;
         assert_eq!(point.y, all[rank], "rank {rank}");
     }
-    // A tenth of these has none.
+    // A tenth of these flows does not finish, and so has no goodput.
     let lossy = points(&plots, "goodput-rank-0-0", "lossy");
     let none = lossy.iter().filter(|point| point.y == 0.0).count() as f64 / lossy.len() as f64;
     assert!((0.08..0.13).contains(&none), "{none}");
@@ -328,7 +328,7 @@ fn amplification_counts_what_was_sent_for_flows_that_never_finished() {
         tcp.iter().map(|point| point.x).collect::<Vec<_>>(),
         [0.3, 0.6]
     );
-    // 1.05 by construction, but for what rounding each flow's bytes down takes away.
+    // The ratio is 1.05 by construction, except for the rounding of each flow's bytes.
     assert!(
         tcp.iter().all(|point| (point.y - 1.05).abs() < 1e-4),
         "{tcp:?}"
@@ -368,7 +368,7 @@ fn bytes_in_vain_are_counted_flow_by_flow() {
     let plots = plots(&synthetic::study(&[record]));
     let curve = points(&plots, "wasted-ccdf-0", "tcp");
     let places: Vec<(f64, f64)> = curve.iter().map(|point| (point.x, point.y)).collect();
-    // Down to the last of those that share the largest value.
+    // The curve goes down to the last of the flows that share the largest value.
     let expected = [(1_500.0, 0.3), (3_000.0, 0.1), (3_000.0, 0.001)];
     assert_eq!(places, expected);
 }
@@ -420,5 +420,5 @@ fn an_empty_queue_counts_though_no_row_says_so() {
     assert!((row["empty"].as_f64().expect("a share") - empty).abs() < 1e-12);
     let mean = bytes as f64 / samples as f64;
     assert!((row["mean"].as_f64().expect("bytes") - mean).abs() < 1e-6);
-    assert_eq!(row["p99"], 0.0, "under one sample in a hundred");
+    assert_eq!(row["p99"], 0.0, "fewer than 1 % of the samples are above 0");
 }

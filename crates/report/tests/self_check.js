@@ -1,4 +1,4 @@
-// Evaluated inside a report: looks at it as a reader would, and gives what is wrong.
+// Script that runs inside a report, checks it from a reader's view, and returns the errors.
 (async () => {
   const faults = [];
   const fault = (text) => faults.push(text);
@@ -17,7 +17,7 @@
   const theme = document.documentElement.dataset.theme;
   let texts = 0, plots = 0, marks = 0;
 
-  // Geometry of every plot that this width shows.
+  // Geometry of all plots that are visible at this width.
   for (const figure of document.querySelectorAll("figure")) {
     const svg = [...figure.querySelectorAll("svg[data-frame]")].filter(shown);
     if (svg.length !== 1) { fault(`${figure.id}: ${svg.length} drawings shown`); continue; }
@@ -57,7 +57,7 @@
     if (svg[0].querySelectorAll(".tick").length < 2) fault(`${figure.id}: fewer than two ticks`);
     marks += drawn;
 
-    // Legend: each button hides its series and brings it back.
+    // Legend: each button hides its series and shows it again.
     for (const button of figure.querySelectorAll(".legend button")) {
       const group = svg[0].querySelector(`g[data-series="${button.dataset.series}"]`);
       button.click();
@@ -67,7 +67,7 @@
       if (getComputedStyle(group).display === "none") fault(`${figure.id}: ${button.textContent} does not come back`);
     }
 
-    // Tooltips: by pointer anywhere over the plot, and by keyboard.
+    // Tooltips: with the pointer anywhere over the plot, and with the keyboard.
     const tip = figure.querySelector(".tip");
     for (const share of [0.05, 0.5, 0.98]) {
       const at = { clientX: outer.left + (left + width * share) * zoom, clientY: outer.top + (top + height / 2) * zoom };
@@ -90,7 +90,7 @@
     svg[0].blur();
   }
 
-  // The page: no sideways scrolling, no text over text, nothing from outside.
+  // The page: no horizontal scrolling, no overlapping text, no external resources.
   if (document.documentElement.scrollWidth > innerWidth + 1) {
     fault(`the page is ${document.documentElement.scrollWidth} px wide in a window of ${innerWidth}`);
   }
@@ -105,7 +105,7 @@
   });
   for (const entry of performance.getEntriesByType("resource")) fault(`loads ${entry.name}`);
 
-  // Colours: readable, and others after the button.
+  // Colours: readable, and different after a click on the button.
   const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
   const light = (colour) => {
     const [r, g, b] = numbers(colour).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));

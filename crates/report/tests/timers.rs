@@ -1,9 +1,9 @@
-//! What of an answer is nothing but a retransmission timer is told.
+//! The answer shows the part of a result that comes from a retransmission timer.
 
 mod synthetic;
 
 use synthetic::{Behaviour, TCP, run, study};
-use tailcut_record::{FlowRecord, SlowCodec, Timer, Timers};
+use tailcut_record::{FlowRecord, FlowletGap, SlowCodec, Timer, Timers};
 use tailcut_report::{Study, answer, html, json, text_table};
 use tailcut_units::Duration;
 
@@ -25,10 +25,11 @@ fn timers() -> Timers {
         least: timer("tcp.min_rto", 10),
         codec: None,
         chunk: None,
+        gap: None,
     }
 }
 
-/// TCP and RepFlow over three seeds, with `change` applied to each flow under 100 KB and its number.
+/// Returns TCP and RepFlow over three seeds. `change` is applied to each flow below 100 KB, with its number.
 fn changed(change: impl Fn(&str, &mut FlowRecord, usize)) -> Study {
     let mut runs = Vec::new();
     for design in [TCP, REPFLOW] {
@@ -71,7 +72,7 @@ fn the_share_of_the_tail_that_waits_and_the_timer_are_told_for_each_design() {
     );
     assert!(
         answer
-            .contains("% with repflow (tcp.initial_rto = 30 ms). Where that is most of them, the p99 measures the timer"),
+            .contains("% with repflow (tcp.initial_rto = 30 ms). If this is most of them, the p99 measures the timer"),
         "{answer}"
     );
     let tables = json(&study);
@@ -109,7 +110,7 @@ fn a_mean_that_a_few_timeouts_make_is_marked_and_not_coloured() {
         .expect("a row");
     assert!(row.contains('†'), "{text}");
     assert!(
-        text.contains("† Most of this change is that of the few that waited"),
+        text.contains("† Most of this change comes from the few flows that waited"),
         "{text}"
     );
     let of_the_network = changed(|design, flow, _| {
@@ -143,6 +144,31 @@ fn a_codec_slower_than_a_hosts_link_is_told() {
         ),
         "{answer}"
     );
+}
+
+#[test]
+fn a_gap_of_flowlets_outside_the_round_trips_of_the_network_is_warned_of() {
+    for (us, expected) in [
+        (
+            5,
+            "5 µs, shorter than a round trip in the empty network, 20 µs",
+        ),
+        (
+            500,
+            "500 µs, longer than a round trip while all queues are full, 390 µs",
+        ),
+    ] {
+        let mut record = run(TCP, Some(0.5), 1, 2_000);
+        record.timers.gap = Some(FlowletGap {
+            key: "letflow.gap".to_owned(),
+            ns: us * 1_000,
+            least_ns: 20_000,
+            most_ns: 390_000,
+        });
+        let answer = answer(&study(&[record]));
+        let expected = format!("Warning: letflow.gap of tcp is {expected}: flows ");
+        assert!(answer.contains(&expected), "{answer}");
+    }
 }
 
 #[test]

@@ -1,28 +1,28 @@
-//! Studies of one scenario that differ in a few keys.
+//! Cases: studies of the same scenario that differ in a few keys.
 //!
-//! A grid of them is a table in the folder `cases`: a line `name | what it is | settings` a case, with
-//! settings as `key = value; key = value`.
+//! A table in the folder `cases` defines a set of cases. Each line has the form `name | description | settings`. The
+//! settings have the form `key = value; key = value`.
 
 use crate::part::{Part, keys};
 
-/// Keys and values.
+/// Keys of a scenario with their values.
 pub type Keys = &'static [(&'static str, &'static str)];
 
-/// A study of a scenario that others share: its name, what is special about it, and the keys that differ.
+/// Case: a study of a scenario with a few changed keys.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// Unique within the reproduction.
+    /// Name, unique within the reproduction.
     pub name: &'static str,
-    /// In rows.
-    pub what: &'static str,
-    /// Beside those that hold for all cases: `key = value; key = value`.
+    /// Description in rows.
+    pub description: &'static str,
+    /// Keys that this case changes, as `key = value; key = value`.
     pub settings: &'static str,
 }
 
-/// The lines of a table, each as its columns; lines that start with `#` are for readers.
+/// Returns the lines of a table, split into columns. Lines that start with `#` are comments.
 ///
 /// # Panics
-/// Where a line has another number of columns.
+/// If a line has a different number of columns.
 pub fn lines<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| {
@@ -34,34 +34,35 @@ pub fn lines<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'sta
     })
 }
 
-/// The cases of a table.
+/// Returns the cases of a table.
 ///
 /// # Panics
-/// Where a line has not three columns.
+/// If a line does not have three columns.
 pub fn cases(table: &'static str) -> impl Iterator<Item = Case> {
-    lines(table).map(|[name, what, settings]| case(name, what, settings))
+    lines(table).map(|[name, description, settings]| case(name, description, settings))
 }
 
-/// A case.
-pub const fn case(name: &'static str, what: &'static str, settings: &'static str) -> Case {
+/// Creates a case.
+pub const fn case(name: &'static str, description: &'static str, settings: &'static str) -> Case {
     Case {
         name,
-        what,
+        description,
         settings,
     }
 }
 
-/// The section of the first key that differs; `None` where none does, or it is in none.
+/// Returns the section of the first changed key, for example `tcp` of `tcp.mss`. For a key without a section, returns
+/// the key. Returns `None` without a changed key.
 pub fn section(changes: &[(&'static str, &'static str)]) -> Option<&'static str> {
     let (key, _) = changes.first()?;
     key.split('.').next()
 }
 
 impl Case {
-    /// The keys that differ.
+    /// Returns the changed keys.
     ///
     /// # Panics
-    /// Where a setting has no `=`.
+    /// If a setting has no `=`.
     pub fn changes(&self) -> Vec<(&'static str, &'static str)> {
         let settings = self
             .settings
@@ -77,7 +78,7 @@ impl Case {
             .collect()
     }
 
-    /// The study; `common` holds for all cases of the scenario.
+    /// Returns the study. The keys in `common` apply to all cases of the scenario.
     pub fn part(&self, scenario: &'static str, common: Keys, quick: Keys) -> Part {
         Part {
             name: self.name,
@@ -97,7 +98,7 @@ mod tests {
         let table =
             "# a comment\na  | as it is |\nb  | two keys | designs = tcp, dctcp; seeds = 3\n";
         let read: Vec<Case> = cases(table).collect();
-        assert_eq!([read[0].name, read[0].what], ["a", "as it is"]);
+        assert_eq!([read[0].name, read[0].description], ["a", "as it is"]);
         assert!(read[0].changes().is_empty());
         let changes = [("designs", "tcp, dctcp"), ("seeds", "3")];
         assert_eq!(read[1].changes(), changes);

@@ -1,24 +1,24 @@
-//! Whether the rows of reproductions hold.
+//! Check of the rows of reproductions.
 
 use tailcut_report::{ComparisonRow, Verdict};
 
-/// The share of the rows with a published number and a band that must be decided, in per cent: of
-/// the full forms, and of the quick ones.
+/// Minimum percentage of decided rows among the rows with a published number and a band: for full forms, and for quick
+/// forms.
 const DECIDED: (usize, usize) = (70, 60);
 
-/// What was counted over all rows.
+/// Check of rows: counts over all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Check {
-    /// Rows outside of their band, or without a figure of ours.
+    /// Rows whose value is outside its band or missing.
     outside: usize,
     /// Rows with a published number and a band.
     published: usize,
-    /// Those of them that are within or outside.
+    /// Rows among `published` whose whole interval is within the band or outside it.
     decided: usize,
 }
 
 impl Check {
-    /// Counts the rows.
+    /// Counts rows.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a ComparisonRow>) -> Self {
         let mut check = Self::default();
         for row in rows {
@@ -32,7 +32,7 @@ impl Check {
         check
     }
 
-    /// What was counted, in a sentence.
+    /// Returns the counts in one sentence.
     pub fn sentence(self) -> String {
         let Self {
             outside,
@@ -45,7 +45,7 @@ impl Check {
         )
     }
 
-    /// What does not hold, a sentence each; none where all does.
+    /// Returns one sentence for each failure.
     pub fn failures(self, quick: bool) -> Vec<String> {
         let mut failures = Vec::new();
         if self.outside > 0 {
@@ -65,16 +65,16 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ours::Ours;
+    use crate::measured_value::MeasuredValue;
     use crate::row::row;
 
-    /// Rows with the band 0 to 10 whose figure is 5, give or take each of `halves`.
+    /// Returns rows with the band 0 to 10 and the value 5. The half-width of each interval is in `halves`.
     fn rows(halves: &[f64]) -> Vec<ComparisonRow> {
-        let ours = |half: f64| Ours {
+        let ours = |half: f64| MeasuredValue {
             value: Some(5.0),
             interval: Some((5.0 - half, 5.0 + half)),
             seeds: 6,
-            ..Ours::default()
+            ..MeasuredValue::default()
         };
         let rows = halves.iter();
         rows.map(|&half| row("", ours(half), Some(5.0), (0.0, 10.0), ""))
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_row_outside_or_without_a_figure_fails() {
         let outside = row("", &vec![20.0, 20.5, 20.0], None, (0.0, 10.0), "");
-        let nothing = row("", Ours::default(), None, (0.0, 10.0), "");
+        let nothing = row("", MeasuredValue::default(), None, (0.0, 10.0), "");
         for row in [outside, nothing] {
             assert_eq!(Check::of(&[row]).failures(true).len(), 1);
         }

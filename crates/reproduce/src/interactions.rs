@@ -1,26 +1,24 @@
-//! The designs combined, in one network under the same flows. Nobody has published this: the rows are
-//! ours alone, with what each design does, what two do together, and whether together is more or less
-//! than one after the other.
+//! Combinations of designs, in one network with the same flows. We found no published results, so the rows contain only
+//! our values. They show the effect of each design, the effect of two designs together, and whether the combined effect
+//! is larger or smaller than the product of the two single effects.
 
 use crate::band;
-use crate::measure::{At, Figure, Metric, elephants, latencies, mice};
-use crate::ours::{Ours, per_cent};
+use crate::measure::{Figure, Metric, Selection, elephants, latencies, mice};
+use crate::measured_value::{MeasuredValue, per_cent};
 use crate::part::{Part, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::RunRecord;
 
-/// See the module.
-pub struct Interactions;
-
-/// Flows between all hosts, and requests.
+/// Part with flows between all hosts.
 const PART: &str = "interactions";
+/// Part with requests.
 const REQUESTS: &str = "interactions-requests";
 
-/// What everything is compared with.
+/// Design with which all others are compared.
 const BASE: &str = "dctcp";
 
-/// Every design of the scenario but the base.
+/// Designs of the scenario with flows, without the base.
 const DESIGNS: [&str; 11] = [
     "hull",
     "pias",
@@ -35,7 +33,7 @@ const DESIGNS: [&str; 11] = [
     "repflow+hull@expeditus",
 ];
 
-/// Every design of the scenario of requests but the base.
+/// Designs of the scenario with requests, without the base.
 const OF_REQUESTS: [&str; 5] = [
     "dctcp@expeditus",
     "das+dctcp",
@@ -44,7 +42,7 @@ const OF_REQUESTS: [&str; 5] = [
     "rans+dctcp@expeditus",
 ];
 
-/// Two designs, and both together.
+/// Pairs of designs, each with the combination of both.
 const PAIRS: [Pair; 4] = [
     (
         "repflow+dctcp",
@@ -60,60 +58,59 @@ const PAIR_OF_REQUESTS: Pair = ("rans+dctcp", "dctcp@expeditus", "rans+dctcp@exp
 
 type Pair = (&'static str, &'static str, &'static str);
 
-impl Reproduction for Interactions {
-    fn name(&self) -> &'static str {
-        PART
-    }
+/// Reproduction: combinations of two designs.
+pub const INTERACTIONS: Reproduction = Reproduction {
+    name: PART,
+    title: "RepFlow, Expeditus, HULL, RANS and SCDP, alone and together, against DCTCP, NDP, PIAS (new)",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "RepFlow, Expeditus, HULL, RANS and SCDP, alone and together, against DCTCP, NDP, PIAS (new)"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let part = |name, scenario, load: &str| Part {
-            name,
-            scenario,
-            changes: Vec::new(),
-            quick: [("loads", load), ("flows", "500")]
-                .map(|(key, value)| (key, value.to_owned()))
-                .to_vec(),
-        };
-        vec![
-            part(
-                PART,
-                include_str!("../scenarios/reproduce/interactions.toml"),
-                "0.6",
-            ),
-            part(
-                REQUESTS,
-                include_str!("../scenarios/reproduce/interactions-requests.toml"),
-                "0.3",
-            ),
-        ]
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = Vec::new();
-        for load in results.loads(PART, BASE) {
-            let at = At::new(results, PART, Some(load));
-            let place = format!("load {load}");
-            rows.extend(table(&at, &place, &METRICS, &DESIGNS));
-            rows.extend(PAIRS.map(|pair| beyond(&at, &place, pair, mice, "p99 of mice")));
-        }
-        for load in results.loads(REQUESTS, BASE) {
-            let at = At::new(results, REQUESTS, Some(load));
-            let place = format!("requests, load {load}");
-            rows.extend(table(&at, &place, &METRICS_OF_REQUESTS, &OF_REQUESTS));
-            let (pair, what) = (PAIR_OF_REQUESTS, "p99 of latency");
-            rows.push(beyond(&at, &place, pair, latencies, what));
-        }
-        rows
-    }
+fn parts() -> Vec<Part> {
+    let part = |name, scenario, load: &str| Part {
+        name,
+        scenario,
+        changes: Vec::new(),
+        quick: [("loads", load), ("flows", "500")]
+            .map(|(key, value)| (key, value.to_owned()))
+            .to_vec(),
+    };
+    vec![
+        part(
+            PART,
+            include_str!("../scenarios/reproduce/interactions.toml"),
+            "0.6",
+        ),
+        part(
+            REQUESTS,
+            include_str!("../scenarios/reproduce/interactions-requests.toml"),
+            "0.3",
+        ),
+    ]
 }
 
-/// The figures of the base, and by how much those of the others differ.
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for load in results.loads(PART, BASE) {
+        let at = Selection::new(results, PART, Some(load));
+        let place = format!("load {load}");
+        rows.extend(table(&at, &place, &METRICS, &DESIGNS));
+        rows.extend(PAIRS.map(|pair| beyond(&at, &place, pair, mice, "p99 of mice")));
+    }
+    for load in results.loads(REQUESTS, BASE) {
+        let at = Selection::new(results, REQUESTS, Some(load));
+        let place = format!("requests, load {load}");
+        rows.extend(table(&at, &place, &METRICS_OF_REQUESTS, &OF_REQUESTS));
+        let (pair, what) = (PAIR_OF_REQUESTS, "p99 of latency");
+        rows.push(beyond(&at, &place, pair, latencies, what));
+    }
+    rows
+}
+
+/// Returns the values of the base, and the changes of the other designs against it.
 fn table(
-    at: &At<'_>,
+    at: &Selection<'_>,
     place: &str,
     metrics: &[Metric],
     designs: &'static [&str],
@@ -121,11 +118,11 @@ fn table(
     let mut rows = Vec::new();
     for &(what, figure) in metrics {
         let metric = format!("{place}: {BASE}, {what}");
-        rows.push(row(metric, at.ours(BASE, figure), None, band::SHOWN, ""));
+        rows.push(row(metric, at.ours(BASE, figure), None, band::NO_BAND, ""));
         for design in designs {
             let metric = format!("{place}: {design}, {what}, against {BASE}, %");
             let change = at.change(design, BASE, figure);
-            rows.push(row(metric, change, None, band::SHOWN, ""));
+            rows.push(row(metric, change, None, band::NO_BAND, ""));
         }
     }
     rows
@@ -144,7 +141,7 @@ const METRICS: [Metric; 4] = [
     ),
 ];
 
-/// What all links together carried, headers included, for a byte that an application wanted.
+/// Returns the bytes that all links together carried, including headers, for each byte of a flow.
 fn bytes_for_one(run: &RunRecord) -> f64 {
     carried(run)
         / run
@@ -172,24 +169,25 @@ fn bytes_for_one_of_objects(run: &RunRecord) -> f64 {
     carried(run) / objects.sum::<f64>()
 }
 
-/// By how many per cent the p99 of two designs together is above what each alone takes off, one after
-/// the other.
+/// Returns the effect of two designs together on the p99, compared with the product of their single effects, in per
+/// cent.
 fn beyond(
-    at: &At<'_>,
+    at: &Selection<'_>,
     place: &str,
     (one, other, both): Pair,
     values: fn(&RunRecord) -> Vec<f64>,
     what: &str,
 ) -> ComparisonRow {
     let designs = [both, one, other, BASE].map(|design| at.measured(design, values));
-    let beyond = Ours::of_quantiles(designs.each_ref(), 0.99, |[both, one, other, base]| {
-        per_cent((both / base) / (one / base * other / base))
-    });
+    let beyond =
+        MeasuredValue::of_quantiles(designs.each_ref(), 0.99, |[both, one, other, base]| {
+            per_cent((both / base) / (one / base * other / base))
+        });
     row(
         format!("{place}: {both}, {what}, against {one} and {other} in a row, %"),
         beyond,
         None,
-        band::SHOWN,
-        "below zero: together they do more than one after the other",
+        band::NO_BAND,
+        "below zero: together they gain more than the product of both gains",
     )
 }

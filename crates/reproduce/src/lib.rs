@@ -1,21 +1,23 @@
-//! Published figures, run again: scenarios, and from their records rows of ours beside theirs.
+//! Reproductions of published figures. Each reproduction runs scenarios and computes rows from their records.
+//! The rows compare our
+//! values with published values.
 //!
-//! A reproduction is a type that implements [`Reproduction`] and stands in [`ALL`]. Its scenarios are
-//! files under `scenarios/reproduce/`. Each of its [`Part`]s is a study; from the records of all of
-//! them follow the rows. [`Check`] says whether rows hold; [`page`] writes them into Markdown.
+//! A reproduction is a value of type [`Reproduction`] in the list [`ALL`]. Its scenarios are files in
+//! `scenarios/reproduce/`. Each of its [`Part`]s is a study. The rows are computed from the records of all parts.
+//! [`Check`] checks the rows, and [`page`] writes them into Markdown.
 //!
 //! ```
 //! use tailcut_reproduce::{Results, named};
-//! use tailcut_scenario::Crew;
+//! use tailcut_scenario::Workers;
 //!
 //! let reproduction = named("incast-drain").expect("one of ALL");
 //! let mut results = Results::default();
-//! for part in reproduction.parts() {
+//! for part in (reproduction.parts)() {
 //!     // The short form, with the seeds of the scenario.
 //!     let study = part.study(true, None, None)?;
-//!     results.parts.push((part.name, study.run(&Crew::default())?));
+//!     results.parts.push((part.name, study.run(&Workers::default())?));
 //! }
-//! for row in reproduction.rows(&results) {
+//! for row in (reproduction.rows)(&results) {
 //!     println!("{}: {:?}, published {:?}: {:?}", row.metric, row.ours, row.theirs, row.verdict);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -29,7 +31,7 @@ mod hull;
 mod incast_drain;
 mod interactions;
 mod measure;
-mod ours;
+mod measured_value;
 pub mod page;
 mod part;
 mod rans;
@@ -49,55 +51,55 @@ mod storage;
 
 pub use band::Band;
 pub use check::Check;
-pub use ours::Ours;
+pub use measured_value::MeasuredValue;
 pub use part::{Part, Program, Reproduction, Results, Times};
 pub use row::row;
-pub use runs::{Runs, RunsOf, RunsOfPart};
+pub use runs::{PartRuns, ReproductionRuns, Runs};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Every reproduction, in the order in which they are run.
-pub const ALL: &[&dyn Reproduction] = &[
-    &incast_drain::IncastDrain,
-    &repnet_probes::RepNetProbes,
-    &repnet_choice::RepNetChoice,
-    &repnet_testbed::RepNetTestbed,
-    &repnet_incast::RepNetIncast,
-    &repnet_mininet::RepNetMininet,
-    &repnet_bucket_sort::RepNetBucketSort,
-    &repnet_deck::RepNetDeck,
-    &repnet_sensitivity::RepNetSensitivity,
-    &hull::HullDynamic,
-    &hull::HullSensitivity,
-    &hull::HullStatic,
-    &hull::HullBursts,
-    &hull::HullScale,
-    &scdp::ShortFlows,
-    &scdp::Sensitivity,
-    &scdp::Incast,
-    &scdp::Outcast,
-    &scdp::InitialWindow,
-    &scdp::Decoding,
-    &scdp::Fairness,
-    &expeditus::Expeditus,
-    &expeditus::Sensitivity,
-    &expeditus::Emulab,
-    &rans::Rans,
-    &rans_hedging::RansHedging,
-    &storage::FirstFigure,
-    &storage::Writes,
-    &storage::Reads,
-    &storage::Hotspots,
-    &storage::Overhead,
-    &storage::Sensitivity,
-    &interactions::Interactions,
+/// All reproductions, in the order in which the command runs them.
+pub const ALL: &[Reproduction] = &[
+    incast_drain::INCAST_DRAIN,
+    repnet_probes::REPNET_PROBES,
+    repnet_choice::REPNET_CHOICE,
+    repnet_testbed::REPNET_TESTBED,
+    repnet_incast::REPNET_INCAST,
+    repnet_mininet::REPNET_MININET,
+    repnet_bucket_sort::REPNET_BUCKET_SORT,
+    repnet_deck::REPNET_DECK,
+    repnet_sensitivity::REPNET_SENSITIVITY,
+    hull::HULL_DYNAMIC,
+    hull::HULL_SENSITIVITY,
+    hull::HULL_STATIC,
+    hull::HULL_BURSTS,
+    hull::HULL_SCALE,
+    scdp::SHORT_FLOWS,
+    scdp::SENSITIVITY,
+    scdp::INCAST,
+    scdp::OUTCAST,
+    scdp::INITIAL_WINDOW,
+    scdp::DECODING,
+    scdp::FAIRNESS,
+    expeditus::EXPEDITUS,
+    expeditus::SENSITIVITY,
+    expeditus::EMULAB,
+    rans::RANS,
+    rans_hedging::RANS_HEDGING,
+    storage::FIRST_FIGURE,
+    storage::WRITES,
+    storage::READS,
+    storage::HOTSPOTS,
+    storage::OVERHEAD,
+    storage::SENSITIVITY,
+    interactions::INTERACTIONS,
 ];
 
-/// The reproduction of that name.
-pub fn named(name: &str) -> Option<&'static dyn Reproduction> {
-    ALL.iter().copied().find(|known| known.name() == name)
+/// Returns the reproduction with this name.
+pub fn named(name: &str) -> Option<&'static Reproduction> {
+    ALL.iter().find(|known| known.name == name)
 }
 
 #[cfg(test)]
@@ -107,8 +109,8 @@ mod tests {
     use tailcut_scenario::sim::{RunClock, RunConfig};
     use tailcut_scenario::{Scenario, Study};
 
-    /// Whether a part with TCP in it says which timers it has: what is published depends on them, and
-    /// must not follow the defaults.
+    /// Returns whether a part with TCP sets its timers explicitly. Published results depend on the timers. So another
+    /// default must not change them.
     fn says_its_timers(part: &Part, study: &Study) -> bool {
         let scenario = Scenario::parse(part.name, "", part.scenario).expect("a scenario");
         let tcp = scenario.table("tcp");
@@ -124,12 +126,11 @@ mod tests {
     fn every_part_is_a_study_full_and_quick_under_a_name_of_its_own() {
         let mut reproductions = BTreeSet::new();
         for reproduction in ALL {
-            let name = reproduction.name();
+            let name = reproduction.name;
             assert!(reproductions.insert(name), "{name} twice");
             let mut parts = BTreeSet::new();
-            let real = reproduction.parts_on_real_hosts();
-            for (is_real, part) in reproduction
-                .parts()
+            let real = (reproduction.parts_on_real_hosts)();
+            for (is_real, part) in (reproduction.parts)()
                 .into_iter()
                 .map(|part| (false, part))
                 .chain(real.into_iter().map(|part| (true, part)))
@@ -144,7 +145,7 @@ mod tests {
                     let study = study.unwrap_or_else(|e| panic!("{name}, {}: {e}", part.name));
                     assert!(!study.runs.is_empty());
                     let is_timed = |run: &RunConfig| run.clock != RunClock::Simulated;
-                    // Some have a simulated one beside them.
+                    // Some of these parts run in the simulator: they are compared with the parts on real hosts.
                     let is_wall = is_real && !part.name.ends_with("-simulated");
                     assert!(
                         study.runs.iter().all(|run| is_timed(run) == is_wall),

@@ -1,14 +1,14 @@
-//! A Markdown page with tables of rows.
+//! Markdown pages with tables of rows.
 //!
-//! A line `<!-- rows of NAME -->` stands before the table of that reproduction, and
-//! `<!-- rows of NAME: WORDS -->` before that of its rows whose metric has these words. With `judged
-//! rows` in place of `rows` only those that have a band are shown. What is no such table stays as it is.
-//! `NAME-wall` stands for the rows on real hosts.
+//! The line `<!-- rows of NAME -->` is a mark before the table of the reproduction `NAME`. The mark `<!-- rows of NAME:
+//! WORDS -->` selects only the rows whose metric contains `WORDS`. With `judged rows` instead of `rows`, the table
+//! contains only rows with a band. `NAME-wall` selects the rows on real hosts. The other text of the page does not
+//! change.
 
 use crate::named;
 use tailcut_report::{Comparison, ComparisonRow};
 
-/// The rows that a line of a page asks for.
+/// Mark on a page: it selects the rows of the table after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark<'p> {
     name: &'p str,
@@ -17,7 +17,7 @@ pub struct Mark<'p> {
 }
 
 impl<'p> Mark<'p> {
-    /// The mark on a line, where it is one.
+    /// Returns the mark on a line, if there is one.
     fn on(line: &'p str) -> Option<Self> {
         let inner = line
             .trim()
@@ -37,20 +37,20 @@ impl<'p> Mark<'p> {
         })
     }
 
-    fn asks_for(&self, row: &ComparisonRow) -> bool {
+    fn selects(&self, row: &ComparisonRow) -> bool {
         row.metric.contains(self.words) && (row.band.is_some() || !self.judged)
     }
 }
 
-/// What the name of a reproduction ends in when it is run on real hosts.
+/// Suffix of a reproduction's name for its rows on real hosts.
 const ON_REAL_HOSTS: &str = "-wall";
 
-/// What a reproduction's rows on real hosts are called.
+/// Returns the name for the rows of a reproduction on real hosts.
 pub fn on_real_hosts(name: &str) -> String {
     format!("{name}{ON_REAL_HOSTS}")
 }
 
-/// The marks of a page that name no reproduction, with their lines.
+/// Returns the marks with unknown reproductions, each with its line number.
 pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
     let marks = (1..).zip(page.lines()).filter_map(|(number, line)| {
         let mark = Mark::on(line)?;
@@ -61,7 +61,7 @@ pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
     marks.collect()
 }
 
-/// The page with tables of the reproduction `name` in place of those after its marks.
+/// Returns the page with new tables after the marks of the reproduction `name`.
 pub fn fill(page: &str, name: &str, comparison: &Comparison) -> String {
     let mut filled = String::with_capacity(page.len());
     let mut lines = page.lines().peekable();
@@ -73,7 +73,7 @@ pub fn fill(page: &str, name: &str, comparison: &Comparison) -> String {
         };
         while lines.next_if(|line| line.trim().is_empty()).is_some() {}
         while lines.next_if(|line| line.starts_with('|')).is_some() {}
-        let rows = comparison.rows.iter().filter(|row| mark.asks_for(row));
+        let rows = comparison.rows.iter().filter(|row| mark.selects(row));
         let shown = Comparison {
             name: comparison.name.clone(),
             rows: rows.cloned().collect(),

@@ -1,66 +1,70 @@
-//! What is run again: studies, each a scenario with keys changed, and the rows made of their records.
+//! Reproductions. Each has studies (scenarios with changed keys), and a function that computes the rows of its table
+//! from their records.
 
 use tailcut_report::{ComparisonRow, Measured, Sample};
 use tailcut_scenario::record::RunRecord;
-use tailcut_scenario::{Outcome, Place, Scenario, Study};
+use tailcut_scenario::{Location, Outcome, Scenario, Study};
 
-/// A figure or table that is run again.
-pub trait Reproduction: Sync {
-    /// Its name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// What is reproduced and where it was published, in a line.
-    fn title(&self) -> &'static str;
-
-    /// The studies that it takes.
-    fn parts(&self) -> Vec<Part>;
-
-    /// The studies that it takes on real hosts, under the clock on the wall; none where kernels have no
-    /// transport for its designs, or one machine cannot carry its network.
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        Vec::new()
-    }
-
-    /// The programs that it takes on real hosts, where it is an application in place of studies.
-    fn programs_on_real_hosts(&self) -> Vec<Program> {
-        Vec::new()
-    }
-
-    /// The rows, from the finished runs of all parts.
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow>;
+/// Reproduction of a published figure or table.
+pub struct Reproduction {
+    /// Name for the command line.
+    pub name: &'static str,
+    /// Title with the published work, in one line.
+    pub title: &'static str,
+    /// Function that returns the studies.
+    pub parts: fn() -> Vec<Part>,
+    /// Function that returns the studies on real hosts, in real time. It returns none if the kernel has no transport
+    /// for the designs, or if one machine is too slow for the network.
+    pub parts_on_real_hosts: fn() -> Vec<Part>,
+    /// Function that returns the programs to run on real hosts. Only reproductions of an application have them.
+    pub programs_on_real_hosts: fn() -> Vec<Program>,
+    /// Function that computes the rows from the finished runs of all parts.
+    pub rows: fn(&Results) -> Vec<ComparisonRow>,
 }
 
-/// One study of a reproduction.
+impl Reproduction {
+    /// Reproduction without studies and rows. Other reproductions take the fields from it that they do not set.
+    pub(crate) const EMPTY: Self = Self {
+        name: "",
+        title: "",
+        parts: Vec::new,
+        parts_on_real_hosts: Vec::new,
+        programs_on_real_hosts: Vec::new,
+        rows: |_| Vec::new(),
+    };
+}
+
+/// Part of a reproduction: one study.
 pub struct Part {
-    /// Its name, unique within the reproduction; that of its directory too.
+    /// Name, unique within the reproduction, and name of its directory.
     pub name: &'static str,
-    /// The text of its scenario.
+    /// Text of the scenario.
     pub scenario: &'static str,
-    /// Keys that differ from the scenario, so that parts can share one.
+    /// Keys that differ from the scenario. So several parts can share one scenario.
     pub changes: Vec<(&'static str, String)>,
-    /// Keys that differ in the quick form.
+    /// Further keys that differ from the scenario in the quick form.
     pub quick: Vec<(&'static str, String)>,
 }
 
 impl Part {
-    /// The keys that differ from the scenario, in the order in which they are set.
+    /// Returns the keys that differ from the scenario, in the order in which they are set.
     pub fn keys(&self, quick: bool) -> impl Iterator<Item = &(&'static str, String)> {
         let short = self.quick.iter().filter(move |_| quick);
         self.changes.iter().chain(short)
     }
 
-    /// The part's runs; `seed` and `seeds` come from the command line.
+    /// Returns the study of the part. `seed` and `seeds` are command-line flags.
     ///
     /// # Errors
-    /// As [`Part::scenario`].
+    /// The errors of [`Part::scenario`].
     pub fn study(&self, quick: bool, seed: Option<u64>, seeds: Option<u64>) -> Outcome<Study> {
         Study::of(&self.scenario(quick, seed, seeds)?)
     }
 
-    /// The part's scenario with its keys; `seed` and `seeds` come from the command line.
+    /// Returns the scenario with the changed keys. `seed` and `seeds` are command-line flags.
     ///
     /// # Errors
-    /// Flags that the scenario does not allow; none else for a scenario that was tested.
+    /// If the scenario does not allow a flag. The scenarios are tested, so no other error is possible.
     pub fn scenario(
         &self,
         quick: bool,
@@ -70,38 +74,41 @@ impl Part {
         let file = format!("scenarios/reproduce/{}.toml", self.name);
         let mut scenario = Scenario::parse(&file, "", self.scenario)?;
         for (path, text) in self.keys(quick) {
-            scenario.set(path, text, &Place::flag(self.name))?;
+            scenario.set(path, text, &Location::flag(self.name))?;
         }
-        // Parts with other designs share it.
-        scenario.start_from_here();
+        // Published figures are about all flows of a run.
+        scenario.set("measure.from", "0s", &Location::flag(self.name))?;
+        // Several parts share the scenario, and their designs do not use all of its keys. Without the mark, an unused
+        // key would be an error.
+        scenario.mark_as_starting_values();
         for (flag, path, value) in [("--seed", "seed", seed), ("--seeds", "seeds", seeds)] {
             if let Some(value) = value {
-                scenario.set(path, &value.to_string(), &Place::flag(flag))?;
+                scenario.set(path, &value.to_string(), &Location::flag(flag))?;
             }
         }
         Ok(scenario)
     }
 }
 
-/// An application of the repository that runs on real hosts: a script for Node that prints a line of JSON for each
-/// round of a design, with its times.
+/// Application of this repository that runs on real hosts. It is a script for Node. For each round of each design, it
+/// prints a line of JSON with the measured times.
 pub struct Program {
-    /// Its name, unique within the reproduction.
+    /// Name, unique within the reproduction.
     pub name: &'static str,
-    /// Files that must be there, each with the command that makes it.
+    /// Files that must exist, each with the command that creates it.
     pub needs: &'static [(&'static str, &'static str)],
-    /// The script's path in the repository.
+    /// Path of the script in the repository.
     pub script: &'static str,
-    /// Its arguments in both forms, by spaces.
+    /// Arguments in both forms, separated by spaces.
     pub arguments: &'static str,
-    /// Its arguments in the quick form.
+    /// Further arguments in the quick form.
     pub quick: &'static str,
-    /// Its arguments in the full form.
+    /// Further arguments in the full form.
     pub full: &'static str,
 }
 
 impl Program {
-    /// The script's arguments.
+    /// Returns the arguments of the script.
     pub fn arguments(&self, quick: bool) -> impl Iterator<Item = &'static str> {
         let of_form = if quick { self.quick } else { self.full };
         let all = self.arguments.split_whitespace();
@@ -109,34 +116,34 @@ impl Program {
     }
 }
 
-/// What a program measured of one design.
+/// Times that a program measured with one design.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Times {
-    /// The program's name.
+    /// Name of the program.
     pub program: &'static str,
-    /// The design.
+    /// Design.
     pub design: String,
-    /// The times of each round, in milliseconds of the wall's clock.
+    /// Times of each round in milliseconds of real time.
     pub rounds: Vec<Vec<f64>>,
 }
 
-/// Keys with their values as a [`Part`] has them.
+/// Converts keys and values to the type that a [`Part`] contains.
 pub fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     let owned = given.iter().map(|&(key, value)| (key, value.to_owned()));
     owned.collect()
 }
 
-/// The finished runs of a reproduction's parts.
+/// Finished runs of the parts of a reproduction.
 #[derive(Default)]
 pub struct Results {
-    /// By part, in the order of its study.
+    /// Runs by part, in the order of its study.
     pub parts: Vec<(&'static str, Vec<RunRecord>)>,
-    /// What its programs measured.
+    /// Times that programs measured.
     pub times: Vec<Times>,
 }
 
 impl Results {
-    /// The runs of a part and a design, in the order of their seeds.
+    /// Returns the runs of a design in a part, in the order of their seeds.
     pub fn runs<'a>(
         &'a self,
         part: &'a str,
@@ -147,12 +154,12 @@ impl Results {
         runs.filter(move |run| run.key.design == design)
     }
 
-    /// Whether a part ran a design at all.
+    /// Returns whether a part ran a design.
     pub fn ran(&self, part: &str, design: &str) -> bool {
         self.runs(part, design).next().is_some()
     }
 
-    /// What a program measured of a design, with a round in place of a seed.
+    /// Returns the times that a program measured with a design. Each round counts as a seed.
     pub fn times(&self, program: &str, design: &str) -> Option<Measured> {
         let is_it = |times: &&Times| times.program == program && times.design == design;
         let times = self.times.iter().find(is_it)?;
@@ -161,13 +168,13 @@ impl Results {
         Some(Measured::new(Sample::new(rounds), numbers))
     }
 
-    /// Whether a part ran a design at a load.
+    /// Returns whether a part ran a design at a load.
     pub fn has(&self, part: &str, design: &str, load: f64) -> bool {
         let loads = self.loads(part, design);
         loads.iter().any(|its| (its - load).abs() < 1e-9)
     }
 
-    /// The loads at which a part ran a design, ascending.
+    /// Returns the loads at which a part ran a design, in ascending order.
     pub fn loads(&self, part: &str, design: &str) -> Vec<f64> {
         let loads = self.runs(part, design).filter_map(|run| run.key.load);
         let mut loads: Vec<f64> = loads.collect();

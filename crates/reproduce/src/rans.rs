@@ -1,15 +1,12 @@
-//! RANS' five curves (slides of HotNets 2014), and what they depend on among what the source leaves open.
+//! The five curves of RANS (slides of HotNets 2014), and their sensitivity to parameters that the slides do not give.
 
 use crate::band;
-use crate::measure::{At, Figure, latencies};
+use crate::measure::{Figure, Selection, latencies};
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 
-/// See the module.
-pub struct Rans;
-
-/// A variant: its name, what it is, the keys that differ.
+/// Variant: name, description, and changed keys.
 type Variant = (
     &'static str,
     &'static str,
@@ -18,22 +15,23 @@ type Variant = (
 
 const SHARED: (&str, &str) = ("servers.discipline", "processor-sharing");
 
-/// All curves at all loads.
+/// Studies with all curves at all loads.
 const CURVES: [Variant; 2] = [
     ("rans-fifo", "first come first served", &[]),
     ("rans-shared", "links shared as TCP shares them", &[SHARED]),
 ];
 
-/// The same curves with packets: its name and what it is.
+/// Study of the same curves with packets: name and description.
 const PACKETS: (&str, &str) = ("rans-packets", "packets of DCTCP");
 
-/// The same on real hosts, beside the simulator.
+/// Studies of the same curves: one on real hosts, and one in the simulator for comparison. Each has a name, a
+/// description and a clock.
 const ON_HOSTS: [(&str, &str, &str); 2] = [
     ("rans-hosts-simulated", "simulated", "simulated"),
     ("rans-hosts", "real hosts", "wall"),
 ];
 
-/// The designs of the curves with packets, over [`PACKETS_BASE`].
+/// Designs of the curves with packets. They are compared with [`PACKETS_BASE`].
 const PACKETS_DESIGNS: [&str; 4] = [
     "duplicate+dctcp",
     "duplicate-low+dctcp",
@@ -42,7 +40,7 @@ const PACKETS_DESIGNS: [&str; 4] = [
 ];
 const PACKETS_BASE: &str = "dctcp";
 
-/// What the source leaves open, one thing at a time.
+/// Variants. Each changes one parameter that the slides do not give.
 const OPEN: [Variant; 8] = [
     (
         "rans-drawn-sizes",
@@ -86,101 +84,101 @@ const OPEN: [Variant; 8] = [
     ),
 ];
 
-/// The published range of the gain over the baseline, 50 to 80 % at all loads, and 5 points on either side;
-/// the row shows its middle.
+/// Band of the change against the baseline: the published range of gains is 50 to 80 % at all loads, and 5 points are
+/// added at either end. The row shows the middle of the published range.
 const GAIN: band::Band = (-85.0, -45.0);
 const PUBLISHED: f64 = -65.0;
 
-/// The loads of the variants.
+/// Loads of the variants.
 const OPEN_LOADS: [f64; 3] = [0.1, 0.5, 0.9];
 
 const BASE: &str = "stations";
 
 const MEAN_LATENCY: Figure<'static> = Figure::Of(Statistic::Mean, &latencies);
 
-impl Reproduction for Rans {
-    fn name(&self) -> &'static str {
-        "rans"
-    }
+/// Reproduction of the curves.
+pub const RANS: Reproduction = Reproduction {
+    name: "rans",
+    title: "RANS: mean request completion time against load, five curves (slides of HotNets 2014)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "RANS: mean request completion time against load, five curves (slides of HotNets 2014)"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let owned = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
-            let keys = keys.iter();
-            keys.map(|&(key, value)| (key, value.to_owned())).collect()
-        };
-        let part = |(name, _, changes): &Variant, common: &[(&'static str, &str)], quick| Part {
-            name,
-            scenario: include_str!("../scenarios/reproduce/rans.toml"),
-            changes: [owned(common), owned(changes)].concat(),
-            quick: owned(quick),
-        };
-        let short: &[(&'static str, &str)] = &[
-            ("loads", "0.1..0.9:0.2"),
-            ("flows", "10000"),
-            ("seeds", "4"),
-        ];
-        let curves = CURVES.iter().map(|variant| part(variant, &[], short));
-        let some = [
-            ("designs", "stations, das, rans"),
-            ("loads", "0.1, 0.5, 0.9"),
-        ];
-        let open = OPEN.iter();
-        let open = open.map(|variant| part(variant, &some, &[("seeds", "4"), ("flows", "5000")]));
-        let packets = Part {
-            name: PACKETS.0,
-            scenario: include_str!("../scenarios/reproduce/rans-packets.toml"),
-            changes: Vec::new(),
-            quick: owned(&[("flows", "600"), ("seeds", "4")]),
-        };
-        curves.chain([packets]).chain(open).collect()
-    }
-
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        let parts = ON_HOSTS.iter().map(|&(name, _, clock)| Part {
-            name,
-            scenario: include_str!("../scenarios/reproduce/rans-hosts.toml"),
-            changes: keys(&[("clock", clock)]),
-            quick: keys(&[("loads", "0.2, 0.5, 0.8"), ("flows", "400"), ("seeds", "4")]),
-        });
-        parts.collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = Vec::new();
-        for (part, what, _) in CURVES {
-            let designs = ["duplicate", "duplicate-low", "das", "rans"];
-            rows.extend(curves(results, (part, what), BASE, designs));
-        }
-        let on_hosts = ON_HOSTS.map(|(part, what, _)| (part, what));
-        for part in [PACKETS].into_iter().chain(on_hosts) {
-            rows.extend(curves(results, part, PACKETS_BASE, PACKETS_DESIGNS));
-        }
-        for (part, what, _) in OPEN {
-            for load in OPEN_LOADS {
-                if !results.has(part, BASE, load) {
-                    continue;
-                }
-                let at = At::new(results, part, Some(load));
-                for design in ["das", "rans"] {
-                    rows.push(row(
-                        format!("{what}, load {load}: {design}, mean against {BASE}, %"),
-                        at.change(design, BASE, MEAN_LATENCY),
-                        (design == "rans").then_some(PUBLISHED),
-                        band::SHOWN,
-                        "",
-                    ));
-                }
-            }
-        }
-        rows
-    }
+fn parts() -> Vec<Part> {
+    let owned = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
+        let keys = keys.iter();
+        keys.map(|&(key, value)| (key, value.to_owned())).collect()
+    };
+    let part = |(name, _, changes): &Variant, common: &[(&'static str, &str)], quick| Part {
+        name,
+        scenario: include_str!("../scenarios/reproduce/rans.toml"),
+        changes: [owned(common), owned(changes)].concat(),
+        quick: owned(quick),
+    };
+    let short: &[(&'static str, &str)] = &[
+        ("loads", "0.1..0.9:0.2"),
+        ("flows", "10000"),
+        ("seeds", "4"),
+    ];
+    let curves = CURVES.iter().map(|variant| part(variant, &[], short));
+    let some = [
+        ("designs", "stations, das, rans"),
+        ("loads", "0.1, 0.5, 0.9"),
+    ];
+    let open = OPEN.iter();
+    let open = open.map(|variant| part(variant, &some, &[("seeds", "4"), ("flows", "5000")]));
+    let packets = Part {
+        name: PACKETS.0,
+        scenario: include_str!("../scenarios/reproduce/rans-packets.toml"),
+        changes: Vec::new(),
+        quick: owned(&[("flows", "600"), ("seeds", "4")]),
+    };
+    curves.chain([packets]).chain(open).collect()
 }
 
-/// The rows of one part's curves against its baseline.
+fn parts_on_real_hosts() -> Vec<Part> {
+    let parts = ON_HOSTS.iter().map(|&(name, _, clock)| Part {
+        name,
+        scenario: include_str!("../scenarios/reproduce/rans-hosts.toml"),
+        changes: keys(&[("clock", clock)]),
+        quick: keys(&[("loads", "0.2, 0.5, 0.8"), ("flows", "400"), ("seeds", "4")]),
+    });
+    parts.collect()
+}
+
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for (part, what, _) in CURVES {
+        let designs = ["duplicate", "duplicate-low", "das", "rans"];
+        rows.extend(curves(results, (part, what), BASE, designs));
+    }
+    let on_hosts = ON_HOSTS.map(|(part, what, _)| (part, what));
+    for part in [PACKETS].into_iter().chain(on_hosts) {
+        rows.extend(curves(results, part, PACKETS_BASE, PACKETS_DESIGNS));
+    }
+    for (part, what, _) in OPEN {
+        for load in OPEN_LOADS {
+            if !results.has(part, BASE, load) {
+                continue;
+            }
+            let at = Selection::new(results, part, Some(load));
+            for design in ["das", "rans"] {
+                rows.push(row(
+                    format!("{what}, load {load}: {design}, mean against {BASE}, %"),
+                    at.change(design, BASE, MEAN_LATENCY),
+                    (design == "rans").then_some(PUBLISHED),
+                    band::NO_BAND,
+                    "",
+                ));
+            }
+        }
+    }
+    rows
+}
+
+/// Returns the rows of one part's curves, compared with its baseline.
 fn curves(
     results: &Results,
     (part, what): (&'static str, &str),
@@ -188,14 +186,14 @@ fn curves(
     designs: [&'static str; 4],
 ) -> Vec<ComparisonRow> {
     let mut rows = Vec::new();
-    for load in loads(results, part, base) {
-        let at = At::new(results, part, Some(load));
+    for load in results.loads(part, base) {
+        let at = Selection::new(results, part, Some(load));
         for design in designs {
-            let (theirs, band, why) = expected(design);
+            let (published, band, why) = expected(design);
             rows.push(row(
                 format!("{what}, load {load}: {design}, mean against {base}, %"),
                 at.change(design, base, MEAN_LATENCY),
-                theirs,
+                published,
                 band,
                 why,
             ));
@@ -204,32 +202,23 @@ fn curves(
     rows
 }
 
-/// What is published of a curve, the band of ours, and why it may differ.
+/// Returns the published value of a curve, our band, and the reason for differences.
 fn expected(design: &str) -> (Option<f64>, Option<band::Band>, &'static str) {
     match design.trim_end_matches("+dctcp") {
         "rans" => (
             Some(PUBLISHED),
             Some(GAIN),
-            "published: 50 to 80 % at all loads; service discipline and sizes are not",
+            "published: 50 to 80 % at all loads; not published: service discipline and sizes",
         ),
         "duplicate-low" | "das" => (
             None,
             Some(band::NEVER_WORSE),
-            "a chart: low duplicates take only what primaries leave",
+            "published as a chart; low duplicates use only capacity that primaries do not use",
         ),
         _ => (
             None,
-            band::SHOWN,
-            "doubles the load: diverges from half of it on",
+            band::NO_BAND,
+            "doubles the load, so latency diverges at loads of 0.5 or more",
         ),
     }
-}
-
-/// The loads that were run, ascending.
-fn loads(results: &Results, part: &str, base: &str) -> Vec<f64> {
-    let runs = results.runs(part, base);
-    let mut loads: Vec<f64> = runs.filter_map(|run| run.key.load).collect();
-    loads.sort_unstable_by(f64::total_cmp);
-    loads.dedup();
-    loads
 }

@@ -1,15 +1,12 @@
-//! RepFlow's own simulations (RepFlow, INFOCOM 2014, and its slides of 2015): a 16-pod fat-tree of 1,024
-//! hosts in ns-3, with DCTCP and pFabric beside.
+//! The simulations of RepFlow's authors (RepFlow, INFOCOM 2014, and slides of 2015): RepFlow compared with DCTCP and
+//! pFabric on a 16-pod fat-tree of 1,024 hosts in ns-3.
 
 use crate::band::{self, Band};
-use crate::measure::{At, Figure, Metric, elephants, mice};
-use crate::ours::Ours;
+use crate::measure::{Figure, Metric, Selection, elephants, mice};
+use crate::measured_value::MeasuredValue;
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
-
-/// See the module.
-pub struct RepNetDeck;
 
 const SCENARIO: &str = include_str!("../scenarios/reproduce/repnet-deck.toml");
 
@@ -19,16 +16,16 @@ const DCTCP: &str = "dctcp";
 const REPFLOW_DCTCP: &str = "repflow+dctcp";
 const PFABRIC: &str = "pfabric";
 
-/// The curves of the slides.
+/// Designs with a curve in the slides.
 const DESIGNS: [&str; 5] = [TCP, REPFLOW, DCTCP, REPFLOW_DCTCP, PFABRIC];
 
-/// A workload: its part, what it is called, the keys that differ, and how much of it the quick form has.
+/// Workload: its part, its name, the changed keys, and the changed keys of the quick form.
 struct Workload {
     part: &'static str,
     name: &'static str,
     changes: &'static [(&'static str, &'static str)],
     quick: [(&'static str, &'static str); 2],
-    /// Whether the slides show it; the other was "not shown".
+    /// Whether the slides show results of this workload. For the other workload, the slides say "not shown".
     shown_there: bool,
 }
 
@@ -49,57 +46,57 @@ const WORKLOADS: [Workload; 2] = [
     },
 ];
 
-/// The published gain of mice, in the mean and at the 99th percentile, at all loads: 50 to 70 %; the
-/// row shows its middle.
+/// Middle of the published range in per cent: at all loads, the mean and the 99th percentile of mice are 50 to 70 %
+/// lower.
 const PUBLISHED: f64 = -60.0;
 
-/// The published range and 5 points on either side: one run of half a second holds some ten thousand
-/// mice at the lowest load, so that a p99 is good to about that.
+/// Band: the published range, with 5 points added at either end. At the lowest load, a run of half a second contains
+/// about ten thousand mice, so the change of a p99 is accurate to about 5 points.
 const GAIN: Band = (-75.0, -45.0);
 
-/// Of the best of all designs against the best of the others.
+/// Band for a design that the slides call the best, compared with the best of the other designs.
 const BEST: Band = band::up_to(0.0);
 
-impl Reproduction for RepNetDeck {
-    fn name(&self) -> &'static str {
-        "repnet-deck"
-    }
+/// Reproduction of the simulations in the slides.
+pub const REPNET_DECK: Reproduction = Reproduction {
+    name: "repnet-deck",
+    title: "RepFlow, DCTCP and pFabric in a 16-pod fat-tree, 8 pods if quick (RepFlow, INFOCOM 2014)",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "RepFlow, DCTCP and pFabric in a 16-pod fat-tree, 8 pods if quick (RepFlow, INFOCOM 2014)"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        // 128 hosts with 16 paths in place of 1,024 with 64.
-        let smaller = [("topology.k", "8"), ("topology.name", "8 pods")];
-        let part = |workload: &Workload| Part {
-            name: workload.part,
-            scenario: SCENARIO,
-            changes: keys(workload.changes),
-            quick: [keys(&smaller), keys(&workload.quick)].concat(),
-        };
-        WORKLOADS.iter().map(part).collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = Vec::new();
-        for workload in &WORKLOADS {
-            let part = workload.part;
-            let topology = results.runs(part, TCP).map(|run| &run.key.topology).next();
-            for load in results.loads(part, TCP) {
-                let at = At::new(results, part, Some(load));
-                let pods = topology.map_or("", String::as_str);
-                let place = format!("{}, {pods}, load {load}", workload.name);
-                rows.extend(published(&at, &place, workload.shown_there));
-                rows.extend(curves(&at, &place));
-            }
-        }
-        rows
-    }
+fn parts() -> Vec<Part> {
+    // The quick form has 128 hosts with 16 paths instead of 1,024 hosts with 64 paths.
+    let smaller = [("topology.k", "8"), ("topology.name", "8 pods")];
+    let part = |workload: &Workload| Part {
+        name: workload.part,
+        scenario: SCENARIO,
+        changes: keys(workload.changes),
+        quick: [keys(&smaller), keys(&workload.quick)].concat(),
+    };
+    WORKLOADS.iter().map(part).collect()
 }
 
-/// What the slides say in words or numbers, of a workload that they show.
-fn published(at: &At<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> {
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for workload in &WORKLOADS {
+        let part = workload.part;
+        let topology = results.runs(part, TCP).map(|run| &run.key.topology).next();
+        for load in results.loads(part, TCP) {
+            let at = Selection::new(results, part, Some(load));
+            let pods = topology.map_or("", String::as_str);
+            let place = format!("{}, {pods}, load {load}", workload.name);
+            rows.extend(published(&at, &place, workload.shown_there));
+            rows.extend(curves(&at, &place));
+        }
+    }
+    rows
+}
+
+/// Returns the rows for the statements and numbers in the slides. `shown_there` is false for the workload whose results
+/// the slides do not show.
+fn published(at: &Selection<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> {
     let mut rows = Vec::new();
     for statistic in [Statistic::Mean, Statistic::P99] {
         let name = statistic.name();
@@ -136,8 +133,8 @@ fn published(at: &At<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> 
     rows
 }
 
-/// The curves of the slides' three charts at one load, in milliseconds.
-fn curves(at: &At<'_>, place: &str) -> Vec<ComparisonRow> {
+/// Returns the curves of the three charts in the slides at one load, in milliseconds.
+fn curves(at: &Selection<'_>, place: &str) -> Vec<ComparisonRow> {
     let charts: [Metric; 3] = [
         ("mean of mice", Figure::Of(Statistic::Mean, &mice)),
         ("p99 of mice", Figure::Of(Statistic::P99, &mice)),
@@ -152,15 +149,15 @@ fn curves(at: &At<'_>, place: &str) -> Vec<ComparisonRow> {
                 format!("{place}: {design}, {chart}, ms"),
                 at.ours(design, figure).map(|us| us / 1_000.0),
                 None,
-                band::SHOWN,
-                "theirs is a chart without a scale that could be read",
+                band::NO_BAND,
+                "published as a chart without a legible scale",
             )
         })
         .collect()
 }
 
-/// By how many per cent pFabric's figure is above that of the best of the others.
-fn pfabric_against_best(at: &At<'_>, figure: Figure<'_>) -> Ours {
+/// Returns the change of pFabric's value against the best of the other designs, in per cent.
+fn pfabric_against_best(at: &Selection<'_>, figure: Figure<'_>) -> MeasuredValue {
     let of = |design: &&str| at.ours(design, figure).value.unwrap_or(f64::INFINITY);
     let others = [TCP, REPFLOW, DCTCP, REPFLOW_DCTCP];
     let best = others.into_iter().min_by(|a, b| of(a).total_cmp(&of(b)));

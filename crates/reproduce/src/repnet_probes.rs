@@ -1,5 +1,5 @@
-//! RepNet's first motivation (RepNet paper, section II-A and figure 1): congestion of a path is brief,
-//! and independent of that of other paths.
+//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time, and
+//! the paths are congested independently of each other.
 
 use crate::band;
 use crate::measure::mean;
@@ -9,51 +9,48 @@ use tailcut_report::{ComparisonRow, Verdict};
 use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::sim::workload::Class;
 
-/// See the module.
-pub struct RepNetProbes;
-
-/// A tenth of the time that one full queue of 100 packets takes to drain at 50 Mb/s (24.6 ms); a probe
-/// is delayed by as much as it takes longer than the fastest one of its path.
+/// A path counts as congested if the delay of a probe is larger than this value, in microseconds. It is a tenth of the
+/// time in which a full queue of 100 packets drains at 50 Mb/s (24.6 ms). The delay of a probe is its time minus the
+/// time of the fastest probe on the same path.
 const CONGESTED_US: f64 = 2_460.0;
 
-/// The hosts that probe, one a path.
+/// Hosts that probe, one for each path.
 const PROBERS: [u32; 3] = [0, 1, 2];
 const PART: &str = "repnet-probes";
 
-/// Section II-A has no oversubscription, which takes nine cores; section V has six.
+/// Part with six cores, as in section V. Section II-A has no oversubscription, which requires nine cores.
 const SIX_CORES: &str = "repnet-probes-6-cores";
 
-impl Reproduction for RepNetProbes {
-    fn name(&self) -> &'static str {
-        PART
-    }
+/// Reproduction of the round-trip times.
+pub const REPNET_PROBES: Reproduction = Reproduction {
+    name: PART,
+    title: "Round-trip times of three paths at load 0.3, 6-pod fat-tree (RepNet paper, figure 1)",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "Round-trip times of three paths at load 0.3, 6-pod fat-tree (RepNet paper, figure 1)"
-    }
+fn parts() -> Vec<Part> {
+    let part = |name, changes: &[(&'static str, &str)]| Part {
+        name,
+        scenario: include_str!("../scenarios/reproduce/repnet-probes.toml"),
+        changes: keys(changes),
+        quick: keys(&[("duration", "40s")]),
+    };
+    vec![
+        part(PART, &[]),
+        part(SIX_CORES, &[("topology.cores_per_aggregation", "2")]),
+    ]
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let part = |name, changes: &[(&'static str, &str)]| Part {
-            name,
-            scenario: include_str!("../scenarios/reproduce/repnet-probes.toml"),
-            changes: keys(changes),
-            quick: keys(&[("duration", "40s")]),
-        };
-        vec![
-            part(PART, &[]),
-            part(SIX_CORES, &[("topology.cores_per_aggregation", "2")]),
-        ]
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = rows_of(results, PART, "9 cores");
-        rows.extend(
-            rows_of(results, SIX_CORES, "6 cores")
-                .into_iter()
-                .map(shown_only),
-        );
-        rows
-    }
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = rows_of(results, PART, "9 cores");
+    rows.extend(
+        rows_of(results, SIX_CORES, "6 cores")
+            .into_iter()
+            .map(shown_only),
+    );
+    rows
 }
 
 fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
@@ -67,15 +64,15 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
         runs(threshold_us).iter().map(figure).collect::<Vec<f64>>()
     };
     let probes: usize = runs(CONGESTED_US).iter().map(|paths| paths.0.len()).sum();
-    let common = "the load of a moment, and the racks' flows, are common to all paths";
+    let common = "all paths share the present load and the flows of the racks";
     let chart =
-        "a path of ours crosses five queues, each with a few packets at times; theirs is a chart";
+        "our paths have five queues, each with a few packets at times; published as a chart";
     vec![
         row(
             format!("{what}: share of {probes} probes a path delayed by a tenth of a queue, %"),
             &by_seed(CONGESTED_US, Paths::congested),
             None,
-            // "Low most of the time".
+            // The paper says "low most of the time".
             (0.0, 50.0),
             chart,
         ),
@@ -90,7 +87,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of instants with all paths delayed by half a queue, %"),
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
-            // "Rare": the cube of what is still "most of the time", 0.5, is an eighth; half of that.
+            // The paper says "rare". If each of three independent paths is congested for half of the time, all three
+            // are congested for an eighth of the time. The limit is half of this.
             (0.0, 6.25),
             chart,
         ),
@@ -100,8 +98,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             ),
             &by_seed(5.0 * CONGESTED_US, Paths::correlation),
             Some(0.0),
-            // Congestion lasts for seconds, so that 200 s hold about a hundred independent
-            // instants: a correlation is good to 0.1, and 0.2 is twice that.
+            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples. So a correlation is
+            // accurate to 0.1. The limit is twice this value.
             (-0.2, 0.2),
             common,
         ),
@@ -109,28 +107,28 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of delayed pairs of paths over the product of their shares"),
             &by_seed(5.0 * CONGESTED_US, Paths::joint_over_product),
             Some(1.0),
-            // With a share of 0.2 and a correlation within 0.2 the ratio is within 1.8.
+            // If the share is 0.2 and the correlation is at most 0.2, the ratio is at most 1 + 0.2 * 0.8 / 0.2 = 1.8.
             (0.2, 1.8),
             common,
         ),
     ]
 }
 
-/// A row that shows what a parameter does, and that nothing was published for.
+/// Removes the published value and the band of a row, so that it only shows the effect of a parameter.
 fn shown_only(row: ComparisonRow) -> ComparisonRow {
-    let band = band::SHOWN;
+    let band = band::NO_BAND;
     ComparisonRow {
         theirs: None,
         band,
         verdict: Verdict::of(row.ours, row.ours_ci, band),
         seeds_that_would_do: None,
-        why: "the same with the six cores of section V, whose links carry a load of 0.45"
+        why: "the same figures with the six cores of section V, whose links carry a load of 0.45"
             .to_owned(),
         ..row
     }
 }
 
-/// At each instant, whether each path is congested.
+/// State of each path (true: congested), for each instant.
 struct Paths(Vec<[bool; 3]>);
 
 impl Paths {
@@ -168,7 +166,8 @@ impl Paths {
         100.0 * self.share(|paths| paths.iter().all(|&congested| congested))
     }
 
-    /// The mean over the pairs of paths of a figure of both shares and the joint one.
+    /// Calls a function for each pair of paths, with the share of time in which each path is congested and the share in
+    /// which both are. Returns the mean of its results.
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);

@@ -1,19 +1,16 @@
-//! What RepNet's testbed depends on: its load 0.5 without oversubscription, with one parameter at a
-//! time set to another value that the paper leaves possible.
+//! Sensitivity of RepNet's testbed at load 0.5 without oversubscription. Each study sets one parameter to another value
+//! that the paper permits.
 
 use crate::band;
-use crate::measure::{At, Figure, mice};
+use crate::measure::{Figure, Selection, mice};
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 
-/// See the module.
-pub struct RepNetSensitivity;
-
 const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 
-/// A variant: its name, what it is, the keys that differ.
+/// Variant: name, description, and changed keys.
 type Variant = (
     &'static str,
     &'static str,
@@ -49,10 +46,14 @@ const VARIANTS: [Variant; 10] = [
     ),
     (
         "fair-host",
-        "hosts without a queue of their own",
+        "hosts without their own queue",
         &[("host.queue", "fair")],
     ),
-    ("rto-200ms", "RTOmin 200 ms", &[("tcp.min_rto", "200ms")]),
+    (
+        "rto-200ms",
+        "RTOmin 200 ms",
+        &[("tcp.min_rto", "200ms"), ("tcp.initial_rto", "200ms")],
+    ),
     (
         "uniform",
         "uniform arrivals, as in the released scripts",
@@ -65,53 +66,52 @@ const VARIANTS: [Variant; 10] = [
     ),
 ];
 
-impl Reproduction for RepNetSensitivity {
-    fn name(&self) -> &'static str {
-        "repnet-sensitivity"
-    }
+/// Reproduction: sensitivity of the results to parameters.
+pub const REPNET_SENSITIVITY: Reproduction = Reproduction {
+    name: "repnet-sensitivity",
+    title: "RepNet's testbed at load 0.5, 1:1, with other values of unpublished parameters",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "RepNet's testbed at load 0.5, 1:1, with other values of what the paper leaves open"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let part = |(name, _, changes): &Variant| {
-            let common = [
-                ("designs", "cubic, repflow+cubic"),
-                ("loads", "0.5"),
-                ("flows", "10000"),
-            ];
-            Part {
-                name,
-                scenario: include_str!("../scenarios/reproduce/repnet-testbed-1to1.toml"),
-                changes: [keys(&common), keys(changes)].concat(),
-                quick: keys(&[("flows", "1000")]),
-            }
-        };
-        VARIANTS.iter().map(part).collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let published = [
-            (Statistic::Mean, -15.3),
-            (Statistic::P99, -33.0),
-            (Statistic::P999, -69.9),
+fn parts() -> Vec<Part> {
+    let part = |(name, _, changes): &Variant| {
+        let common = [
+            ("designs", "cubic, repflow+cubic"),
+            ("loads", "0.5"),
+            ("flows", "10000"),
         ];
-        let cases = VARIANTS.iter().flat_map(|&(part, what, _)| {
-            published.map(|(statistic, theirs)| (part, what, statistic, theirs))
-        });
-        cases
-            .map(|(part, what, statistic, theirs)| {
-                let at = At::new(results, part, Some(0.5));
-                let name = statistic.name();
-                row(
-                    format!("{what}: {REPFLOW}, {name} of mice against {TCP}, %"),
-                    at.change(REPFLOW, TCP, Figure::Of(statistic, &mice)),
-                    Some(theirs),
-                    band::SHOWN,
-                    "",
-                )
-            })
-            .collect()
-    }
+        Part {
+            name,
+            scenario: include_str!("../scenarios/reproduce/repnet-testbed-1to1.toml"),
+            changes: [keys(&common), keys(changes)].concat(),
+            quick: keys(&[("flows", "1000")]),
+        }
+    };
+    VARIANTS.iter().map(part).collect()
+}
+
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let published = [
+        (Statistic::Mean, -15.3),
+        (Statistic::P99, -33.0),
+        (Statistic::P999, -69.9),
+    ];
+    let cases = VARIANTS.iter().flat_map(|&(part, what, _)| {
+        published.map(|(statistic, published)| (part, what, statistic, published))
+    });
+    cases
+        .map(|(part, what, statistic, published)| {
+            let at = Selection::new(results, part, Some(0.5));
+            let name = statistic.name();
+            row(
+                format!("{what}: {REPFLOW}, {name} of mice against {TCP}, %"),
+                at.change(REPFLOW, TCP, Figure::Of(statistic, &mice)),
+                Some(published),
+                band::NO_BAND,
+                "",
+            )
+        })
+        .collect()
 }

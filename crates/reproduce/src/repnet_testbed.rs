@@ -1,25 +1,22 @@
-//! RepNet's testbed (RepNet paper, sections IV-B1 and IV-B3): mice under web search between two
-//! racks, with and without oversubscription, by size group, and what becomes of elephants.
+//! RepNet's testbed (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks, with and without
+//! oversubscription. The rows show mice, also in groups by size, and the effect on elephants.
 
 use crate::band::{self, Band};
-use crate::measure::{At, Figure, MICE, fcts, mice};
-use crate::ours::Ours;
+use crate::measure::{Figure, MICE, Selection, fcts, mice};
+use crate::measured_value::MeasuredValue;
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::RunRecord;
 
-/// See the module.
-pub struct RepNetTestbed;
-
 const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
-const NO_KERNEL: &str = "theirs holds kernel and node.js, ours the network only";
-const LOST_SYNS: &str = "tails hang on lost SYNs, and these on slow start and a port's share of the \
-                         buffer, unpublished: `tailcut reproduce repnet-sensitivity` has both ends";
+const NO_KERNEL: &str = "published times include kernel and node.js, ours only the network";
+const LOST_SYNS: &str = "tails depend on lost SYNs, and these on slow start and on the share of the buffer \
+                         for a port, which are not published: see `tailcut reproduce repnet-sensitivity`";
 
-/// The published changes at load 0.5 without oversubscription, in per cent.
+/// Published changes at load 0.5 without oversubscription, in per cent.
 const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
     (
         REPFLOW,
@@ -42,56 +39,58 @@ const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
 const ONE_TO_ONE: &str = "repnet-testbed-1to1";
 const TWO_TO_ONE: &str = "repnet-testbed-2to1";
 
-/// Segments that round trip r ends with, for an initial window of 3 that doubles: 3 (2^r - 1).
+/// Number of segments that are sent by the end of each round trip r, if the initial window is 3 and doubles: 3 (2^r -
+/// 1).
 const LAST_SEGMENT_OF_ROUND: [u64; 5] = [3, 9, 21, 45, 93];
 const MSS: u64 = 1_460;
 
-impl Reproduction for RepNetTestbed {
-    fn name(&self) -> &'static str {
-        "repnet-testbed"
-    }
+/// Reproduction of the testbed.
+pub const REPNET_TESTBED: Reproduction = Reproduction {
+    name: "repnet-testbed",
+    title: "RepNet's testbed: 12 hosts, 3 paths, 1 Gb/s, web search (RepNet paper, IV-B1 and IV-B3)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "RepNet's testbed: 12 hosts, 3 paths, 1 Gb/s, web search (RepNet paper, IV-B1 and IV-B3)"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let quick = |loads: &str| keys(&[("loads", loads), ("flows", "2000")]);
-        vec![
-            part(ONE_TO_ONE, &[], quick("0.1, 0.4, 0.5")),
-            part(TWO_TO_ONE, &[], quick("0.5")),
-        ]
-    }
-
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        // Ten times slower: 1 Gb/s is 100 Mb/s for the machine, and the kernels' 1 s is 100 ms.
-        let slower = |loads: &'static str| {
-            [
-                ("clock", "wall"),
-                ("slowdown", "10"),
-                ("tcp.initial_rto", "100ms"),
-                ("loads", loads),
-                ("flows", "4000"),
-            ]
-        };
-        let quick = || keys(&[("loads", "0.5"), ("flows", "300")]);
-        vec![
-            part(ONE_TO_ONE, &slower("0.1, 0.4, 0.5"), quick()),
-            part(TWO_TO_ONE, &slower("0.5"), quick()),
-        ]
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = published(results);
-        rows.extend(low_load(results));
-        rows.extend(oversubscribed(results));
-        rows.extend(by_size(results));
-        rows.extend(elephants(results));
-        rows
-    }
+fn parts() -> Vec<Part> {
+    let quick = |loads: &str| keys(&[("loads", loads), ("flows", "2000")]);
+    vec![
+        part(ONE_TO_ONE, &[], quick("0.1, 0.4, 0.5")),
+        part(TWO_TO_ONE, &[], quick("0.5")),
+    ]
 }
 
-/// A study of the testbed.
+fn parts_on_real_hosts() -> Vec<Part> {
+    // The network is ten times slower, because one machine cannot run these hosts at 1 Gb/s. So it has 100 Mb/s, and
+    // the kernel's initial timeout of 1 s corresponds to 100 ms.
+    let slower = |loads: &'static str| {
+        [
+            ("clock", "wall"),
+            ("slowdown", "10"),
+            ("tcp.initial_rto", "100ms"),
+            ("loads", loads),
+            ("flows", "4000"),
+        ]
+    };
+    let quick = || keys(&[("loads", "0.5"), ("flows", "300")]);
+    vec![
+        part(ONE_TO_ONE, &slower("0.1, 0.4, 0.5"), quick()),
+        part(TWO_TO_ONE, &slower("0.5"), quick()),
+    ]
+}
+
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = published(results);
+    rows.extend(low_load(results));
+    rows.extend(oversubscribed(results));
+    rows.extend(by_size(results));
+    rows.extend(elephants(results));
+    rows
+}
+
+/// Returns a study of the testbed.
 fn part(
     name: &'static str,
     changes: &[(&'static str, &str)],
@@ -109,29 +108,29 @@ fn part(
     }
 }
 
-/// The change of a statistic of mice at one load.
+/// Returns the change of a statistic of mice at one load.
 fn change(
-    at: &At<'_>,
+    at: &Selection<'_>,
     what: &str,
     (design, statistic): (&'static str, Statistic),
-    (theirs, band): (Option<f64>, Band),
+    (published, band): (Option<f64>, Band),
     why: &str,
 ) -> ComparisonRow {
     let ours = at.change(design, TCP, Figure::Of(statistic, &mice));
     let name = statistic.name();
     let metric = format!("{what}: {design}, {name} of mice against {TCP}, %");
-    row(metric, ours, theirs, band, why)
+    row(metric, ours, published, band, why)
 }
 
 fn published(results: &Results) -> Vec<ComparisonRow> {
-    let at = At::new(results, ONE_TO_ONE, Some(0.5));
+    let at = Selection::new(results, ONE_TO_ONE, Some(0.5));
     let rows = PUBLISHED.iter().flat_map(|(design, figures)| {
         figures
             .iter()
-            .map(|&(statistic, theirs)| (*design, statistic, theirs))
+            .map(|&(statistic, published)| (*design, statistic, published))
     });
-    rows.map(|(design, statistic, theirs)| {
-        let published = (Some(theirs), band::of_gain(theirs));
+    rows.map(|(design, statistic, published)| {
+        let published = (Some(published), band::for_gain(published));
         let why = match statistic {
             Statistic::Mean => NO_KERNEL,
             Statistic::Quantile(_) => LOST_SYNS,
@@ -145,8 +144,8 @@ fn low_load(results: &Results) -> Vec<ComparisonRow> {
     if !results.has(ONE_TO_ONE, TCP, 0.1) {
         return Vec::new();
     }
-    let at = At::new(results, ONE_TO_ONE, Some(0.1));
-    let why = "little to gain, and theirs is a chart in which hosts dominate";
+    let at = Selection::new(results, ONE_TO_ONE, Some(0.1));
+    let why = "the possible gain is small; published as a chart in which hosts dominate";
     let cases = [REPFLOW, REPSYN]
         .into_iter()
         .flat_map(|design| [Statistic::Mean, Statistic::P99].map(|statistic| (design, statistic)));
@@ -156,7 +155,7 @@ fn low_load(results: &Results) -> Vec<ComparisonRow> {
 }
 
 fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
-    let at = At::new(results, TWO_TO_ONE, Some(0.5));
+    let at = Selection::new(results, TWO_TO_ONE, Some(0.5));
     let cases = [REPFLOW, REPSYN].into_iter().flat_map(|design| {
         [Statistic::Mean, Statistic::P99, Statistic::P999].map(|statistic| (design, statistic))
     });
@@ -166,12 +165,12 @@ fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// Mice by the least number of round trips that carry their data.
+/// Returns the rows for groups of mice. A group contains the mice whose data need the same number of round trips.
 fn by_size(results: &Results) -> Vec<ComparisonRow> {
     if !results.has(ONE_TO_ONE, TCP, 0.4) {
         return Vec::new();
     }
-    let at = At::new(results, ONE_TO_ONE, Some(0.4));
+    let at = Selection::new(results, ONE_TO_ONE, Some(0.4));
     let p99 = |rounds: usize| {
         let group = |run: &RunRecord| {
             let is_of = |bytes: u64| bytes < MICE && rounds_of(bytes) == rounds;
@@ -179,8 +178,8 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
         };
         at.change(REPFLOW, TCP, Figure::Of(Statistic::P99, &group))
     };
-    // The smallest flow of the table takes two round trips.
-    let groups: Vec<Ours> = (2..=LAST_SEGMENT_OF_ROUND.len()).map(p99).collect();
+    // The smallest flow of the size distribution takes two round trips.
+    let groups: Vec<MeasuredValue> = (2..=LAST_SEGMENT_OF_ROUND.len()).map(p99).collect();
     let mut rows: Vec<ComparisonRow> = (2..)
         .zip(&groups)
         .map(|(rounds, change)| {
@@ -200,13 +199,14 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
         spread(&groups),
         Some(0.0),
         (0.0, 30.0),
-        "a group has a quarter of the mice, and its p99 is good to about ten points",
+        "a group contains a quarter of the mice, so its p99 is accurate to about ten points",
     ));
     rows
 }
 
-/// How far figures lie apart: at least as far as their intervals do, at most as far as the ends of all.
-fn spread(figures: &[Ours]) -> Ours {
+/// Returns the spread of values: the difference of the largest and the smallest. Its interval extends from the gap
+/// between their intervals to the distance of the outer ends of these intervals.
+fn spread(figures: &[MeasuredValue]) -> MeasuredValue {
     let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
     let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);
     let values: Option<Vec<f64>> = figures.iter().map(|ours| ours.value).collect();
@@ -217,7 +217,7 @@ fn spread(figures: &[Ours]) -> Ours {
         (apart.max(0.0), most(&highs) - least(&lows))
     });
     let would_do = figures.iter().filter_map(|ours| ours.seeds_that_would_do);
-    Ours {
+    MeasuredValue {
         value: values.map(|values| most(&values) - least(&values)),
         interval,
         seeds: figures.iter().map(|ours| ours.seeds).min().unwrap_or(0),
@@ -226,7 +226,7 @@ fn spread(figures: &[Ours]) -> Ours {
     }
 }
 
-/// The round trips that carry a flow's data.
+/// Returns the number of round trips that the data of a flow need.
 fn rounds_of(bytes: u64) -> usize {
     let segments = bytes.div_ceil(MSS);
     1 + LAST_SEGMENT_OF_ROUND.partition_point(|&last| last < segments)
@@ -239,7 +239,7 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
         .flat_map(|load| [(load, REPFLOW), (load, REPSYN)]);
     cases
         .map(|(load, design)| {
-            let at = At::new(results, ONE_TO_ONE, Some(load));
+            let at = Selection::new(results, ONE_TO_ONE, Some(load));
             row(
                 format!("1:1, load {load}: {design}, throughput of elephants against {TCP}, %"),
                 at.change(design, TCP, Figure::Of(Statistic::Mean, &throughputs)),
@@ -251,7 +251,7 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// Size over completion time of the flows from 100 KB on, in bytes a microsecond.
+/// Returns the throughput (size divided by completion time) of each flow of at least 100 KB, in bytes per microsecond.
 fn throughputs(run: &RunRecord) -> Vec<f64> {
     let large = run.flows.iter().filter(|flow| flow.bytes.0 >= MICE);
     let rates = large.map(|flow| {

@@ -1,14 +1,14 @@
-//! Rows of ours beside theirs.
+//! Rows that compare our values with published values.
 
 use crate::band::Band;
-use crate::ours::Ours;
-use tailcut_report::{ComparisonRow, Verdict, seeds_that_would_do};
+use crate::measured_value::MeasuredValue;
+use tailcut_report::{ComparisonRow, Verdict, seeds_needed};
 
-/// A row: ours beside theirs.
+/// Creates a row with our value and the published value.
 pub fn row(
     metric: impl Into<String>,
-    ours: impl Into<Ours>,
-    theirs: Option<f64>,
+    ours: impl Into<MeasuredValue>,
+    published: Option<f64>,
     band: impl Into<Option<Band>>,
     why: impl Into<String>,
 ) -> ComparisonRow {
@@ -19,7 +19,7 @@ pub fn row(
     };
     let estimated = || {
         let (value, interval) = (ours.value?, ours.interval?);
-        seeds_that_would_do(value, interval, band?, ours.seeds as u64)
+        seeds_needed(value, interval, band?, ours.seeds as u64)
     };
     let would_do = ours.seeds_that_would_do.map(|seeds| seeds as u64);
     ComparisonRow {
@@ -28,7 +28,7 @@ pub fn row(
         ours_ci: ours.interval,
         seeds: ours.seeds as u64,
         flows: ours.flows.map(|flows| flows as u64),
-        theirs,
+        theirs: published,
         band,
         verdict,
         seeds_that_would_do: match verdict {

@@ -1,4 +1,4 @@
-//! The list of the runs behind a page.
+//! Runs whose results are on a page.
 
 use crate::part::Part;
 use serde::{Deserialize, Serialize};
@@ -7,57 +7,57 @@ use std::fmt::Write;
 use tailcut_scenario::Study;
 use tailcut_scenario::record::{Fingerprint, RunSummary};
 
-/// The runs behind a page.
+/// Runs whose results are on a page.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Runs {
-    /// By reproduction.
-    pub reproductions: BTreeMap<String, RunsOf>,
+    /// Runs by reproduction.
+    pub reproductions: BTreeMap<String, ReproductionRuns>,
 }
 
-/// The runs of one reproduction.
+/// Runs of one reproduction.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct RunsOf {
-    /// `full` or `quick`.
+pub struct ReproductionRuns {
+    /// Form: `full` or `quick`.
     pub form: String,
-    /// CPU time of all runs, in seconds.
+    /// CPU time of all runs in seconds.
     pub cpu_seconds: f64,
-    /// Its studies, in their order.
-    pub parts: Vec<RunsOfPart>,
+    /// Studies in their order.
+    pub parts: Vec<PartRuns>,
 }
 
-impl RunsOf {
+impl ReproductionRuns {
     /// Adds a study.
-    pub fn add(&mut self, part: RunsOfPart) {
+    pub fn add(&mut self, part: PartRuns) {
         self.cpu_seconds += part.cpu_seconds;
         self.parts.push(part);
     }
 }
 
-/// The runs of one study.
+/// Runs of one study.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct RunsOfPart {
-    /// Its name.
+pub struct PartRuns {
+    /// Name of the part.
     pub part: String,
-    /// What its scenario shows.
+    /// Description of the scenario.
     pub scenario: String,
     /// Keys that differ from the scenario's file.
     pub changes: BTreeMap<String, String>,
-    /// The seeds.
+    /// Seeds.
     pub seeds: Vec<u64>,
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: usize,
-    /// XXH3-128 of the runs' hashes, in the order of the study.
+    /// XXH3-128 hash of the hashes of all runs, in the order of the study.
     pub hash: String,
-    /// CPU time, in seconds.
+    /// CPU time in seconds.
     pub cpu_seconds: f64,
 }
 
-impl RunsOfPart {
-    /// The runs of a part's study that have finished.
+impl PartRuns {
+    /// Creates the entry of a part from its study and the finished runs.
     pub fn new(part: &Part, study: &Study, finished: &[&RunSummary], quick: bool) -> Self {
         let mut hash = Fingerprint::new();
         for run in finished {
-            // Writing into a hash cannot fail.
+            // Writing to a hash cannot fail.
             let _ = hash.write_str(&run.record_hash);
         }
         let seeds: BTreeSet<u64> = finished.iter().map(|run| run.key.seed).collect();

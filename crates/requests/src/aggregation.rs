@@ -1,44 +1,44 @@
-//! Which copy is asked for which bytes, where the bytes of all copies count.
+//! Byte ranges that each copy of an object requests from its server, if the bytes of all copies count.
 //!
-//! The first copy is asked for the whole object, from its front: it alone would do. Of two copies the second
-//! is asked for it from the tail, and they meet. Further copies share the tail: it is cut into pieces, and
-//! each copy but the first is asked for the next one, from the last down, when it has little left to send.
-//! Once all are asked for, a copy is asked for pieces that others have not sent, so that a slow server holds
-//! nothing up.
+//! The first copy requests the whole object from its front, and could complete the object alone. With two copies, the
+//! second copy requests the whole object from its tail, and the copies meet. With more copies, the other copies share
+//! the tail, which is cut into pieces. A copy with few bytes left to receive requests the last piece that no copy has
+//! requested yet. When no such piece is left, a copy requests pieces that other copies have not delivered, so that one
+//! slow server does not delay the end.
 
 use super::coverage::Coverage;
 use super::header::{ByteRange, Order};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// What one copy is asked for.
+/// Requests of one copy, and the bytes that it has delivered.
 #[derive(Clone, Debug, Default)]
 struct Stream {
-    /// What has not come whole, in the order in which it was asked for.
+    /// Requested ranges that are not complete, oldest first. The server answers in this order.
     coming: VecDeque<ByteRange>,
-    /// Bytes of the first of them that have come.
+    /// Bytes received of the oldest range in `coming`.
     come: u64,
-    /// Bytes asked for that have not come.
+    /// Bytes that were requested and have not arrived, over all ranges.
     owed: u64,
-    /// Pieces that were asked for.
+    /// Numbers of the pieces that this copy has requested.
     pieces: Vec<u64>,
 }
 
-/// See the module.
+/// Requests of all copies of one object.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregation {
     bytes: u64,
     piece: u64,
-    /// Whether all copies are asked for the whole object.
+    /// Whether each copy requests the whole object. True with at most two copies.
     whole: bool,
     coverage: Coverage,
     copies: Vec<Stream>,
-    /// The first piece that nobody was asked for.
+    /// Number of the first piece that no copy has requested. Piece 0 is at the tail.
     next: u64,
 }
 
 impl Aggregation {
-    /// An object of `bytes` from so many copies, in pieces of `piece` bytes.
+    /// Creates the state of an object of `bytes` bytes that `copies` servers send, in pieces of `piece` bytes.
     pub fn new(bytes: u64, copies: u8, piece: u64) -> Self {
         Self {
             bytes,
@@ -50,7 +50,7 @@ impl Aggregation {
         }
     }
 
-    /// The end of its range that a copy starts from.
+    /// Returns the order in which a copy sends the bytes of a range.
     pub const fn order(copy: u8) -> Order {
         match copy {
             0 => Order::Forwards,
@@ -58,14 +58,15 @@ impl Aggregation {
         }
     }
 
-    /// The bytes of a piece; pieces are numbered from the tail, and that of the object's start may be short.
+    /// Returns the range of a piece. Piece 0 is at the tail. The piece at the front of the object may be shorter.
     fn range(&self, piece: u64) -> ByteRange {
         let to = self.bytes - piece * self.piece;
         let from = to.saturating_sub(self.piece);
         ByteRange { from, to }
     }
 
-    /// What a copy is to be asked for now, if it is for anything.
+    /// Returns the range that a copy has to request now, or `None` if it has enough pending bytes or no piece is
+    /// left.
     pub fn ask(&mut self, copy: u8) -> Option<ByteRange> {
         let stream = self.copies.get(usize::from(copy))?;
         if self.whole || copy == 0 {
@@ -73,11 +74,13 @@ impl Aggregation {
             let is_new = stream.pieces.is_empty();
             return is_new.then(|| self.note(copy, 0, ByteRange { from, to }));
         }
-        // A piece and a half, so that it does not stop between one and the next.
+        // A copy requests its next piece when at most one and a half pieces are pending. With a limit of one piece, the
+        // server would be idle for a round trip after each piece.
         if stream.owed > self.piece + self.piece / 2 {
             return None;
         }
-        // A short piece comes last: servers serve whole chunks.
+        // The short piece at the front comes last: servers deliver whole chunks, so a short range costs more for each
+        // byte.
         let (full, all) = (self.bytes / self.piece, self.bytes.div_ceil(self.piece));
         let lacks = |piece: &u64| !self.coverage.has(self.range(*piece));
         let others = |piece: &u64| lacks(piece) && !stream.pieces.contains(piece);
@@ -88,6 +91,7 @@ impl Aggregation {
         Some(self.note(copy, piece, self.range(piece)))
     }
 
+    // `ask` marks the piece as requested and adds its bytes to the pending bytes in one step.
     fn note(&mut self, copy: u8, piece: u64, range: ByteRange) -> ByteRange {
         let stream = &mut self.copies[usize::from(copy)];
         stream.pieces.push(piece);
@@ -96,7 +100,7 @@ impl Aggregation {
         range
     }
 
-    /// `bytes` more of a copy have come. Gives how many of them the object had not had yet.
+    /// Counts `bytes` more bytes of a copy. Returns how many of them are new for the object.
     pub fn arrived(&mut self, copy: u8, bytes: u64) -> u64 {
         let Some(stream) = self.copies.get_mut(usize::from(copy)) else {
             return 0;
@@ -129,7 +133,7 @@ impl Aggregation {
         fresh
     }
 
-    /// Whether every byte has come.
+    /// Whether all bytes have arrived.
     pub fn is_whole(&self) -> bool {
         self.coverage.is_whole()
     }

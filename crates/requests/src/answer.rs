@@ -1,26 +1,26 @@
-//! What a server says before each part of an answer.
+//! Header before each part of a server's answer.
 
 use super::header::CopyId;
 
-/// Bytes of the header of a part of an answer.
+/// Length of the header before a part of an answer, in bytes.
 pub const ANSWER_BYTES: usize = 44;
 
-/// The header of a part of an answer. Its bytes follow in the order that was asked for.
+/// Header of a part of an answer. The part's bytes follow in the order that the client requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AnswerHeader {
-    /// Of which copy.
+    /// Copy that the server answers.
     pub copy: CopyId,
-    /// The copy's class: [`HIGH`](super::HIGH) or [`LOW`](super::LOW).
+    /// Class of the copy: [`HIGH`](super::HIGH) or [`LOW`](super::LOW).
     pub priority: u8,
-    /// Bytes of the answer before this part.
+    /// Number of bytes of the answer before this part.
     pub offset: u64,
-    /// Bytes of this part.
+    /// Number of bytes of this part, without this header.
     pub bytes: u64,
-    /// Bytes of all parts together, at most.
+    /// Largest possible number of bytes of all parts together.
     pub of: u64,
-    /// Whether no part follows.
+    /// Whether this part is the last part of the answer.
     pub is_last: bool,
-    /// The congestion window of the answer's sender in bytes, where answers tell windows: what
-    /// the client compares copies by.
+    /// Congestion window of the answer's sender in bytes, if answers carry windows. The client then compares copies
+    /// by their windows.
     pub window: Option<u64>,
 }

@@ -1,4 +1,5 @@
-//! The client's side: copies out, answers in, the first one ends the request everywhere.
+//! Client of requests: it sends copies, counts the bytes of answers, and purges all copies when a request is
+//! complete.
 
 use super::aggregation::Aggregation;
 use super::header::{
@@ -11,14 +12,14 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailcut_units::{HostId, Time};
 
-/// A request is done.
+/// Report of a request that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// The request.
+    /// Request that is complete.
     pub request: RequestId,
-    /// The copy whose bytes completed it.
+    /// Copy whose bytes completed the request.
     pub winner: u8,
-    /// Copies that had been sent.
+    /// Number of copies that were sent.
     pub copies: u8,
 }
 
@@ -27,14 +28,14 @@ struct CopyState {
     server: HostId,
     priority: u8,
     received: u64,
-    /// The congestion window that its server has told last.
+    /// Latest congestion window that the server reported, in bytes.
     window: Option<u64>,
-    /// Whether its server was asked.
+    /// Whether a request for this copy was sent to the server.
     is_known: bool,
 }
 
 impl CopyState {
-    /// What is compared with the other copy's to find out which is ahead, in bytes.
+    /// Progress of the copy in bytes, by which two copies are compared: the latest window, or the bytes received.
     fn standing(&self, by_window: bool) -> u64 {
         match by_window {
             true => self.window.unwrap_or(0),
@@ -43,7 +44,7 @@ impl CopyState {
     }
 }
 
-/// How the bytes of all copies count.
+/// Split of an object among its copies, if the bytes of all copies count.
 #[derive(Clone, Debug)]
 enum Sharing {
     Meet(Aggregation),
@@ -51,7 +52,7 @@ enum Sharing {
 }
 
 impl Sharing {
-    /// What a copy is to be asked for now, if it is for anything.
+    /// Returns the range that a copy has to request now, if any.
     fn ask(&mut self, now: Time, copy: u8) -> Option<ByteRange> {
         match self {
             Self::Meet(all) => all.ask(copy),
@@ -59,7 +60,7 @@ impl Sharing {
         }
     }
 
-    /// `bytes` more of a copy have come. Gives how many of them the object had not had yet.
+    /// Counts `bytes` more bytes of a copy. Returns how many of them are new for the object.
     fn arrived(&mut self, now: Time, copy: u8, bytes: u64) -> u64 {
         match self {
             Self::Meet(all) => all.arrived(copy, bytes),
@@ -80,34 +81,34 @@ struct Pending {
     bytes: u64,
     start: Time,
     copies: [CopyState; MAX_COPIES],
-    /// Copies that could be sent: servers that were named.
+    /// Number of copies that can be sent, at most one to each server that the application passed.
     servers: u8,
-    /// Copies that were sent.
+    /// Number of copies that were sent.
     sent: u8,
-    /// Copies that have arrived whole.
+    /// Number of copies whose answer has arrived whole.
     whole: u8,
-    /// Copies that will not answer.
+    /// Number of copies that will not answer.
     failed: u8,
-    /// When the next copy is due.
+    /// Time at which the next copy is due.
     due: Option<Time>,
-    /// Where the bytes of all copies count.
+    /// Ranges of all copies, if the bytes of all copies count.
     sharing: Option<Sharing>,
-    /// When a copy without work may take some from another one.
+    /// Time at which a copy without work may take work from another copy.
     idle: Option<Time>,
 }
 
-/// One client. Its application [`submit`](Self::submit)s, the network gives it
-/// [`on_bytes`](Self::on_bytes) and takes [`poll_transmit`](Self::poll_transmit), the clock calls
-/// [`on_timeout`](Self::on_timeout); requests that are done come out of
-/// [`poll_completion`](Self::poll_completion).
+/// Client of requests as plain state. The application calls [`submit`](Self::submit). The driver passes answers to
+/// [`on_bytes`](Self::on_bytes), sends the messages of [`poll_transmit`](Self::poll_transmit), and calls
+/// [`on_timeout`](Self::on_timeout) when a timer expires. [`poll_completion`](Self::poll_completion) returns requests
+/// that are complete.
 #[derive(Clone, Debug)]
 pub struct Client {
     policy: Policy,
-    /// Boxed: a map moves its values when others come and go.
+    /// Pending requests. The values are boxed, because a map moves its values when entries are added or removed.
     pending: BTreeMap<RequestId, Box<Pending>>,
-    /// When requests get their next copy.
+    /// Times at which the next copies of requests are due.
     hedges: BTreeSet<(Time, RequestId)>,
-    /// When requests have a copy that may take work from another one.
+    /// Times at which requests have a copy that may take work from another copy.
     idles: BTreeSet<(Time, RequestId)>,
     latencies: Latencies,
     budget: Option<Budget>,
@@ -116,10 +117,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without requests.
+    /// Creates a client without requests.
     ///
     /// # Errors
-    /// What is wrong with the policy.
+    /// The policy is invalid. The error states its fault.
     pub fn new(policy: Policy) -> Result<Self, &'static str> {
         match policy.fault() {
             Some(fault) => Err(fault),
@@ -139,7 +140,7 @@ impl Client {
         }
     }
 
-    /// The same client without requests. It keeps its latencies and its budget.
+    /// Returns the same client without requests. The latencies and the budget are kept.
     #[must_use]
     pub fn without_requests(&self) -> Self {
         Self {
@@ -154,9 +155,9 @@ impl Client {
         }
     }
 
-    /// The application asks for an object of `bytes` (at least 1) that all of `servers` have, in the
-    /// order in which they are to be asked. Servers beyond the policy's copies are ignored; with fewer
-    /// there are fewer copies. A number that is pending, or no server at all, is ignored.
+    /// Starts a request for an object of `bytes` bytes (at least 1) that all of `servers` have. Copies go to the
+    /// servers in the given order. Servers beyond the policy's number of copies are ignored; fewer servers mean fewer
+    /// copies. The call has no effect if the request's number is already pending or `servers` is empty.
     pub fn submit(&mut self, now: Time, request: RequestId, bytes: u64, servers: &[HostId]) {
         let Some(&first) = servers.first() else {
             return;
@@ -203,7 +204,7 @@ impl Client {
             _ => named.min(self.policy.quorum),
         };
         for index in 0..at_once {
-            // Copies at once are bounded by the budget as later ones are.
+            // The budget limits copies that are sent at once, as it limits later copies.
             if index >= self.policy.quorum && !self.may_spend() {
                 break;
             }
@@ -225,8 +226,8 @@ impl Client {
         })
     }
 
-    /// `bytes` more of a copy's answer arrived, in the order that was asked for. Gives how many of them
-    /// the request had not had yet: none when it is done or was never pending.
+    /// Counts `bytes` more bytes of a copy's answer, in the requested order. Returns how many of them are new for the
+    /// request: 0 if the request is complete or was never pending.
     pub fn on_bytes(&mut self, now: Time, copy: CopyId, bytes: u64) -> u64 {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return 0;
@@ -259,7 +260,8 @@ impl Client {
         useful
     }
 
-    /// A copy's server tells its congestion window, in bytes. To be followed by [`on_bytes`](Self::on_bytes).
+    /// Records the congestion window in bytes that a copy's server reports. The driver calls
+    /// [`on_bytes`](Self::on_bytes) next.
     pub fn on_window(&mut self, copy: CopyId, window: u64) {
         if let Some(pending) = self.pending.get_mut(&copy.request)
             && copy.copy < pending.sent
@@ -268,11 +270,12 @@ impl Client {
         }
     }
 
-    /// A copy will not answer: its server cannot be reached, or has answered with an error. Another copy is
-    /// sent at once where the policy has one left that it would have sent later, budget or not. `false`:
-    /// no copy is left that may still answer, so the request is forgotten.
+    /// Records that a copy will not answer: its server cannot be reached, or answered with an error. If the policy
+    /// has a copy left to send, that copy is sent at once, regardless of the budget. Returns `false` if no copy is
+    /// left that may still answer; the request is then removed.
     ///
-    /// What it was asked for is asked of others where bytes come by ranges, and of nobody where copies meet.
+    /// With [`Split::Ranges`], other copies request the ranges of this copy. With [`Split::Meet`], no copy requests
+    /// them.
     pub fn on_failure(&mut self, now: Time, copy: CopyId) -> bool {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return false;
@@ -300,7 +303,7 @@ impl Client {
         false
     }
 
-    /// The application does not wait any more. Its copies are the driver's to purge.
+    /// Removes a request that the application gave up. The driver has to purge its copies.
     pub fn abandon(&mut self, request: RequestId) {
         self.forget(request);
     }
@@ -316,12 +319,12 @@ impl Client {
         Some(pending)
     }
 
-    /// When a request's next copy is due.
+    /// Returns the time at which the next copy of a request is due.
     pub fn due(&self, request: RequestId) -> Option<Time> {
         self.pending.get(&request)?.due
     }
 
-    /// Sends copies that are due, and takes work from copies that wait.
+    /// Sends copies that are due, and moves work from copies that wait in a queue to idle copies.
     pub fn on_timeout(&mut self, now: Time) {
         while let Some(&(due, request)) = self.hedges.first()
             && due <= now
@@ -346,29 +349,29 @@ impl Client {
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) has something to do next.
+    /// Returns the time of the next call of [`on_timeout`](Self::on_timeout).
     pub fn next_timeout(&self) -> Option<Time> {
         let firsts = [self.hedges.first(), self.idles.first()];
         firsts.into_iter().flatten().map(|(due, _)| *due).min()
     }
 
-    /// The next message to a server. The request that follows an ask is the driver's: it says how long that
-    /// is ([`RequestHeader::body`]).
+    /// Returns the next message and its server. The driver appends the application's request to a first message
+    /// ([`Purpose::Ask`]) and sets its length ([`RequestHeader::body`]).
     pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
         self.out.pop_front()
     }
 
-    /// The next request that is done.
+    /// Returns the next request that is complete.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
     }
 
-    /// Whether a request is not done.
+    /// Whether a request was submitted and is not complete.
     pub fn is_pending(&self, request: RequestId) -> bool {
         self.pending.contains_key(&request)
     }
 
-    /// Requests that are not done.
+    /// Number of requests that were submitted and are not complete.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
@@ -389,7 +392,7 @@ impl Client {
         if !self.policy.asks_in_pieces() {
             let state = &mut pending.copies[usize::from(copy)];
             state.is_known = true;
-            // Copies that meet are asked for the whole object.
+            // With `Split::Meet` and at most two copies, each copy requests the whole object once.
             if let Some(sharing) = &mut pending.sharing {
                 sharing.ask(now, copy);
             }
@@ -399,7 +402,7 @@ impl Client {
         self.ask_for_more(now, CopyId { request, copy });
     }
 
-    /// Asks a copy's server for the next pieces, where a copy is asked for one at a time.
+    /// Requests the next pieces from a copy's server, if the policy splits the object into pieces.
     fn ask_for_more(&mut self, now: Time, copy: CopyId) {
         if !self.policy.asks_in_pieces() {
             return;
@@ -409,7 +412,8 @@ impl Client {
             && let Some(range) = sharing.ask(now, copy.copy)
         {
             let state = &mut pending.copies[usize::from(copy.copy)];
-            // There may have been nothing for it before.
+            // This can be the first message of the copy: if no piece was left for it when it was sent, it sent no
+            // message.
             let purpose = match core::mem::replace(&mut state.is_known, true) {
                 true => Purpose::More,
                 false => Purpose::Ask,
@@ -420,7 +424,8 @@ impl Client {
         }
     }
 
-    /// Gives copies that have nothing to do what others have not begun, where bytes come by ranges.
+    /// Gives copies without work the ranges of other copies whose servers have not begun them. Only with
+    /// [`Split::Ranges`].
     fn spare(&mut self, now: Time, request: RequestId) {
         let sent = self.pending.get(&request).map_or(0, |all| all.sent);
         let mut next = None;
@@ -454,7 +459,7 @@ impl Client {
         }
     }
 
-    /// Plans the next copy of a request that has more servers to ask.
+    /// Plans the next copy of a request, if another server is left.
     fn plan_hedge(&mut self, now: Time, request: RequestId) {
         let delay = match self.policy.trigger {
             Trigger::AtOnce => None,
@@ -482,7 +487,8 @@ impl Client {
         self.latencies.add(now.since(pending.start));
         if let Some(scope) = self.policy.purge {
             for index in 0..pending.sent {
-                // By ranges a server does not know which piece is the last one.
+                // With `Split::Ranges`, no message marks the last piece. The server keeps a complete copy until it is
+                // purged.
                 let is_whole = self.policy.split == Split::Meet
                     && pending.copies[usize::from(index)].received == pending.bytes;
                 if !is_whole {
@@ -499,8 +505,9 @@ impl Client {
         });
     }
 
-    /// Exchanges the priorities of the two copies when the low one is far enough ahead: in congestion
-    /// windows where servers tell them (that of one who has told nothing is 0), else in bytes received.
+    /// Exchanges the priorities of the two copies when the low copy is far enough ahead. If servers report congestion
+    /// windows, the copies are compared by their windows (0 for a server that has reported none). Otherwise they are
+    /// compared by the bytes received.
     fn maybe_swap(&mut self, request: RequestId) {
         let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))
         else {
@@ -528,7 +535,7 @@ impl Client {
     }
 }
 
-/// The message about one copy, and to whom it goes.
+/// Returns the message about one copy, and its server.
 fn header(
     pending: &Pending,
     request: RequestId,

@@ -1,18 +1,18 @@
-//! Which bytes of an object have arrived, when several copies send them.
+//! Bytes of an object that have arrived, when several copies send them.
 
 use super::header::ByteRange;
 use alloc::vec::Vec;
 
-/// The bytes of an object that have come, each counted once.
+/// Set of the bytes of an object that have arrived, each counted once.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     bytes: u64,
-    /// Ascending, none empty, and none next to another.
+    /// Ranges that have arrived: ascending, not empty, and with a gap between each two.
     parts: Vec<ByteRange>,
 }
 
 impl Coverage {
-    /// Nothing of an object of `bytes` yet.
+    /// Creates the empty set for an object of `bytes` bytes.
     pub const fn of(bytes: u64) -> Self {
         Self {
             bytes,
@@ -20,7 +20,7 @@ impl Coverage {
         }
     }
 
-    /// Bytes that have come. Gives how many of them were not there yet.
+    /// Adds the bytes of a range. Returns how many of them are new.
     pub fn add(&mut self, range: ByteRange) -> u64 {
         let (mut from, mut to) = (range.from, range.to.min(self.bytes));
         if from >= to {
@@ -38,14 +38,14 @@ impl Coverage {
         to - from - had
     }
 
-    /// Whether all bytes of a range have come.
+    /// Whether all bytes of a range have arrived.
     pub fn has(&self, range: ByteRange) -> bool {
         let to = range.to.min(self.bytes);
         let holds = |part: &ByteRange| part.from <= range.from && to <= part.to;
         range.from >= to || self.parts.iter().any(holds)
     }
 
-    /// The first bytes of a range that have not come: those before the next that have.
+    /// Returns the first gap of a range: missing bytes up to the next byte that has arrived.
     pub fn first_gap(&self, range: ByteRange) -> Option<ByteRange> {
         let end = range.to.min(self.bytes);
         let next = self.parts.partition_point(|part| part.to <= range.from);
@@ -62,7 +62,7 @@ impl Coverage {
         (from < to).then_some(ByteRange { from, to })
     }
 
-    /// The last bytes of a range that have not come: those after the last that have.
+    /// Returns the last gap of a range: missing bytes after the last byte that has arrived.
     pub fn last_gap(&self, range: ByteRange) -> Option<ByteRange> {
         let mut to = range.to.min(self.bytes);
         let before = self.parts.partition_point(|part| part.from < to);
@@ -78,7 +78,7 @@ impl Coverage {
         (from < to).then_some(ByteRange { from, to })
     }
 
-    /// Whether every byte has come.
+    /// Whether all bytes have arrived.
     pub fn is_whole(&self) -> bool {
         let from = 0;
         let to = self.bytes;

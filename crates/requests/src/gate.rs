@@ -1,37 +1,38 @@
-//! Which request a server with a bounded number of workers runs next, where the work of each is not known:
-//! the guard before a service. Three strict classes, first come, first served within each; work that is
-//! purged gives its place to the next at once.
+//! Admission queue of the guard: the order in which a service with a limited number of workers runs requests.
 //!
-//! [`Station`](super::Station) is a server whose work is known and that may interrupt it; a gate starts work
-//! and is told when it ends.
+//! Requests belong to three strict priority classes. Within a class, the oldest request runs first. When a request
+//! ends or is purged, the next one starts.
+//!
+//! The gate does not need the service time of a request, and never interrupts a request: the caller reports its end.
+//! For a server with known work that may be interrupted, see [`Station`](super::Station).
 
 use super::station::JobId;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-/// The classes of a gate: primaries, duplicates, and work that may be refused at any time.
+/// Priority class of a request, most urgent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Class {
-    /// What somebody waits for.
+    /// First copy of a request for which a client waits.
     #[default]
     Primary,
-    /// A copy of what somebody waits for.
+    /// Further copy of a request for which a client waits.
     Duplicate,
-    /// What nobody waits for. It runs on idle workers, and never waits.
+    /// Optional work, for which no client waits. It runs only on idle workers, and is never queued.
     Optional,
 }
 
 impl Class {
-    /// All of them, the most urgent first.
+    /// All classes, most urgent first.
     pub const ALL: [Self; 3] = [Self::Primary, Self::Duplicate, Self::Optional];
 }
 
-/// The bounds of a gate.
+/// Limits of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GateConfig {
-    /// Jobs that run at once, at least 1.
+    /// Largest number of jobs that run at the same time, at least 1.
     pub workers: u32,
-    /// Jobs that wait, of all classes, at most.
+    /// Upper bound of queued jobs, over all classes.
     pub queue: u32,
 }
 
@@ -42,42 +43,42 @@ impl GateConfig {
     }
 }
 
-/// What becomes of a job that arrives.
+/// Decision about a job that arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
-    /// It runs now.
+    /// The job starts now.
     Runs,
-    /// It waits.
+    /// The job is queued.
     Waits,
-    /// It waits in the place of another one, which is refused: the latest of the lowest class.
+    /// The job is queued. The queued job with this number, the newest of the lowest class, is rejected to make room.
     Displaces(JobId),
-    /// It is refused: there is no place for it.
+    /// The job is rejected, because the queue is full or the class is never queued.
     Refused,
 }
 
-/// What a job that left was doing.
+/// State of a job at the moment when it left the gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Left {
-    /// Whether it ran.
+    /// Whether the job was running. If not, it was queued.
     pub ran: bool,
-    /// The job that runs now in its place.
+    /// Queued job that starts on the free worker.
     pub next: Option<JobId>,
 }
 
-/// See the module.
+/// Queue and workers of one service.
 #[derive(Clone, Debug)]
 pub struct Gate {
     config: GateConfig,
-    /// Who waits: by class, then by arrival.
+    /// Queued jobs in the order in which they will start: by class, then by arrival number.
     queue: BTreeSet<(Class, u64, JobId)>,
-    /// Every job here: its class and its arrival.
+    /// All jobs, queued and running, with class and arrival number.
     jobs: BTreeMap<JobId, (Class, u64)>,
     running: u32,
     arrivals: u64,
 }
 
 impl Gate {
-    /// A gate without jobs. No worker is taken for one.
+    /// Creates a gate without jobs. Zero workers would never run a job, so zero means one.
     pub fn new(config: GateConfig) -> Self {
         Self {
             config: config.valid(),
@@ -88,8 +89,8 @@ impl Gate {
         }
     }
 
-    /// Takes other bounds, and returns the waiting jobs that run now. Jobs beyond a smaller number of workers run to
-    /// their end; jobs beyond a shorter queue wait on.
+    /// Changes the limits, and returns the queued jobs that start now. With fewer workers, running jobs still run to
+    /// their end. With a shorter queue, queued jobs stay queued.
     pub fn set(&mut self, config: GateConfig) -> Vec<JobId> {
         self.config = config.valid();
         let mut next = Vec::new();
@@ -102,7 +103,7 @@ impl Gate {
         next
     }
 
-    /// A job comes. One whose number is here already is refused.
+    /// Admits, queues or rejects a job. A job whose number is already present is rejected.
     pub fn arrive(&mut self, job: JobId, class: Class) -> Admission {
         if self.jobs.contains_key(&job) {
             return Admission::Refused;
@@ -119,6 +120,7 @@ impl Gate {
         }
         let mut admission = Admission::Waits;
         if self.queue.len() >= self.config.queue as usize {
+            // Only a job of a lower class is displaced. Jobs of the same class keep their order of arrival.
             match self.queue.last().copied() {
                 Some(last) if last.0 > class => {
                     self.queue.pop_last();
@@ -133,7 +135,7 @@ impl Gate {
         admission
     }
 
-    /// A job is done, or was purged. `None` where it is not here.
+    /// Removes a job that has ended or was purged. Returns `None` if the job is unknown.
     pub fn leave(&mut self, job: JobId) -> Option<Left> {
         let (class, arrival) = self.jobs.remove(&job)?;
         if self.queue.remove(&(class, arrival, job)) {
@@ -142,6 +144,8 @@ impl Gate {
                 next: None,
             });
         }
+        // If `set` has reduced the number of workers, there may be more running jobs than workers. The end of such a
+        // job starts no other job.
         let next = match self.running <= self.config.workers {
             true => self.queue.pop_first().map(|(_, _, next)| next),
             false => None,
@@ -152,14 +156,14 @@ impl Gate {
         Some(Left { ran: true, next })
     }
 
-    /// Jobs of a class that wait.
+    /// Number of queued jobs of a class.
     pub fn waiting(&self, class: Class) -> usize {
         let from = (class, 0, JobId::default());
         let of_class = self.queue.range(from..);
         of_class.take_while(|(other, ..)| *other == class).count()
     }
 
-    /// Jobs that run.
+    /// Number of running jobs.
     pub fn running(&self) -> u32 {
         self.running
     }

@@ -1,74 +1,75 @@
-//! What clients and servers say to each other.
+//! Messages between clients and servers of requests.
 
 use tailcut_units::HostId;
 
-/// A request's number, unique within a run.
+/// Number of a request, unique within a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct RequestId(pub u32);
 
-/// One copy of a request.
+/// Identifier of one copy of a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CopyId {
-    /// The request.
+    /// Number of the request.
     pub request: RequestId,
-    /// Which of its copies: 0 is the primary.
+    /// Number of the copy: 0 is the primary.
     pub copy: u8,
 }
 
-/// The high class, that of primaries.
+/// Class of primaries, which has high priority.
 pub const HIGH: u8 = 0;
-/// The low class, that of duplicates.
+/// Class of duplicates, which has low priority.
 pub const LOW: u8 = 1;
 
-/// Bytes of an object, from the first to one past the last.
+/// Range of bytes of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ByteRange {
-    /// The first byte.
+    /// Offset of the first byte.
     pub from: u64,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub to: u64,
 }
 
-/// The end of its range that a copy starts from.
+/// Order in which a copy sends the bytes of a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// From the first byte up.
+    /// Ascending order, from the first byte.
     #[default]
     Forwards,
-    /// From the last byte down: the duplicates' order where the bytes of all copies count.
+    /// Descending order, from the last byte. Duplicates use it if the bytes of all copies count.
     Backwards,
 }
 
-/// What a cancellation may take away at a server.
+/// Copies that a cancellation removes at a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CancelScope {
-    /// Copies that wait; what is being served goes on to its end.
+    /// Copies that wait. A copy in service is served to its end.
     Queued,
-    /// Also what is being served, at once.
+    /// Copies that wait, and copies in service. The server stops them at once.
     #[default]
     Running,
 }
 
-/// Bytes of the header of a client's message that no request follows.
+/// Length in bytes of a client's message header without a body.
 pub const REQUEST_BYTES: usize = 36;
-/// Bytes of the header of an ask.
+/// Length in bytes of the header of a [`Purpose::Ask`] message, which has a body.
 pub const ASK_BYTES: usize = 44;
 
-/// What a message of a client is for.
+/// Purpose of a client's message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Asks for the object's range.
+    /// Requests the first range of the object. The application's request follows the header.
     Ask,
-    /// Asks for another range, to be sent after those before.
+    /// Requests another range, which the server sends after the earlier ranges.
     More,
-    /// The request is done: its copy at this server is not wanted any more.
+    /// Cancels the copy at this server, because the request is complete.
     Cancel(CancelScope),
-    /// The copy has another priority from now on.
+    /// Changes the priority of the copy.
     Reprioritise,
 }
 
 impl Purpose {
-    /// Bytes of the header of such a message. An ask's says how long the request is that follows it.
+    /// Returns the header's length in bytes. The header of an `Ask` is longer, because it contains the length of the
+    /// body.
     pub const fn header_bytes(self) -> usize {
         match self {
             Self::Ask => ASK_BYTES,
@@ -77,36 +78,36 @@ impl Purpose {
     }
 }
 
-/// The header of a client's message to a server.
+/// Header of a client's message to a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestHeader {
-    /// Which copy of which request.
+    /// Copy that the message is about.
     pub copy: CopyId,
-    /// What the message is for.
+    /// Purpose of the message.
     pub purpose: Purpose,
-    /// The copy's class: [`HIGH`] or [`LOW`].
+    /// Class of the copy: [`HIGH`] or [`LOW`].
     pub priority: u8,
-    /// The bytes that are asked for.
+    /// Requested bytes.
     pub range: ByteRange,
-    /// Bytes of the object. Where a copy is asked for less, more may be asked for later.
+    /// Size of the object in bytes. If `range` is shorter, the client may request more later.
     pub object: u64,
-    /// Which of them come first.
+    /// Order of the bytes in the answer.
     pub order: Order,
-    /// Bytes of the application's request, which follow the header. Only an ask has any.
+    /// Length in bytes of the application's request, which follows the header. 0 in all messages except an `Ask`.
     pub body: u64,
 }
 
-/// A part of an answer, in the order that was asked for.
+/// Part of an answer. Its bytes are in the requested order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Response {
-    /// To whom.
+    /// Receiver of the part.
     pub client: HostId,
-    /// Of which copy.
+    /// Copy that the part answers.
     pub copy: CopyId,
-    /// Its class.
+    /// Class of the copy.
     pub priority: u8,
     /// Bytes of this part.
     pub bytes: u64,
-    /// Whether the answer ends with it.
+    /// Whether this part is the last part of the answer.
     pub is_last: bool,
 }

@@ -1,11 +1,11 @@
-//! What hedging needs to know: a percentile of the latest latencies, and a budget.
+//! State of hedging: percentiles of recent latencies, and a budget of copies.
 
 use super::policy::BudgetConfig;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Duration;
 
-/// The latest latencies of a client, in order of arrival and sorted.
+/// Recent latencies of a client, once in order of arrival and once sorted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies {
     window: usize,
@@ -37,7 +37,7 @@ impl Latencies {
         self.sorted.insert(place, latency);
     }
 
-    /// The percentile by nearest rank of those that are known; `None` while none is.
+    /// Returns the percentile of the recorded latencies by nearest rank, or `None` before the first latency.
     pub fn percentile(&self, thousandths: u16) -> Option<Duration> {
         let rank = (self.sorted.len() * usize::from(thousandths)).div_ceil(1_000);
         let value = self.sorted.get(rank.max(1) - 1)?;
@@ -45,7 +45,7 @@ impl Latencies {
     }
 }
 
-/// Tokens for copies, in thousandths.
+/// Token bucket for copies. Tokens are in thousandths of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     config: BudgetConfig,
@@ -53,19 +53,19 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A budget that nothing has been spent of: it is full, as in gRPC.
+    /// Creates a full budget, as in gRPC.
     pub fn new(config: BudgetConfig) -> Self {
         let tokens = u64::from(config.burst) * 1_000;
         Self { config, tokens }
     }
 
-    /// A request was sent.
+    /// Adds the tokens of one request.
     pub fn earn(&mut self) {
         let most = u64::from(self.config.burst) * 1_000;
         self.tokens = (self.tokens + u64::from(self.config.thousandths)).min(most);
     }
 
-    /// Whether a copy may be sent; it is paid for then.
+    /// Whether a copy may be sent. If so, the copy's token is taken.
     pub fn spend(&mut self) -> bool {
         let enough = self.tokens >= 1_000;
         if enough {

@@ -1,34 +1,36 @@
 //! RANS: requests with low-priority duplicates, after "Towards a Redundancy-Aware Network Stack for Data
 //! Centers" (Iftikhar, Dogar, Qazi; HotNets 2014) and its slides.
 //!
-//! A client sends each request to one server at high priority and to another one at low priority, both at
-//! once. Every resource that may be a bottleneck serves strict priorities, is never idle while there is
-//! work, and lets high work interrupt low work. The first answer purges every other copy, the primary
-//! included. Bytes of both answers may count ([`Coverage`]). [`Policy`] holds what is done instead by
-//! those who hedge.
+//! A client sends each request to one server at high priority and to another server at low priority, both at once.
+//! Every resource that may be a bottleneck serves strict priorities, is never idle while there is work, and lets
+//! high-priority work interrupt low-priority work. The first answer purges every other copy, the primary included.
+//! Bytes of both answers may count ([`Coverage`]). [`Policy`] also describes hedging clients, which send duplicates
+//! later.
 //!
-//! [`Ranges`] is how bytes of both count where a server sends forwards only, as with HTTP's ranges.
+//! [`Ranges`] counts the bytes of both copies if servers can send bytes only in ascending order, as with HTTP range
+//! requests.
 //!
-//! [`Gate`] is the same server where nobody knows how much work a request is: the guard before a service.
+//! [`Gate`] is the queue in front of a service with unknown work for each request, as in the guard.
 //!
-//! [`Client`] and [`Server`] are plain state as every endpoint here: the driver brings messages and time,
-//! and has the network in between.
+//! [`Client`] and [`Server`] are plain state, as all endpoints of this project: the driver passes messages and the time
+//! as arguments, and carries the messages between client and server.
 //!
 //! Deviations:
-//! - How the bytes of an object are split among copies is not published: here the duplicate sends from the
-//!   tail backwards, and the request is done where the two meet. Of three or more copies all but the first
-//!   share the tail, piece by piece. [`Split::Ranges`] is what HTTP's ranges allow.
-//! - Reprioritisation is published as one line, by congestion window, and the slides' transport is driven
-//!   by the receiver, which has the windows. Here senders have them: the header of each part of an answer
-//!   tells its sender's, parts are short then ([`TELLING_PART`]), and the client compares the latest that
-//!   each copy has told. Where nothing tells windows it compares the bytes that have come, which is what
-//!   windows add up to. The low copy's lead is a parameter.
-//! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
-//!   enough.
-//! - In a network each copy is one TCP connection, or a message to the server and one back (the module
+//! - The paper does not say how the bytes of an object are split among copies. Here the duplicate sends
+//!   backwards from the tail, and the request is complete where the two copies meet. With three or more
+//!   copies, all except the first share the tail, piece by piece. [`Split::Ranges`] is the split that HTTP
+//!   range requests allow.
+//! - The slides describe reprioritisation in one line: the client compares congestion windows. In their transport the
+//!   receiver has the windows. Here the senders have them, so the header of each part of an answer carries its sender's
+//!   window, and parts are short ([`TELLING_PART`]). The client compares the latest windows of the copies. If headers
+//!   carry no windows, the client compares received bytes, which are the sum of past windows. The lead that the low
+//!   copy needs is a parameter.
+//! - The unit of service is a chunk, and its size is a parameter. According to the slides, packets are small enough as
+//!   units.
+//! - In a network each copy is one TCP connection, or one message to the server and one back (the module
 //!   `copies` of the crate `tailcut-transport`). The published transport is one connection to several points.
-//! - A message about a copy that is not at the server (purged, done, never asked) is ignored, as is an
-//!   answer to a request that is done.
+//! - A server ignores a message about a copy that it does not have (purged, complete, or never requested). A
+//!   client ignores an answer to a request that is complete.
 
 #![no_std]
 
@@ -43,7 +45,7 @@ mod header;
 mod hedging;
 mod policy;
 mod ranges;
-mod room;
+mod send_space;
 mod server;
 mod sides;
 mod station;
@@ -59,7 +61,7 @@ pub use header::{
 };
 pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Split, Trigger};
 pub use ranges::{AskId, Idle, Ranges};
-pub use room::Room;
+pub use send_space::SendSpace;
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};
 pub use stream::{

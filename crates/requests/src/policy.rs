@@ -1,43 +1,44 @@
-//! What a client does about slow answers.
+//! Policies of clients: number, priority and time of the copies of a request.
 
 use super::header::CancelScope;
 use tailcut_units::Duration;
 
-/// The most copies of a request.
+/// Largest number of copies of a request.
 pub const MAX_COPIES: usize = 8;
 
-/// When copies beyond the first ones are sent.
+/// Time at which copies beyond the quorum are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trigger {
-    /// Together with the first ones.
+    /// All copies are sent together.
     #[default]
     AtOnce,
-    /// One copy after this span without an answer.
+    /// A further copy is sent each time this span passes without an answer.
     After(Duration),
-    /// One copy after the client's own percentile of latency.
+    /// A further copy is sent each time a percentile of the client's earlier latencies passes without an answer.
     AfterPercentile(Percentile),
 }
 
-/// How an object is split among the copies whose bytes all count.
+/// Split of an object among its copies, where the bytes of all copies count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Split {
-    /// The first copy sends from the front, the second one from the tail, until they meet. Further ones share the
+    /// The first copy sends from the front and the second copy from the tail, until they meet. Further copies share the
     /// tail, piece by piece.
     #[default]
     Meet,
-    /// Each copy is asked for a piece at a time and sends it forwards: the first one takes pieces from the front, the
-    /// others from the back ([`Ranges`](super::Ranges)). So do HTTP's ranges.
+    /// Each copy requests one piece at a time and its server sends it forwards. The first copy requests pieces from
+    /// the front, the others from the back ([`Ranges`](super::Ranges)). HTTP range requests work like this.
     Ranges,
 }
 
-/// A percentile of a client's latest latencies. By default p95 of 100, and 10 ms before the first.
+/// Percentile of a client's recent latencies. The default is p95 of 100 latencies, and 10 ms before the first
+/// latency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentile {
-    /// The percentile in thousandths, 1 to 999: 950 is p95.
+    /// Percentile in thousandths, 1 to 999: 950 is p95.
     pub thousandths: u16,
-    /// How many of the latest latencies it is taken over at most, at least 1.
+    /// Largest number of recent latencies that the percentile is taken over, at least 1.
     pub window: u32,
-    /// The delay until one latency is known.
+    /// Delay of a further copy while the client has measured no latency.
     pub first: Duration,
 }
 
@@ -51,47 +52,47 @@ impl Default for Percentile {
     }
 }
 
-/// A bound on copies beyond the first ones, as in gRPC, Finagle and Envoy: each request adds
-/// `thousandths / 1000` of a token, each such copy takes one; `burst` tokens are kept at most, and so many
-/// are there at first. A copy that finds no token is not sent later.
+/// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy. Each request adds `thousandths / 1000` of a
+/// token, and each of these copies takes one token. At most `burst` tokens are kept, and the budget starts full. A
+/// copy without a token is not sent later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
-    /// Thousandths of a copy that a request allows.
+    /// Thousandths of a token that each request adds to the budget.
     pub thousandths: u32,
-    /// Copies that may follow each other at once.
+    /// Largest number of tokens, which is the largest burst of copies.
     pub burst: u32,
 }
 
-/// What a client does with its requests.
+/// Policy of a client for all its requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// Copies of a request at most, N: 1 to [`MAX_COPIES`].
+    /// Largest number of copies of a request, N: 1 to [`MAX_COPIES`].
     pub copies: u8,
-    /// Whole answers that a request needs, K: 1 to `copies`. So many copies are sent at once and high.
+    /// Number of whole answers that a request needs, K: 1 to `copies`. The first K copies are sent at once, in the high
+    /// class.
     pub quorum: u8,
-    /// Whether copies beyond the quorum go in the low class.
+    /// Whether copies beyond the quorum have the low class.
     pub low_priority: bool,
-    /// When copies beyond the quorum are sent.
+    /// Time at which copies beyond the quorum are sent.
     pub trigger: Trigger,
-    /// What the end of a request takes away at servers; `None`: nothing, their work goes on.
+    /// Copies that the end of a request cancels at servers; `None`: servers finish all copies.
     pub purge: Option<CancelScope>,
-    /// Whether bytes of all copies count (two copies or more, a quorum of one): the others send from the
-    /// tail.
+    /// Whether the bytes of all copies count. Needs two or more copies and a quorum of one.
     pub aggregates: bool,
-    /// How they are split then.
+    /// Split of the object among the copies, if `aggregates` is set.
     pub split: Split,
-    /// Where those of more than two count: bytes that each copy but the first is asked for at a time, at
-    /// least 1. By ranges: bytes that each copy is asked for at a time.
+    /// Size of a piece in bytes, at least 1. It is used with more than two copies, and with [`Split::Ranges`]. With
+    /// [`Split::Meet`] the first copy requests the whole object in place of pieces.
     pub piece: u64,
-    /// The low copy and the high one change places once the low one is this many bytes ahead, in the
-    /// congestion window of its sender where that is told, else in what has come; `None`: never.
+    /// Lead in bytes at which the low copy and the high copy exchange their priorities. The lead is measured in
+    /// congestion windows if answers carry them, otherwise in received bytes. `None`: never.
     pub swap_lead: Option<u64>,
-    /// A bound on copies beyond the quorum; `None`: none.
+    /// Budget of copies beyond the quorum; `None`: no limit.
     pub budget: Option<BudgetConfig>,
 }
 
 impl Policy {
-    /// One copy: no duplicates.
+    /// Policy with one copy, without duplicates.
     pub const SINGLE: Self = Self {
         copies: 1,
         quorum: 1,
@@ -105,36 +106,36 @@ impl Policy {
         budget: None,
     };
 
-    /// Two copies in one class at once; nothing is ever cancelled.
+    /// Two copies in one class at once. Copies are never cancelled.
     pub const DUPLICATE: Self = Self {
         copies: 2,
         ..Self::SINGLE
     };
 
-    /// Two copies at once, the second one low; nothing is ever cancelled.
+    /// Two copies at once, the second one low. Copies are never cancelled.
     pub const DUPLICATE_LOW: Self = Self {
         low_priority: true,
         ..Self::DUPLICATE
     };
 
-    /// Duplicate-aware scheduling: the second copy low, and everything purged by the first answer.
+    /// Duplicate-aware scheduling: the second copy is low, and the first answer purges all other copies.
     pub const DAS: Self = Self {
         purge: Some(CancelScope::Running),
         ..Self::DUPLICATE_LOW
     };
 
-    /// RANS: duplicate-aware scheduling, and bytes of both copies count.
+    /// RANS: duplicate-aware scheduling, and the bytes of both copies count.
     pub const RANS: Self = Self {
         aggregates: true,
         ..Self::DAS
     };
 
-    /// Whether copies are asked for a piece at a time.
+    /// Whether copies request one piece at a time.
     pub const fn asks_in_pieces(&self) -> bool {
         self.aggregates && (self.copies > 2 || matches!(self.split, Split::Ranges))
     }
 
-    /// What is wrong with the policy, if anything is.
+    /// Returns the fault of the policy, if it has one.
     pub fn fault(&self) -> Option<&'static str> {
         let copies = usize::from(self.copies);
         if copies == 0 || copies > MAX_COPIES {
@@ -144,19 +145,21 @@ impl Policy {
             return Some("the quorum must be 1 to the number of copies");
         }
         if self.aggregates && (self.copies < 2 || self.quorum != 1) {
-            return Some("bytes of all copies count with two copies or more and a quorum of one");
+            return Some("aggregation needs two copies or more, and a quorum of one");
         }
         if self.asks_in_pieces() && self.purge.is_none() {
-            return Some("copies that are asked for pieces have to be purged");
+            return Some("copies that request pieces need a purge");
         }
         if self.swap_lead.is_some() && (self.copies != 2 || self.quorum != 1) {
-            return Some("two copies and a quorum of one change places, no others");
+            return Some("only two copies with a quorum of one can exchange priorities");
         }
         match self.trigger {
             Trigger::AfterPercentile(percentile)
                 if !(1..=999).contains(&percentile.thousandths) || percentile.window == 0 =>
             {
-                Some("a percentile must be above 0 and below 100, over a window of at least one")
+                Some(
+                    "a percentile must be above 0 and below 100, over a window of at least one latency",
+                )
             }
             _ => None,
         }

@@ -1,36 +1,35 @@
-//! Which side is asked for which bytes of an object, where a server sends forwards only, and what was asked
-//! for cannot be changed: HTTP's ranges.
+//! Byte ranges of an object that each of its servers sends. As with HTTP range requests, servers send bytes only in
+//! ascending order, and a request cannot be changed.
 //!
-//! The first open side takes pieces from the front, every other one from the back, until they meet. Each byte
-//! is asked of one side. A side is asked for its next piece when half a piece is left to come, so that it
-//! does not stop between two.
+//! A side is one server and its connection. The first open side takes pieces from the front, all other sides from the
+//! back, until they meet. Each byte is requested from one side. A side gets its next request when at most half a
+//! piece is left to arrive, so that its server is not idle between two pieces.
 //!
-//! When nothing is left to ask for, a side without work takes back what another side was asked for and has not
-//! begun to answer: that waits in a queue, and costs no work. What a side has begun stays with it. Sides that ask
-//! again for what others are sending do the work twice, and with it the load grows when it is high.
+//! When no byte is left to request, a side without work takes a request back from another side whose answer has not
+//! begun. Such a request waits in a queue, so the server loses no work. An answer that has begun stays with its side:
+//! a second request for the same bytes makes two servers do the same work, and adds load when the load is high.
 //!
-//! A reader that takes the bytes in order and slowly bounds what is asked for ([`Ranges::windowed`]): the
-//! object is cut into segments, the sides meet in each of them, and no more than two are asked for
-//! beyond what the reader has taken.
+//! A slow reader that reads the bytes in order limits the requests ([`Ranges::windowed`]). The object is cut into
+//! segments, and the sides meet in each segment. Requests reach to the end of the segment after the reader's segment.
 
 use super::coverage::Coverage;
 use super::header::ByteRange;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, Time};
 
-/// An answer may take so long to begin without having waited: programs do not run at once.
+/// Shortest wait after which an answer counts as queued. A server program needs up to 1 ms to start its work.
 const LEAST_PATIENCE: Duration = Duration::from_ms(1);
 
-/// Something that a side was asked for.
+/// Identifier of one request to a side.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct AskId(pub u64);
 
-/// What a side without work may do.
+/// Action that a side without work may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Idle {
-    /// This may be taken back from another side ([`Ranges::take_back`]).
+    /// Take this request back from another side ([`Ranges::take_back`]).
     TakeBack(AskId),
-    /// There may be something to take back from this moment on.
+    /// Wait until this time. Then the side may take a request back.
     Until(Time),
 }
 
@@ -38,36 +37,36 @@ pub enum Idle {
 struct Ask {
     id: AskId,
     side: usize,
-    /// What has not come.
+    /// Bytes that have not arrived.
     left: ByteRange,
     asked_at: Time,
     has_begun: bool,
 }
 
-/// See the module.
+/// Requests for one object to several servers, and the received bytes of the object.
 #[derive(Clone, Debug)]
 pub struct Ranges {
     bytes: u64,
     piece: u64,
-    /// Bytes of a segment; the whole object where there is no window.
+    /// Bytes of a segment. Without a window, the segment is the whole object.
     segment: u64,
-    /// Bytes from the front that the reader has taken.
+    /// Bytes from the front that the reader has read.
     taken: u64,
     come: Coverage,
-    /// What has come or was asked for.
+    /// Bytes of the object that have arrived or were requested.
     asked: Coverage,
-    /// What was taken back once: it stays where it is then.
+    /// Bytes that are not taken back: they were taken back once, or [`keep`](Self::keep) excluded them.
     moved: Coverage,
     asks: Vec<Ask>,
     /// Whether each side is open.
     sides: Vec<bool>,
     next: u64,
-    /// The shortest time from an ask to its answer's begin.
+    /// Shortest time from a request to the first byte of its answer.
     soonest: Option<Duration>,
 }
 
 impl Ranges {
-    /// An object of `bytes`, in pieces of `piece` bytes (at least 1).
+    /// Creates the state of an object of `bytes` bytes, in pieces of `piece` bytes (at least 1).
     pub fn new(bytes: u64, piece: u64) -> Self {
         Self {
             bytes,
@@ -84,8 +83,8 @@ impl Ranges {
         }
     }
 
-    /// An object that is read in order: no more than `window` bytes beyond what was [`take`](Self::take)n are
-    /// asked for. A window of less than two pieces counts as two.
+    /// Creates the state of an object that is read in order. Requests reach at most `window` bytes beyond the last
+    /// position of [`take`](Self::take). A window of less than two pieces counts as two pieces.
     pub fn windowed(bytes: u64, piece: u64, window: u64) -> Self {
         let whole = Self::new(bytes, piece);
         let segment = match bytes <= window {
@@ -95,13 +94,13 @@ impl Ranges {
         Self { segment, ..whole }
     }
 
-    /// Another server that has the object.
+    /// Adds a server that has the object. Returns the number of its side.
     pub fn open(&mut self) -> usize {
         self.sides.push(true);
         self.sides.len() - 1
     }
 
-    /// A side is not asked any more. What it was asked for and has not sent is to be asked of others.
+    /// Closes a side. Other sides request the bytes that it has not sent.
     pub fn close(&mut self, side: usize) {
         if let Some(is_open) = self.sides.get_mut(side) {
             *is_open = false;
@@ -110,12 +109,12 @@ impl Ranges {
         self.count_asked();
     }
 
-    /// Whether a side is the first open one, which takes from the front.
+    /// Whether a side is the first open one, which takes pieces from the front.
     pub fn is_front(&self, side: usize) -> bool {
         self.sides.iter().position(|is_open| *is_open) == Some(side)
     }
 
-    /// A side was asked for these bytes before the object's size was known.
+    /// Records a request for these bytes that was sent to a side before the size of the object was known.
     pub fn note(&mut self, now: Time, side: usize, range: ByteRange) -> AskId {
         let id = AskId(self.next);
         self.next += 1;
@@ -130,7 +129,7 @@ impl Ranges {
         id
     }
 
-    /// What a side is to be asked for now, if it is for anything.
+    /// Returns the next request for a side, or `None` if the side has enough pending bytes or no byte is left.
     pub fn ask(&mut self, now: Time, side: usize) -> Option<(AskId, ByteRange)> {
         if !self.is_open(side) || self.owed(side) > self.piece / 2 {
             return None;
@@ -166,7 +165,7 @@ impl Ranges {
         None
     }
 
-    /// One past the last byte that may be asked for: the end of the segment after that of the reader.
+    /// Returns the end of the bytes that may be requested: the end of the segment after the reader's segment.
     fn limit(&self) -> u64 {
         let segments = self.taken / self.segment + 2;
         self.segment.saturating_mul(segments).min(self.bytes)
@@ -181,9 +180,9 @@ impl Ranges {
         of_side.map(|ask| ask.left.to - ask.left.from).sum()
     }
 
-    /// What a side that has nothing to do may take back from another one, if there is anything: what has
-    /// waited twice as long as the quickest answer took to begin, and 1 ms at least, and was not taken back
-    /// before.
+    /// Returns the action of a side without work: to take a request back from another side, or to wait. A request is
+    /// taken back if its answer has not begun after twice the time of the quickest answer, at least 1 ms, and if its
+    /// bytes were not taken back before.
     pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {
             return None;
@@ -203,20 +202,20 @@ impl Ranges {
         })
     }
 
-    /// An ask is purged, and what it was for is to be asked of another side; once only.
+    /// Takes a request back: other sides may request its bytes. The bytes cannot be taken back a second time.
     pub fn take_back(&mut self, id: AskId) {
         self.keep(id);
         self.end(id);
     }
 
-    /// An ask stays where it is, however long it waits.
+    /// Excludes a request from being taken back, however long it waits.
     pub fn keep(&mut self, id: AskId) {
         if let Some(left) = self.left(id) {
             self.moved.add(left);
         }
     }
 
-    /// The answer to an ask has begun.
+    /// Records that the answer to a request has begun.
     pub fn begun(&mut self, now: Time, id: AskId) {
         if let Some(ask) = self.asks.iter_mut().find(|ask| ask.id == id) {
             ask.has_begun = true;
@@ -225,7 +224,7 @@ impl Ranges {
         }
     }
 
-    /// The next `bytes` of an ask have come. Gives those of them that were not there yet, in order.
+    /// Counts the next `bytes` bytes of an answer. Returns the ranges that are new for the object, in order.
     pub fn arrived(&mut self, id: AskId, bytes: u64) -> Vec<ByteRange> {
         let mut fresh = Vec::new();
         let Some(ask) = self.asks.iter_mut().find(|ask| ask.id == id) else {
@@ -243,7 +242,7 @@ impl Ranges {
         fresh
     }
 
-    /// Nothing more comes of an ask. What has not come may be asked for again.
+    /// Ends a request. Sides may request its missing bytes again.
     pub fn end(&mut self, id: AskId) {
         self.asks.retain(|ask| ask.id != id);
         self.count_asked();
@@ -256,23 +255,23 @@ impl Ranges {
         }
     }
 
-    /// The reader has taken the bytes before this one.
+    /// Records that the reader has read all bytes before `position`.
     pub fn take(&mut self, position: u64) {
         self.taken = self.taken.max(position.min(self.bytes));
     }
 
-    /// What an ask still lacks.
+    /// Returns the missing bytes of a request.
     pub fn left(&self, id: AskId) -> Option<ByteRange> {
         let ask = self.asks.iter().find(|ask| ask.id == id)?;
         Some(ask.left)
     }
 
-    /// Bytes of the object.
+    /// Size of the object in bytes.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether every byte has come.
+    /// Whether all bytes have arrived.
     pub fn is_whole(&self) -> bool {
         self.come.is_whole()
     }

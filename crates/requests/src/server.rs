@@ -1,47 +1,48 @@
-//! The server's side: copies go through its stations, one after the other.
+//! Server of requests. Each copy passes first through the processor, then through the disk, and then through the link.
 
 use super::header::{CancelScope, CopyId, Purpose, RequestHeader, RequestId, Response};
 use super::station::{Discipline, JobId, Preemption, Progress, Station};
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// A server's stations. Those that are off take no time.
+/// Stations of a server. A station that is switched off takes no time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ServerConfig {
-    /// The order among copies of one class, at every station.
+    /// Order among copies of one class, at every station.
     pub discipline: Discipline,
-    /// When the high class interrupts the low one, at every station.
+    /// Time at which the high class interrupts the low class, at every station.
     pub preemption: Preemption,
-    /// How fast the disk reads; `None`: no disk.
+    /// Rate at which the disk reads; `None`: no disk.
     pub disk: Option<Rate>,
-    /// How fast the link sends; `None`: each chunk leaves as soon as the disk has read it (without a disk
-    /// the whole answer at once), to a network that the driver has.
+    /// Rate of the link; `None`: the driver models the network, and each chunk leaves as soon as the disk has read
+    /// it. Without a disk, the whole answer leaves at once.
     pub link: Option<Rate>,
     /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
     pub chunk: u64,
 }
 
-/// What one copy asks of a server beyond its bytes: drawn by the workload, so an argument.
+/// Work of one copy at a server, in addition to the transfer of its bytes. The workload draws these times, so they are
+/// an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Demand {
     /// Processor time.
     pub cpu: Duration,
-    /// Time until the disk's first byte (seek and rotation), where there is a disk.
+    /// Time before the disk's first byte (seek and rotation). Ignored without a disk.
     pub seek: Duration,
 }
 
-/// A copy has left the server: its answer is out, or it was purged.
+/// Report of a copy that has left the server: its answer was sent, or it was purged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Departure {
-    /// When.
+    /// Time of the departure.
     pub time: Time,
-    /// Which copy.
+    /// Copy that has left.
     pub copy: CopyId,
-    /// Time that stations spent on it, all together.
+    /// Service time that all stations spent on the copy.
     pub service: Duration,
-    /// Bytes of its answer that left, those of a chunk that was cut short included.
+    /// Bytes of the answer that were sent, the sent part of an interrupted chunk included.
     pub sent: u64,
-    /// Whether it was purged.
+    /// Whether the copy was purged.
     pub is_purged: bool,
 }
 
@@ -56,24 +57,24 @@ enum Stage {
 struct Copy {
     client: HostId,
     priority: u8,
-    /// Bytes that were asked for.
+    /// Number of bytes that were requested.
     bytes: u64,
-    /// Whether more may be asked for.
+    /// Whether the client may request more bytes.
     is_open: bool,
-    /// Whether the processor has done its work.
+    /// Whether the processor has finished.
     is_computed: bool,
     demand: Demand,
-    /// The seek is still ahead.
+    /// Whether the disk must still seek for this copy.
     seeks: bool,
-    /// Bytes that the disk has read.
+    /// Number of bytes that the disk has read.
     read: u64,
-    /// Bytes that have left.
+    /// Number of bytes that were sent.
     sent: u64,
     service: Duration,
 }
 
-/// See the module. Inputs take the time; [`on_timeout`](Self::on_timeout) wants to be called at
-/// [`next_timeout`](Self::next_timeout), and answers and departures are polled after every input.
+/// Server as plain state. Every input takes the current time. The driver calls [`on_timeout`](Self::on_timeout) at
+/// [`next_timeout`](Self::next_timeout), and polls answers and departures after every input.
 #[derive(Clone, Debug)]
 pub struct Server {
     config: ServerConfig,
@@ -97,7 +98,7 @@ const fn copy_of(job: JobId) -> CopyId {
 }
 
 impl Server {
-    /// An idle server.
+    /// Creates an idle server.
     pub fn new(config: ServerConfig) -> Self {
         let station = || Station::new(config.discipline, config.preemption);
         let chunk = config.chunk.max(1);
@@ -112,8 +113,8 @@ impl Server {
         }
     }
 
-    /// A message of `client` arrived; `demand` counts where it asks for something. A copy that is here
-    /// already, and a message about one that is not, change nothing.
+    /// Processes a message from `client`. `demand` is used only for a new copy. A request for a copy that is already
+    /// present, and a message about an unknown copy, have no effect.
     pub fn on_message(&mut self, now: Time, client: HostId, header: RequestHeader, demand: Demand) {
         self.on_timeout(now);
         match header.purpose {
@@ -125,9 +126,9 @@ impl Server {
         self.pump(now);
     }
 
-    /// Serves until `now`.
+    /// Serves all copies until `now`.
     pub fn on_timeout(&mut self, now: Time) {
-        // A unit of one station may be work for the next at the same instant.
+        // A unit that ends at one station may be work for the next station at the same time.
         while let Some(due) = self.next_timeout()
             && due <= now
         {
@@ -138,29 +139,29 @@ impl Server {
         }
     }
 
-    /// When the next unit at any station ends.
+    /// Returns the time at which the next unit at any station ends.
     pub fn next_timeout(&self) -> Option<Time> {
         let stations = [&self.cpu, &self.disk, &self.link];
         let timeouts = stations.into_iter().filter_map(Station::next_timeout);
         timeouts.min()
     }
 
-    /// The next part of an answer that left.
+    /// Returns the next part of an answer that was sent.
     pub fn poll_transmit(&mut self) -> Option<Response> {
         self.responses.pop_front()
     }
 
-    /// The next copy that left.
+    /// Returns the next copy that has left the server.
     pub fn poll_departure(&mut self) -> Option<Departure> {
         self.departures.pop_front()
     }
 
-    /// Copies here.
+    /// Number of copies at the server.
     pub fn len(&self) -> usize {
         self.copies.len()
     }
 
-    /// Whether no copy is here.
+    /// Whether the server has no copy.
     pub fn is_empty(&self) -> bool {
         self.copies.is_empty()
     }
@@ -188,13 +189,15 @@ impl Server {
             .add(now, job, header.priority, demand.cpu, demand.cpu);
     }
 
-    /// Another range of a copy that is open, after those before.
+    /// Adds another range to an open copy, after the earlier ranges.
     fn ask_more(&mut self, now: Time, header: RequestHeader) {
         let bytes = header.range.to.saturating_sub(header.range.from);
         let Some(copy) = self.copies.get_mut(&header.copy).filter(|c| c.is_open) else {
             return;
         };
         copy.bytes += bytes;
+        // While the processor or the seek has not finished, the range waits: `step` later reads or sends all bytes of
+        // the copy at once.
         if copy.is_computed && !copy.seeks {
             match self.config.disk {
                 Some(disk) => self.read(now, header.copy, disk, bytes),
@@ -208,6 +211,7 @@ impl Server {
         let stations = [&mut self.cpu, &mut self.disk, &mut self.link];
         let started = |station: &&mut Station| station.has_started(job) == Some(true);
         if scope == CancelScope::Queued && stations.iter().any(started) {
+            // A copy in service is served to its end, but the client requests no further ranges.
             if let Some(copy) = self.copies.get_mut(&id) {
                 copy.is_open = false;
             }
@@ -248,7 +252,7 @@ impl Server {
         }
     }
 
-    /// Takes what stations have finished to the next ones, until nothing moves.
+    /// Passes finished units to the next stations, until no unit is left.
     fn pump(&mut self, now: Time) {
         loop {
             let progress = if let Some(progress) = self.link.poll_progress() {
@@ -302,7 +306,7 @@ impl Server {
         }
     }
 
-    /// The disk has to read `bytes` more of an answer.
+    /// Adds `bytes` more bytes of an answer to the work of the disk.
     fn read(&mut self, now: Time, id: CopyId, disk: Rate, bytes: u64) {
         let Some(copy) = self.copies.get(&id) else {
             return;
@@ -311,7 +315,7 @@ impl Server {
         self.disk.add(now, job_of(id), copy.priority, work, unit);
     }
 
-    /// `bytes` of the answer are ready for the link.
+    /// Passes `bytes` bytes of the answer to the link.
     fn send(&mut self, now: Time, id: CopyId, bytes: u64) {
         let Some(copy) = self.copies.get_mut(&id) else {
             return;
@@ -351,15 +355,16 @@ impl Server {
     }
 }
 
-/// The time that `bytes` take in chunks, and that of a whole chunk: as many units as there are chunks,
-/// whatever the rate rounds to.
+/// Returns the time of `bytes` bytes in chunks, and the time of a whole chunk. The first is the sum of the rounded
+/// times of the chunks, so that it is a whole number of chunk times plus the time of the rest.
 fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {
     let unit = rate.serialisation(chunk);
     let rest = rate.serialisation(bytes % chunk);
     (unit * (bytes / chunk) + rest, unit)
 }
 
-/// The part of `bytes` that has gone after `done` of `whole`, a begun byte counted.
+/// Returns the number of bytes of a chunk that were sent in the time `done`, if the chunk has `bytes` bytes and takes
+/// the time `whole`. A byte that was sent in part counts.
 fn part_of(bytes: u64, done: Duration, whole: Duration) -> u64 {
     if whole == Duration::ZERO {
         return 0;

@@ -1,5 +1,4 @@
-//! One request whose bytes come by ranges: which pieces its copies were asked for, in order. What they are asked for
-//! is [`Ranges`]'.
+//! Pieces that each copy of a request has requested, in order, with `Split::Ranges`. [`Ranges`] chooses the pieces.
 
 use super::header::ByteRange;
 use super::ranges::{AskId, Idle, Ranges};
@@ -7,25 +6,25 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// What may be done for a copy that has nothing to do.
+/// Action for a copy without work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Spare {
-    /// This copy's server has not begun what it was asked for. It is not asked any more.
+    /// Another copy was closed, because its server had not begun the answer. Other copies may now request its bytes.
     Taken(u8),
-    /// There may be something to take from this moment on.
+    /// Wait until this time. Then there may be work that another copy can give up.
     Until(Time),
 }
 
-/// See the module.
+/// Pieces of one object, and the copies that have requested them.
 #[derive(Clone, Debug)]
 pub(super) struct Sides {
     ranges: Ranges,
-    /// By copy: what it has not sent whole.
+    /// For each copy, the pieces that it has requested and that have not arrived completely.
     asked: Vec<VecDeque<AskId>>,
 }
 
 impl Sides {
-    /// An object of `bytes` from so many copies, in pieces of `piece` bytes.
+    /// Creates the state of an object of `bytes` bytes from `copies` servers, in pieces of `piece` bytes.
     pub fn new(bytes: u64, copies: u8, piece: u64) -> Self {
         let mut ranges = Ranges::new(bytes, piece);
         let asked = (0..copies).map(|_| VecDeque::new()).collect();
@@ -35,7 +34,7 @@ impl Sides {
         Self { ranges, asked }
     }
 
-    /// What a copy is to be asked for now, if it is for anything.
+    /// Returns the range that a copy has to request now, if any.
     pub fn ask(&mut self, now: Time, copy: u8) -> Option<ByteRange> {
         let asked = self.asked.get_mut(usize::from(copy))?;
         let (id, range) = self.ranges.ask(now, usize::from(copy))?;
@@ -43,7 +42,7 @@ impl Sides {
         Some(range)
     }
 
-    /// `bytes` more of a copy have come. Gives how many of them the object had not had yet.
+    /// Counts `bytes` more bytes of a copy. Returns how many of them are new for the object.
     pub fn arrived(&mut self, now: Time, copy: u8, bytes: u64) -> u64 {
         let Some(asked) = self.asked.get_mut(usize::from(copy)) else {
             return 0;
@@ -66,7 +65,7 @@ impl Sides {
         fresh
     }
 
-    /// A copy will not answer. Others are asked for what it was.
+    /// Closes a copy that will not answer. Other copies request its ranges.
     pub fn close(&mut self, copy: u8) {
         if let Some(asked) = self.asked.get_mut(usize::from(copy)) {
             asked.clear();
@@ -74,7 +73,8 @@ impl Sides {
         }
     }
 
-    /// What may be done for a copy that has nothing to do. What is taken is to be asked of it next.
+    /// Returns the action for a copy without work. After [`Spare::Taken`], this copy can request the bytes that
+    /// became free.
     pub fn idle(&mut self, now: Time, copy: u8) -> Option<Spare> {
         loop {
             let id = match self.ranges.idle(now, usize::from(copy))? {
@@ -82,7 +82,8 @@ impl Sides {
                 Idle::TakeBack(id) => id,
             };
             let owner = self.asked.iter().position(|asked| asked.contains(&id))?;
-            // A server drops all of a copy, or nothing.
+            // A cancellation removes the whole copy at the server. With several pieces, the first may already be in
+            // service.
             if self.asked[owner].len() > 1 {
                 self.ranges.keep(id);
                 continue;
@@ -93,7 +94,7 @@ impl Sides {
         }
     }
 
-    /// Whether every byte has come.
+    /// Whether all bytes have arrived.
     pub fn is_whole(&self) -> bool {
         self.ranges.is_whole()
     }

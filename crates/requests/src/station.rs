@@ -1,74 +1,74 @@
-//! A resource of a server: work-conserving, strict priority among classes, first come first served
-//! or processor sharing within a class.
+//! Resource of a server: work-conserving, with strict priority among classes. Within a class it is first come, first
+//! served, or processor sharing.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, Time};
 
-/// Classes that a station tells apart: 0, the high one, and 1, that of duplicates.
+/// Number of classes of a station: class 0 has high priority, class 1 is for duplicates.
 pub const CLASSES: usize = 2;
 
-/// Fractions of a picosecond in the clock of processor sharing: 2 to this power a picosecond.
+/// Fraction bits of the clock for processor sharing. The clock counts in units of 2^-24 picoseconds.
 const FRACTION: u32 = 24;
 
-/// How jobs of one class share a station.
+/// Sharing of a station among the jobs of one class.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Discipline {
     /// First come, first served.
     #[default]
     Fifo,
-    /// Processor sharing: all jobs of the class at once, each at an equal share, as TCP shares a link.
+    /// Processor sharing: all jobs of the class run at once and have equal shares, as TCP flows share a link.
     ProcessorSharing,
 }
 
-/// When a job of the high class takes the station from one of the low class.
+/// Time at which a job of the high class takes the station from a job of the low class.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Preemption {
-    /// At once; the low job goes on later where it was (preemptive resume).
+    /// At once. The low job later resumes where it stopped (preemptive resume).
     #[default]
     Resume,
-    /// After the unit in service: a chunk, as a packet in a network.
+    /// After the unit in service, which is a chunk. A network also interrupts only after a whole packet.
     Unit,
-    /// After the job in service (one residual service time).
+    /// After the end of the job in service. A job of a higher class waits for one residual service time.
     Never,
 }
 
-/// A job's number at a station; the caller's choice.
+/// Number of a job at a station. The caller chooses it.
 pub type JobId = u64;
 
-/// A unit of a job has been served.
+/// Report of one served unit of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// When.
+    /// Time of the unit's end.
     pub time: Time,
-    /// Of which job.
+    /// Job of the unit.
     pub job: JobId,
-    /// How long the unit took of the station's time.
+    /// Work of the unit, as the time that the station needs for it.
     pub unit: Duration,
-    /// Whether the job has no more work here; it is forgotten then.
+    /// Whether the job has no more work here. The station then removes it.
     pub is_done: bool,
 }
 
-/// What a job that was taken away had got.
+/// State of a job at the moment when it was removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Removed {
-    /// Time that the station had spent on the unit that it did not finish.
+    /// Time that the station had spent on the unfinished unit.
     pub unfinished: Duration,
-    /// How long that unit would have taken.
+    /// Time that the whole unit would have taken.
     pub unit: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Job {
     class: usize,
-    /// Place in the class: by virtual time for processor sharing, then by arrival.
+    /// Position in the class: virtual time for processor sharing, then arrival number.
     key: (u128, u64),
-    /// Work of a unit, in picoseconds; the last one may be shorter.
+    /// Work of a unit in picoseconds. The last unit may be shorter.
     unit: u64,
-    /// Work of the unit in service.
+    /// Work of the unit in service, in picoseconds.
     current: u64,
-    /// What is left of it, where jobs are served one by one.
+    /// Work left of the unit in service, in picoseconds. Used where jobs are served one by one.
     unit_left: u64,
-    /// Work left, the unit in service counted whole.
+    /// Work left of the job, in picoseconds. The unit in service counts as not served yet.
     left: u64,
     started: bool,
 }
@@ -76,15 +76,15 @@ struct Job {
 #[derive(Clone, Debug, Default)]
 struct Class {
     order: BTreeMap<(u128, u64), JobId>,
-    /// Since when the class has the station; `None` while it waits. Settled only when the class itself
-    /// changes, so that what happens in a lower class leaves no trace in the arithmetic of a higher one.
+    /// Time since which the class has the station; `None` while the class waits. It is updated only when the class
+    /// itself changes, so that events of a lower class do not change the rounding in a higher class.
     since: Option<Time>,
-    /// Service that each job of processor sharing has got so far, in fractions of a picosecond.
+    /// Service that each job of processor sharing has received, in fractions of a picosecond.
     clock: u128,
 }
 
-/// See the module. The caller brings work in, calls [`advance`](Self::advance) at
-/// [`next_timeout`](Self::next_timeout) and takes [`Progress`] out. `now` never goes back.
+/// One station. The caller adds work, calls [`advance`](Self::advance) at [`next_timeout`](Self::next_timeout), and
+/// polls [`Progress`]. `now` never decreases.
 #[derive(Clone, Debug)]
 pub struct Station {
     discipline: Discipline,
@@ -92,14 +92,14 @@ pub struct Station {
     classes: [Class; CLASSES],
     jobs: BTreeMap<JobId, Job>,
     running: Option<usize>,
-    /// The job in service may not be interrupted now.
+    /// Whether the job in service cannot be interrupted now.
     locked: bool,
     arrivals: u64,
     progress: VecDeque<Progress>,
 }
 
 impl Station {
-    /// An idle station. Processor sharing is always preemptive: it has no unit in service.
+    /// Creates an idle station. Processor sharing is always preemptive, because it has no unit in service.
     pub fn new(discipline: Discipline, preemption: Preemption) -> Self {
         let preemption = match discipline {
             Discipline::Fifo => preemption,
@@ -117,8 +117,8 @@ impl Station {
         }
     }
 
-    /// Brings `work` for `job`, served in units of `unit`: a new job, or more work for one that is
-    /// here, which keeps its place. Work of zero is served at once, without a turn.
+    /// Adds `work` for `job`, served in units of `unit`. A job that is present keeps its position and gets more work.
+    /// Work of zero is complete at once and does not wait.
     pub fn add(&mut self, now: Time, job: JobId, class: u8, work: Duration, unit: Duration) {
         self.advance(now);
         let (work, unit) = (work.as_ps(), unit.as_ps().max(1));
@@ -153,7 +153,7 @@ impl Station {
         self.select(now);
     }
 
-    /// Takes a job away with all its work. `None` where it is not here.
+    /// Removes a job with all its work. Returns `None` if the job is unknown.
     pub fn remove(&mut self, now: Time, job: JobId) -> Option<Removed> {
         self.advance(now);
         let taken = self.take(now, job)?;
@@ -164,12 +164,12 @@ impl Station {
         })
     }
 
-    /// Whether the station has begun to serve a job that is here; `None` for one that is not.
+    /// Whether the station has begun to serve a job; `None` if the job is unknown.
     pub fn has_started(&self, job: JobId) -> Option<bool> {
         self.jobs.get(&job).map(|job| job.started)
     }
 
-    /// Puts a job into another class, behind the jobs that are there. Service that it has got stays.
+    /// Moves a job to another class, behind the jobs of that class. The service that it has received is kept.
     pub fn set_class(&mut self, now: Time, job: JobId, class: u8) {
         self.advance(now);
         let class = usize::from(class).min(CLASSES - 1);
@@ -183,7 +183,7 @@ impl Station {
         }
     }
 
-    /// Serves until `now`.
+    /// Serves jobs until `now`.
     pub fn advance(&mut self, now: Time) {
         while let Some(time) = self.next_timeout()
             && time <= now
@@ -192,13 +192,14 @@ impl Station {
         }
     }
 
-    /// When the unit in service ends, if any is.
+    /// Returns the time at which the unit in service ends, if there is one.
     pub fn next_timeout(&self) -> Option<Time> {
         let class = &self.classes[self.running?];
         let (key, job) = class.order.first_key_value()?;
         let wait = match self.discipline {
             Discipline::Fifo => self.jobs.get(job)?.unit_left,
             Discipline::ProcessorSharing => {
+                // With n jobs, the clock of the class advances at 1/n of the station's rate.
                 let ahead = key.0.saturating_sub(class.clock) * class.order.len() as u128;
                 ahead.div_ceil(1 << FRACTION) as u64
             }
@@ -206,17 +207,17 @@ impl Station {
         Some(class.since?.saturating_add(Duration::from_ps(wait)))
     }
 
-    /// The next unit that has been served.
+    /// Returns the next unit that has been served.
     pub fn poll_progress(&mut self) -> Option<Progress> {
         self.progress.pop_front()
     }
 
-    /// Jobs here, waiting or in service.
+    /// Number of jobs, waiting or in service.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Whether no job is here.
+    /// Whether the station has no job.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -257,7 +258,7 @@ impl Station {
         self.select(now);
     }
 
-    /// Counts the service that the class has got up to `now`.
+    /// Counts the service that the class has received until `now`.
     fn settle(&mut self, class: usize, now: Time) {
         let state = &mut self.classes[class];
         let Some(since) = state.since else { return };
@@ -287,6 +288,7 @@ impl Station {
         job.key = match self.discipline {
             Discipline::Fifo => (0, self.arrivals),
             Discipline::ProcessorSharing => {
+                // Processor sharing serves a new job at once, unless a higher class has the station.
                 job.started |= self.running.is_none_or(|running| running >= job.class);
                 let left = u128::from(job.unit_left) << FRACTION;
                 (class.clock + left, self.arrivals)
@@ -296,7 +298,7 @@ impl Station {
         self.jobs.insert(id, job);
     }
 
-    /// Takes a job out, with what is left of its unit up to date.
+    /// Removes a job and updates the rest of its unit.
     fn take(&mut self, now: Time, id: JobId) -> Option<Job> {
         let class = self.jobs.get(&id)?.class;
         self.settle(class, now);
@@ -308,13 +310,14 @@ impl Station {
             let ahead = job.key.0.saturating_sub(state.clock);
             job.unit_left = (ahead.div_ceil(1 << FRACTION) as u64).min(job.current);
         }
+        // The job in service is gone, so another class may take the station now.
         if self.running == Some(class) && first == Some(job.key) {
             self.locked = false;
         }
         Some(job)
     }
 
-    /// Gives the station to the class whose turn it is.
+    /// Gives the station to the highest class with jobs, unless the job in service cannot be interrupted.
     fn select(&mut self, now: Time) {
         let chosen = match self.running {
             Some(running) if self.locked => Some(running),

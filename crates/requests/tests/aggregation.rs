@@ -1,4 +1,4 @@
-//! Bytes of several copies of a request that count together: none is missed and none counts twice.
+//! Tests of requests where the bytes of all copies count: no byte is missed, and no byte counts twice.
 
 use proptest::prelude::*;
 use tailcut_requests::{ByteRange, Client, CopyId, Coverage, Order, Policy, Purpose, RequestId};
@@ -17,7 +17,7 @@ const fn copy(copy: u8) -> CopyId {
     }
 }
 
-/// A client that asks for one object of as many servers as `policy` has copies.
+/// Creates a client that requests one object from as many servers as `policy` has copies.
 fn asking(policy: Policy) -> Client {
     let mut client = Client::new(policy).expect("a sound policy");
     let servers: Vec<HostId> = (0..8).map(HostId).collect();
@@ -47,7 +47,7 @@ fn three_copies_share_an_object_and_its_tail_is_asked_for_piece_by_piece() {
             (2, more, 6_000, 7_000)
         ]
     );
-    // All three are as fast: each sends a third, and the last piece is shared badly.
+    // All three servers are equally fast: each sends a third. The copies share the last piece unequally.
     let mut sent = 0;
     while client.poll_completion().is_none() {
         sent += 100;
@@ -69,7 +69,7 @@ fn three_copies_whose_bytes_count_have_to_be_purged_and_two_need_not() {
     assert!(
         unpurged(3)
             .fault()
-            .is_some_and(|fault| fault.contains("purged"))
+            .is_some_and(|fault| fault.contains("need a purge"))
     );
 }
 
@@ -103,7 +103,7 @@ proptest! {
     ) {
         let mut client = asking(Policy { copies, piece, ..Policy::RANS });
             let mut model = vec![false; OBJECT as usize];
-        // What each copy was asked for, byte by byte in its order, and how far it has sent.
+        // Bytes that each copy has requested, in order, and the number of bytes that it has sent.
         let mut asked = vec![Vec::new(); usize::from(copies)];
         let mut sent = vec![0; usize::from(copies)];
         let mut useful = 0;
@@ -156,7 +156,7 @@ proptest! {
                 client.on_bytes(at(1), copy(index as u8), bytes);
             }
             rounds += 1;
-            prop_assert!(rounds <= OBJECT / 100, "no slower than one copy");
+            prop_assert!(rounds <= OBJECT / 100, "several copies are not slower than one copy");
         }
     }
 }

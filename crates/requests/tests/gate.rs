@@ -1,4 +1,4 @@
-//! The gate of a guard: who runs, who waits, who is refused.
+//! Tests of the guard's gate: which jobs run, which wait, and which are rejected.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,7 +85,7 @@ fn optional_work_runs_on_idle_workers_and_never_waits() {
 }
 
 proptest! {
-    /// Against a list that is searched from its start each time.
+    /// Compares the gate with a list that is searched from its start each time.
     #[test]
     fn a_gate_keeps_its_bounds_and_its_order(
         workers in 1u32..4,

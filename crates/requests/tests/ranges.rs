@@ -1,4 +1,4 @@
-//! Ranges of an object from several sides: each byte comes, once where nothing fails, and in bounded memory.
+//! Tests of ranges from several sides: each byte arrives, exactly once if no side fails, and memory is bounded.
 
 use proptest::prelude::*;
 use tailcut_requests::{AskId, ByteRange, Coverage, Idle, Ranges};
@@ -22,13 +22,13 @@ fn the_first_side_takes_the_front_the_second_one_the_back_until_they_meet() {
     let (one, range) = ask(&mut ranges, front);
     assert_eq!(range, (0, 300));
     assert_eq!(ask(&mut ranges, back).1, (700, 1_000));
-    // More than half a piece is left to come.
+    // More than half a piece is left to arrive.
     assert_eq!(ranges.ask(AT, front), None);
     assert_eq!(ranges.arrived(one, 150).len(), 1);
     assert_eq!(ask(&mut ranges, front).1, (300, 600));
     assert_eq!(ranges.ask(AT, front), None);
     ranges.close(front);
-    // The back is alone now, and so it is the front.
+    // Only the back side is left, so it becomes the front.
     let mut rest = Vec::new();
     while !ranges.is_whole() {
         let (id, range) = match ranges.ask(AT, back) {
@@ -52,14 +52,14 @@ fn what_waits_is_taken_back_once_and_what_has_begun_is_not() {
     ranges.begun(moment, one);
     ranges.arrived(one, 100);
     ranges.end(one);
-    // It is not known to wait before another answer would have begun for long.
+    // A request counts as queued only after twice the time of the quickest answer.
     let due = AT + Duration::from_ms(2);
     assert_eq!(ranges.idle(moment, front), Some(Idle::Until(due)));
     assert_eq!(ranges.idle(due, front), Some(Idle::TakeBack(other)));
     ranges.take_back(other);
     let (again, taken) = ask(&mut ranges, front);
     assert_eq!(taken, range);
-    // The other side does not take it back in turn.
+    // A request that was taken back once is not taken back again.
     let later = due + Duration::from_ms(9);
     assert_eq!(ranges.idle(later, back), None);
     ranges.begun(later, again);
@@ -87,7 +87,7 @@ fn a_reader_that_does_not_read_stops_the_asking() {
     assert!(ranges.is_whole());
 }
 
-/// What happens next.
+/// Step of a random sequence.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ask(usize),
@@ -127,7 +127,7 @@ proptest! {
         let (mut now, mut taken) = (AT, 0);
         let mut asks: Vec<(AskId, ByteRange)> = Vec::new();
         let mut seen = Coverage::of(bytes);
-        // In the end the first side does what is left.
+        // At the end, the first side delivers the rest.
         let ending = [Step::Ask(0), Step::Arrive(0, u64::MAX), Step::Read, Step::End(0)];
         let close = [1, 2, 3].map(Step::Close);
         let all = steps.into_iter().chain(close);

@@ -1,4 +1,4 @@
-//! Clients and servers of requests: what one says, what the other does, and what is never done.
+//! Tests of clients and servers of requests: their messages, the service, and purges.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn ask(client: &mut Client, now: Time, request: u32) {
     client.submit(now, RequestId(request), OBJECT, &servers);
 }
 
-/// What a client has to say: server, copy, purpose, priority, order.
+/// Returns the client's messages: server, copy, purpose, priority, order.
 fn said(client: &mut Client) -> Vec<(u32, u8, Purpose, u8, Order)> {
     let mut all = Vec::new();
     while let Some((server, header)) = client.poll_transmit() {
@@ -85,7 +85,7 @@ fn with_aggregation_the_second_copy_comes_from_the_tail_and_both_are_purged_wher
     assert_eq!(
         client.on_bytes(at(2), copy(0, 1), 3_000),
         1_000,
-        "the rest was there"
+        "the client already has the other bytes"
     );
     assert_eq!(client.poll_completion().map(|done| done.winner), Some(1));
     let purged: Vec<u8> = said(&mut client).iter().map(|said| said.1).collect();
@@ -116,7 +116,7 @@ fn a_server_that_is_asked_for_more_sends_it_behind_what_it_was_asked_for() {
             .map(|part| (part.bytes, part.is_last))
             .collect();
         assert_eq!(sent, [(1_000, false); 6]);
-        assert_eq!(server.len(), 1, "more may come");
+        assert_eq!(server.len(), 1, "the client may request more");
         tell(&mut server, at(40), copy(0, 1), CANCEL, LOW, 0);
         assert_eq!(departures(&mut server)[&copy(0, 1)].1, 6_000);
     }
@@ -163,7 +163,7 @@ fn a_low_copy_that_is_far_enough_ahead_changes_places_with_the_high_one() {
         ]
     );
     client.on_bytes(at(2), copy(0, 1), 1_000);
-    assert_eq!(said(&mut client), [], "once, until the other leads");
+    assert_eq!(said(&mut client), [], "before the other copy leads");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn where_servers_tell_their_windows_the_copies_change_places_by_these() {
     client.on_bytes(at(1), copy(0, 0), 500);
     client.on_window(copy(0, 1), 6_999);
     client.on_bytes(at(1), copy(0, 1), 5_000);
-    assert_eq!(said(&mut client), [], "bytes that have come do not count");
+    assert_eq!(said(&mut client), [], "received bytes do not count");
     client.on_window(copy(0, 1), 7_000);
     client.on_bytes(at(2), copy(0, 1), 500);
     let classes = |said: Vec<(u32, u8, Purpose, u8, Order)>| -> Vec<(Purpose, u8)> {
@@ -193,7 +193,7 @@ fn where_servers_tell_their_windows_the_copies_change_places_by_these() {
     client.on_window(copy(0, 0), 9_000);
     client.on_bytes(at(4), copy(0, 0), 500);
     assert_eq!(classes(said(&mut client)), [(swap, HIGH), (swap, LOW)]);
-    // A server that has told nothing is behind one that has.
+    // A server that has reported no window is behind a server that has reported one.
     ask(&mut client, at(5), 1);
     said(&mut client);
     client.on_window(copy(1, 1), 2_000);
@@ -223,7 +223,7 @@ fn a_hedge_waits_for_the_percentile_of_the_latest_answers() {
     }
     said(&mut client);
     ask(&mut client, at(100), 25);
-    // The latest twenty are 6 to 25 ms: the 95th percentile by nearest rank is the 19th.
+    // The latest twenty latencies are 6 to 25 ms. By nearest rank, their 95th percentile is the 19th: 24 ms.
     assert_eq!(client.next_timeout(), Some(at(124)));
     assert_eq!(said(&mut client).len(), 1);
     client.on_timeout(at(124));
@@ -236,7 +236,7 @@ fn a_hedge_waits_for_the_percentile_of_the_latest_answers() {
     assert_eq!(
         client.next_timeout(),
         None,
-        "an answer takes its hedge back"
+        "an answer cancels the next copy"
     );
 }
 
@@ -245,7 +245,7 @@ fn the_first_request_is_hedged_and_what_little_is_known_then_counts() {
     let mut client = client(hedging(20));
     ask(&mut client, at(0), 0);
     said(&mut client);
-    assert_eq!(client.next_timeout(), Some(at(30)), "nothing is known");
+    assert_eq!(client.next_timeout(), Some(at(30)), "no latency is known");
     client.on_timeout(at(30));
     assert_eq!(
         said(&mut client),
@@ -275,7 +275,7 @@ fn a_budget_of_a_tenth_sends_a_tenth_of_the_hedges() {
         client.on_timeout(at(u64::from(request)));
     }
     let hedges = said(&mut client).iter().filter(|said| said.1 == 1).count();
-    // Five are there at first.
+    // The budget starts with five tokens.
     assert!((104..=105).contains(&hedges), "{hedges}");
 }
 
@@ -355,7 +355,7 @@ fn tell(server: &mut Server, now: Time, id: CopyId, purpose: Purpose, priority: 
     server.on_message(now, HostId(99), header(id, purpose, priority), demand);
 }
 
-/// Serves until nothing is left. Gives each copy's departure: when, its bytes, whether it was purged.
+/// Serves until no copy is left. Returns each copy's departure: time, bytes sent, and whether it was purged.
 fn departures(server: &mut Server) -> BTreeMap<CopyId, (Time, u64, bool)> {
     let mut all = BTreeMap::new();
     loop {
@@ -379,7 +379,7 @@ fn chunks_go_from_disk_to_link_while_the_disk_reads_on() {
         ..PLAIN
     });
     tell(&mut server, at(0), copy(0, 0), Purpose::Ask, HIGH, 3);
-    // 3 ms of processor, half a millisecond for the first chunk of the disk, 10 ms of link.
+    // The processor takes 3 ms, the first chunk of the disk 0.5 ms, and the link 10 ms.
     let end = at(13) + Duration::from_us(500);
     assert_eq!(departures(&mut server)[&copy(0, 0)], (end, OBJECT, false));
 }
@@ -436,7 +436,7 @@ fn a_purge_counts_what_had_been_sent_and_spares_what_runs_where_it_must() {
 fn a_purge_within_the_last_byte_of_a_chunk_counts_the_whole_chunk() {
     let mut server = server(PLAIN);
     tell(&mut server, at(0), copy(0, 0), Purpose::Ask, HIGH, 0);
-    // A byte takes a microsecond.
+    // On this link, a byte takes 1 µs.
     let almost = at(1) - Duration::from_ns(1);
     tell(&mut server, almost, copy(0, 0), CANCEL, HIGH, 0);
     assert_eq!(server.poll_transmit(), None);
@@ -457,7 +457,7 @@ fn a_copy_that_becomes_high_overtakes_at_every_station_and_its_answer_is_high() 
     }
     let first = first.expect("an answer");
     assert_eq!((first.copy, first.priority), (raised, HIGH));
-    // 5 ms of processor from 2 ms on, then 10 ms of link, while the other has the processor.
+    // The processor works from 2 ms to 7 ms, and then the link for 10 ms. Meanwhile the other copy has the processor.
     let departures = departures(&mut server);
     assert_eq!(departures[&raised], (at(17), OBJECT, false));
     assert_eq!(departures[&copy(0, 0)], (at(27), OBJECT, false));
@@ -480,8 +480,8 @@ fn messages_about_copies_that_are_not_there_change_nothing() {
     assert_eq!(departures(&mut server)[&copy(0, 0)].0, at(10));
 }
 
-/// What happens at a server: the gap before it in microseconds, a request, its class, its processor time
-/// in microseconds, and after how long it is cancelled, if at all.
+/// Visit at a server: the gap before it in microseconds, a request, its class, its processor time in microseconds,
+/// and the time after which it is cancelled, if any.
 type Visit = (u64, u8, u64, Option<u64>);
 
 fn visits(
@@ -514,7 +514,7 @@ fn visits(
         while let Some(left) = server.poll_departure() {
             let whole = answered.get(&left.copy).copied().unwrap_or(0);
             match left.is_purged {
-                // A chunk that is cut short within its last byte counts whole.
+                // If a purge interrupts the last byte of a chunk, the whole chunk counts as sent.
                 true => assert!((whole..=whole + config.chunk).contains(&left.sent)),
                 false => assert_eq!((whole, left.sent), (OBJECT, OBJECT)),
             }
@@ -568,7 +568,7 @@ proptest! {
             ..PLAIN
         };
         let alone = visits(config, &given, |_, visit| visit.1 == HIGH, false);
-        // Duplicates are purged now and then; primaries stay.
+        // Some duplicates are purged; primaries stay.
         let mut some_purged = given.clone();
         for visit in &mut some_purged {
             visit.3 = visit.3.filter(|_| visit.1 == LOW);
@@ -587,7 +587,7 @@ proptest! {
         for visit in given.iter_mut().filter(|_| one_queue) {
             visit.2 = 0;
         }
-        // Every copy that was not purged is checked for its bytes on the way out.
+        // Each copy that was not purged is checked for its bytes when it leaves.
         let without = visits(PLAIN, &given, |_, _| true, false);
         let with = visits(PLAIN, &given, |_, _| true, true);
         prop_assert_eq!(without.len(), with.len());

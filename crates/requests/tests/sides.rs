@@ -1,4 +1,4 @@
-//! A client that asks two simulated servers for an object by ranges.
+//! Tests of a client that requests ranges of an object from two simulated servers.
 
 use proptest::prelude::*;
 use tailcut_requests::{
@@ -18,17 +18,17 @@ fn policy(copies: u8) -> Policy {
     }
 }
 
-/// A client and its servers, whose messages take no time.
+/// Client and its servers. Messages take no time.
 struct Stage {
     client: Client,
     servers: Vec<Server>,
     now: Time,
-    /// What was asked of each server.
+    /// Messages that each server has received.
     asked: Vec<Vec<(Purpose, u64, u64)>>,
 }
 
 impl Stage {
-    /// A server for each of these rates, in bytes a millisecond.
+    /// Creates a server for each of these rates, in bytes per millisecond.
     fn new(rates: &[u64]) -> Self {
         let server = |rate: &u64| {
             Server::new(ServerConfig {
@@ -53,7 +53,7 @@ impl Stage {
         self.carry();
     }
 
-    /// Another client's object at a server, as urgent as a primary.
+    /// Occupies a server with another client's object, as urgent as a primary.
     fn occupy(&mut self, server: usize, bytes: u64) {
         let header = RequestHeader {
             copy: CopyId {
@@ -70,7 +70,7 @@ impl Stage {
         self.servers[server].on_message(self.now, HostId(99), header, Demand::default());
     }
 
-    /// Takes messages to servers, and answers to the client, until nothing moves at this moment.
+    /// Delivers messages to servers and answers to the client, until no message is left at this time.
     fn carry(&mut self) {
         loop {
             let mut has_moved = false;
@@ -95,7 +95,7 @@ impl Stage {
         }
     }
 
-    /// Until the request is done. Gives when, and the bytes that each server has sent of it.
+    /// Runs until the request is complete. Returns the time, and the bytes that each server has sent.
     fn run(&mut self) -> (Time, Vec<u64>) {
         while self.client.poll_completion().is_none() {
             let servers = self.servers.iter().filter_map(Server::next_timeout);
@@ -139,11 +139,12 @@ fn what_waits_in_a_queue_is_taken_back_and_costs_the_other_server_nothing() {
     let mut busy = Stage::new(&[1_000, 1_000]);
     busy.occupy(1, 100 * PIECE);
     busy.submit(10 * PIECE);
-    // Nine pieces, and the tenth that the busy server has not begun.
+    // The idle server sends nine pieces, and also the tenth piece, which the busy server has not begun.
     let (end, sent) = busy.run();
     assert_eq!(end, Time::ZERO + Duration::from_ms(10));
     assert_eq!(sent, [10 * PIECE, 0]);
-    // A server does not say that it has begun. What a slow one is sending may be sent by the other, too: one piece.
+    // A server does not report that it has begun. The piece that a slow server sends may be sent by the other server,
+    // too.
     let mut slow = Stage::new(&[1_000, 100]);
     slow.submit(10 * PIECE);
     let (end, sent) = slow.run();
@@ -187,7 +188,7 @@ proptest! {
         stage.submit(bytes);
         let (end, sent) = stage.run();
         prop_assert!(end < Time::ZERO + Duration::from_ms(3_000));
-        // Bytes of a piece that had begun when it was to be taken back.
+        // The extra bytes belong to pieces whose transmission had begun when they were taken back.
         let extra = sent.iter().sum::<u64>().saturating_sub(bytes);
         prop_assert!(extra <= PIECE * rates.len() as u64, "{} {:?}", bytes, sent);
     }

@@ -1,4 +1,4 @@
-//! Stations: who is served when, to the picosecond.
+//! Tests of stations: the order of jobs and their times, exact to the picosecond.
 
 use proptest::prelude::*;
 use tailcut_requests::{Discipline, Preemption, Progress, Station};
@@ -12,7 +12,7 @@ fn at(count: u64) -> Time {
     Time::ZERO + ms(count)
 }
 
-/// Serves until nothing is left. Gives when each job was done.
+/// Serves until no job is left. Returns the time at which each job was complete.
 fn completions(station: &mut Station) -> Vec<(u64, Time)> {
     let mut done = Vec::new();
     while let Some(due) = station.next_timeout() {
@@ -44,7 +44,7 @@ fn two_equal_jobs_share_the_processor_and_finish_together() {
     let mut station = Station::new(Discipline::ProcessorSharing, Preemption::Resume);
     station.add(at(0), 1, 0, ms(10), ms(10));
     station.add(at(4), 2, 0, ms(6), ms(6));
-    // Job 1 has 6 ms left when job 2 comes with 6 ms.
+    // Job 1 has 6 ms left when job 2 arrives with 6 ms.
     assert_eq!(completions(&mut station), [(1, at(16)), (2, at(16))]);
 }
 
@@ -91,7 +91,7 @@ fn waiting_work_that_is_taken_away_does_not_interrupt_the_work_in_service() {
     for high in [3, 4] {
         station.add(at(2), high, 0, ms(3), ms(3));
     }
-    // One that is next in its class, and one of the class in service.
+    // Job 3 is the next one in its class. Job 2 is in the class in service.
     assert!(station.remove(at(3), 3).is_some());
     assert!(station.remove(at(4), 2).is_some());
     assert_eq!(completions(&mut station), [(1, at(10)), (4, at(13))]);
@@ -121,9 +121,9 @@ fn work_that_joins_others_at_the_processor_has_begun_at_once_and_stays_so() {
     assert_eq!(
         station.has_started(2),
         Some(true),
-        "it has its share at once"
+        "it receives its share at once"
     );
-    // High work interrupts both; one of them becomes high too.
+    // High work interrupts both jobs. One of them becomes high, too.
     station.add(at(2), 3, 0, ms(9), ms(9));
     station.set_class(at(3), 1, 0);
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_job_that_changes_its_class_keeps_the_service_that_it_has_got() {
     assert_eq!(completions(&mut station), [(2, at(13)), (1, at(20))]);
 }
 
-/// An arrival: the gap before it, its class and its work in microseconds.
+/// Arrival of a job: the gap before it, its class, and its work, in microseconds.
 type Arrival = (u64, u8, u64);
 
 fn run(
@@ -166,7 +166,7 @@ fn run(
         now += Duration::from_us(gap);
         if keep(class) {
             station.advance(now);
-            // Odd picoseconds, so that shares do not divide.
+            // Work is an odd number of picoseconds, so that shares are not whole numbers.
             let work = Duration::from_ps(work * 1_000_003 + 7);
             station.add(now, job, class, work, work / 3 + Duration::from_ps(1));
         }
@@ -235,7 +235,7 @@ proptest! {
         ]
         .map(|done| done.into_iter().map(|(_, time)| time).max().expect("jobs"));
         prop_assert_eq!(ends[0], ends[1]);
-        // Shares round to a fraction of a picosecond a change.
+        // At each change, shares are rounded to a fraction of a picosecond.
         let apart = ends[0].since(ends[2]).as_ps() + ends[2].since(ends[0]).as_ps();
         prop_assert!(apart <= 400, "{} ps apart", apart);
     }

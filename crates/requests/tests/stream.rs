@@ -1,9 +1,11 @@
-//! What a server hands over of an answer: parts with headers, however its bytes become ready.
+//! Tests of the bytes that a server passes on: parts with headers, independent of the times at which bytes become
+//! ready.
 
 use proptest::prelude::*;
 use tailcut_requests::{
     ANSWER_BYTES, ASK_BYTES, AnswerHeader, ByteRange, CopyId, Framed, HIGH, LOW, Order, Purpose,
-    REQUEST_BYTES, RequestHeader, RequestId, Room, ServerEnd, SideChannel, TELLING_PART, Written,
+    REQUEST_BYTES, RequestHeader, RequestId, SendSpace, ServerEnd, SideChannel, TELLING_PART,
+    Written,
 };
 
 const HEADER: u64 = ANSWER_BYTES as u64;
@@ -26,14 +28,14 @@ fn ask(object: u64) -> RequestHeader {
     }
 }
 
-/// An end that was asked for an object, in parts of `part` bytes.
-fn asked(object: u64, part: u64, room: Option<Room>) -> ServerEnd {
+/// Creates a server's end with a request for an object, in parts of `part` bytes.
+fn asked(object: u64, part: u64, room: Option<SendSpace>) -> ServerEnd {
     let mut end = ServerEnd::new(part, room);
     tell(&mut end, ask(object));
     end
 }
 
-/// The client's next message arrives.
+/// Delivers the client's next message.
 fn tell(end: &mut ServerEnd, header: RequestHeader) {
     let mut messages = SideChannel::default();
     messages.write(header);
@@ -111,16 +113,16 @@ fn headers_have_the_class_that_the_copy_has_when_they_are_written() {
 
 #[test]
 fn an_answer_that_tells_windows_waits_for_room_and_tells_the_latest() {
-    let room = |bytes, window| Room { bytes, window };
+    let room = |bytes, window| SendSpace { bytes, window };
     let mut end = asked(100_000, 50_000, Some(room(2_000, 14_600)));
     end.add(100_000);
     let first = written(&mut end);
-    assert_eq!(first.len(), 1, "one part takes more than there is room for");
+    assert_eq!(first.len(), 1, "one part uses up the send space");
     assert_eq!(headers(&first)[0].bytes, TELLING_PART);
     assert_eq!(headers(&first)[0].window, Some(14_600));
-    end.set_room(room(0, 20_000));
+    end.set_send_space(room(0, 20_000));
     assert_eq!(written(&mut end), []);
-    end.set_room(room(TELLING_PART + HEADER + 1, 29_200));
+    end.set_send_space(room(TELLING_PART + HEADER + 1, 29_200));
     let windows: Vec<Option<u64>> = headers(&written(&mut end))
         .iter()
         .map(|header| header.window)
@@ -174,7 +176,7 @@ proptest! {
         let (mut sent, mut payload) = (0, 0);
         for written in written(&mut end) {
             let header = written.header.map_or(0, |header| header.header_bytes());
-            // Cut within the header, and within what follows it.
+            // The stream is cut within the header, and within the body.
             prop_assert_eq!(end.object_bytes(sent + header / 2), payload);
             sent += written.bytes;
             payload += written.bytes - header;

@@ -1,5 +1,5 @@
-//! An application of one's own: a ring all-reduce. Every host of a ring sends a piece to the next one,
-//! and hands on what it gets, until each piece has been around twice. Then the next step begins.
+//! A custom application: a ring all-reduce. Every host sends a piece to the next host of the ring. It forwards each
+//! piece that it receives, until the piece has passed all hosts twice. Then the next step begins.
 //!
 //! Run it with `cargo run --release --example own_application`.
 
@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use tailcut_scenario::sim::transport::Event;
 use tailcut_scenario::sim::{Application, Desk, OwnApplication, Registered};
 use tailcut_scenario::units::{FlowId, HostId, Time};
-use tailcut_scenario::{Crew, Scenario, Study};
+use tailcut_scenario::{Scenario, Study, Workers};
 
 struct AllReduce {
     hosts: u32,
-    /// Bytes of a host's piece.
+    /// Size of one piece, in bytes.
     piece: u64,
     steps: u64,
     next: Option<Time>,
-    /// Pieces on their way, and how often each is to be handed on.
+    /// Pieces in flight, each with the number of hops that it still has to go.
     on_the_way: HashMap<FlowId, u32>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         sizes = "fixed:100KB"
         "#,
     )?;
-    for record in Study::of(&scenario)?.run(&Crew::default())? {
+    for record in Study::of(&scenario)?.run(&Workers::default())? {
         let ends = record
             .flows
             .iter()

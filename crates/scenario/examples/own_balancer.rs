@@ -1,5 +1,5 @@
-//! A load balancer of one's own: each packet takes the emptier of two ports that are drawn, and the
-//! emptiest of the last time is a third candidate (DRILL, SIGCOMM 2017, with d = 2 and m = 1).
+//! A custom load balancer: each packet takes the least loaded of three ports. Two ports are drawn at random. The third
+//! is the port that was chosen last (DRILL, SIGCOMM 2017, with d = 2 and m = 1).
 //!
 //! Run it with `cargo run --release --example own_balancer`.
 
@@ -7,13 +7,13 @@ use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
 use tailcut_scenario::sim::{Choice, NamedBalancer, Registered};
 use tailcut_scenario::units::{Time, mix64, reduce};
-use tailcut_scenario::{Crew, Scenario, Study};
+use tailcut_scenario::{Scenario, Study, Workers};
 
 #[derive(Debug)]
 struct TwoChoices {
-    /// The state of the random stream.
+    /// State of the random number generator.
     state: u64,
-    /// The port that was the emptiest.
+    /// Port of the last choice.
     best: usize,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         "#,
     )?;
     let mut trimmed = Vec::new();
-    for record in Study::of(&scenario)?.run(&Crew::default())? {
+    for record in Study::of(&scenario)?.run(&Workers::default())? {
         let packets = record.totals.trimmed.packets;
         println!("{}: {packets} packets trimmed", record.key.design);
         trimmed.push(packets);
@@ -65,7 +65,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     assert!(
         trimmed[1] < trimmed[0],
-        "a look at the queues is worth something"
+        "the choice by queue length trims fewer packets"
     );
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A congestion controller of one's own: additive increase and multiplicative decrease with parameters
-//! (AIMD(a, b)). TCP's loss detection, its timers and its recovery stay as they are.
+//! A custom congestion controller: additive increase and multiplicative decrease with two parameters (AIMD(a, b)).
+//! TCP provides loss detection, timers and recovery.
 //!
 //! Run it with `cargo run --release --example own_controller`.
 
@@ -7,15 +7,15 @@ use tailcut_scenario::sim::transport::tcp::congestion::{
     Ack, Congested, CongestionControl, Window,
 };
 use tailcut_scenario::sim::{Controller, Design, Hosts, Registered};
-use tailcut_scenario::{Crew, Scenario, Study};
+use tailcut_scenario::{Scenario, Study, Workers};
 
 #[derive(Debug)]
 struct Aimd {
-    /// Full segments by which the window grows in a round trip.
+    /// Growth of the window in a round trip, in full segments.
     increase: u64,
-    /// The share of the window that is left after a loss.
+    /// Share of the window that remains after a loss, from 0 to 1.
     decrease: f64,
-    /// Bytes acknowledged since the window last grew.
+    /// Bytes acknowledged since the last growth of the window.
     acked: u64,
 }
 
@@ -24,11 +24,11 @@ impl CongestionControl for Aimd {
         if !ack.may_grow {
             return;
         }
+        let mut acked = ack.acked;
         if window.in_slow_start() {
-            window.cwnd += ack.acked.min(ack.slow_start_limit);
-            return;
+            acked = ack.open(window);
         }
-        self.acked += ack.acked;
+        self.acked += acked;
         if self.acked >= window.cwnd {
             self.acked -= window.cwnd;
             window.cwnd += self.increase * ack.mss;
@@ -36,6 +36,7 @@ impl CongestionControl for Aimd {
     }
 
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
+        // A timeout and a loss reduce ssthresh in the same way. After a loss, the window continues at ssthresh.
         self.on_timeout(window, congested);
         window.cwnd = window.ssthresh;
     }
@@ -75,7 +76,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         hosts = 8
         "#,
     )?;
-    let records = Study::of(&scenario)?.run(&Crew::default())?;
+    let records = Study::of(&scenario)?.run(&Workers::default())?;
     for record in &records {
         let sent: u64 = record.flows.iter().map(|f| f.payload_sent.0).sum();
         let again: u64 = record
@@ -89,7 +90,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
         assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
     }
-    // With NewReno's numbers it is NewReno.
+    // AIMD(1, 0.5) is NewReno, so both designs must give the same flows.
     assert_eq!(records[0].flows, records[1].flows);
     assert_ne!(records[1].flows, records[2].flows);
     Ok(())

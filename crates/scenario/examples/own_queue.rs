@@ -1,5 +1,5 @@
-//! A queue discipline of one's own: a FIFO that drops from its front. When it is full the oldest packet
-//! goes, not the newest, so that its sender hears of the loss a whole queue earlier.
+//! A custom queue discipline: a FIFO that drops from its front. A full queue drops its oldest packet, not the newest.
+//! The sender therefore detects the loss earlier, by the time that a packet spends in the full queue.
 //!
 //! Run it with `cargo run --release --example own_queue`.
 
@@ -10,11 +10,11 @@ use tailcut_scenario::sim::fabric::queue::{
 use tailcut_scenario::sim::fabric::{Packet, PacketId};
 use tailcut_scenario::sim::{NamedQueue, Registered};
 use tailcut_scenario::units::Time;
-use tailcut_scenario::{Crew, Scenario, Study};
+use tailcut_scenario::{Scenario, Study, Workers};
 
 #[derive(Debug)]
 struct DropFront {
-    /// Bytes on the wire that may be queued.
+    /// Capacity of the queue, in bytes on the wire.
     limit: u64,
     queued: VecDeque<PacketId>,
     bytes: u64,
@@ -25,7 +25,7 @@ impl QueueDiscipline for DropFront {
         self.queued.push_back(id);
         self.bytes += u64::from(packets[id.0 as usize].size);
         let mut verdict = Verdict::from(Fate::Queued);
-        // All packets that are long enough to matter have one size: one makes room for one.
+        // All large packets have the same size, so one dropped packet makes room for the new one.
         if self.bytes > self.limit
             && let Some(oldest) = self.queued.pop_front()
         {
@@ -80,7 +80,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         hosts = 8
         "#,
     )?;
-    for record in Study::of(&scenario)?.run(&Crew::default())? {
+    for record in Study::of(&scenario)?.run(&Workers::default())? {
         let times = record.flows.iter().filter_map(|flow| flow.fct);
         let mean = times.map(|time| time.as_secs_f64()).sum::<f64>() / record.flows.len() as f64;
         let (design, totals) = (&record.key.design, &record.totals);

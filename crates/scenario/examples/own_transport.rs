@@ -1,4 +1,4 @@
-//! A user's own transport: every packet at the link's rate, and none again.
+//! A custom transport: it sends every packet once, at the rate of the link, and retransmits nothing.
 //!
 //! Run it with `cargo run --release --example own_transport`.
 
@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, VecDeque};
 use tailcut_scenario::sim::transport::{Event, FlowStats, Header, Message, Segment, Transport};
 use tailcut_scenario::sim::{Design, HostSeat, Hosts, Registered};
 use tailcut_scenario::units::{FiveTuple, FlowId, HostId, Protocol, Time};
-use tailcut_scenario::{Crew, Scenario, Study};
+use tailcut_scenario::{Scenario, Study, Workers};
 
 #[derive(Default)]
 struct Blast {
     host: HostId,
     mss: u64,
-    /// What is still to be sent, and how much of it was.
+    /// Messages with bytes left to send, and the counters of each.
     sending: VecDeque<(Message, FlowStats)>,
-    /// Bytes that have arrived of each flow.
+    /// Bytes received, by flow.
     received: BTreeMap<FlowId, u64>,
     events: VecDeque<Event>,
 }
@@ -40,7 +40,7 @@ impl Transport for Blast {
             dst_port: 7,
             protocol: Protocol::Udp,
         };
-        // What a receiver has to know: how long the flow is.
+        // The receiver needs the size of the flow to detect its end.
         let header = Header::Own([message.bytes, 0, 0, 0]);
         Some(Segment::new(tuple, message.flow, payload as u32, header))
     }
@@ -89,10 +89,10 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     .register()?;
     let scenario = Scenario::from_text("designs = [\"tcp\", \"blast\"]\nloads = 0.2\nflows = 200")?
         .with("queue.limit", "100MB")?;
-    for record in Study::of(&scenario)?.run(&Crew::default())? {
+    for record in Study::of(&scenario)?.run(&Workers::default())? {
         let done = record.flows.iter().flat_map(|flow| flow.fct).count();
         println!("{}: {done} flows", record.key.design);
-        assert_eq!(done, record.flows.len(), "queues hold all of it");
+        assert_eq!(done, record.flows.len(), "no packet is dropped");
     }
     Ok(())
 }

@@ -1,46 +1,45 @@
-//! What is captured of a study's runs: where, how much, and of which seeds.
+//! Packet capture of a study: which runs, at which hosts or ports, and how much.
 
-use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::study::Study;
 use crate::value::{Kind, Raw, Value, shortened};
 use std::io::Write;
 use std::sync::Arc;
-use tailcut_capture::{Capture, Dress, Limits, Places};
+use tailcut_capture::{Capture, CapturePoints, Limits, WireOptions};
 use tailcut_sim::fabric::topology::Topology;
 use tailcut_sim::{RunConfig, carried};
 
-/// The most bytes of a capture file, where nobody says.
+/// Default limit of a capture file, in bytes.
 const FILE_BYTES: u64 = 100_000_000;
 
-/// The fewest bytes that can be asked for.
+/// Smallest limit that a user can set, in bytes.
 const LEAST_FILE_BYTES: u64 = 1_000;
 
-/// The capture of a run into a file.
+/// Capture of one run into a writer.
 pub type RunCapture<W> = Capture<W>;
 
-/// What is captured of a study's runs. By default of the first seed: every flow, up to 100 MB a
-/// file.
+/// Plan of the packet captures of a study. The default captures every flow of the first seed, up to 100 MB per file.
 #[derive(Clone, Debug)]
 pub struct CapturePlan {
-    places: Arc<Places>,
+    points: Arc<CapturePoints>,
     limits: Limits,
     first_seed: u64,
     seeds: u64,
 }
 
-/// Refuses a sweep over networks whose ports have other names: a capture is of one place.
-fn one_network(study: &Study, network: &Topology, place: &Place) -> Outcome<()> {
+/// Rejects a sweep over networks with different port names, because a capture refers to ports by name.
+fn one_network(study: &Study, network: &Topology, place: &Location) -> Outcome<()> {
     let of_network = |key: &str| {
         ["topology", "nodes", "links"]
             .iter()
             .any(|s| key.starts_with(s))
     };
-    let names: Vec<String> = Places::names(network).collect();
+    let names: Vec<String> = CapturePoints::names(network).collect();
     for run in study.runs.iter().filter(|run| run.seed == study.seed) {
         let Some(swept) = run.parameters.iter().find(|one| of_network(&one.key)) else {
             continue;
         };
-        let is_same = |other: Topology| Places::names(&other).eq(names.iter().cloned());
+        let is_same = |other: Topology| CapturePoints::names(&other).eq(names.iter().cloned());
         if !run.topology.shape.build().is_ok_and(is_same) {
             let found = format!("a sweep over networks with other ports ({})", swept.key);
             let allowed = format!("one network: --set {}=VALUE", swept.key);
@@ -51,13 +50,13 @@ fn one_network(study: &Study, network: &Topology, place: &Place) -> Outcome<()> 
 }
 
 impl CapturePlan {
-    /// Captures of a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts, by the names in the study's
+    /// Creates a plan for a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts. The names are the names in the study's
     /// tables.
     ///
     /// # Errors
-    /// A name that the study's network does not have, or a study without packets.
+    /// The study's network does not contain the name, or the study has no packets.
     pub fn new(study: &Study, what: &str) -> Outcome<Self> {
-        let flag = Place::flag("--capture");
+        let flag = Location::flag("--capture");
         let Some(run) = study.runs.iter().find(|run| run.stack.design.has_packets()) else {
             let found = "a study without packets";
             let allowed = "designs over a network: `stations` has none";
@@ -68,14 +67,14 @@ impl CapturePlan {
             ScenarioError::new(&flag, "", found, "")
         })?;
         one_network(study, &topology, &flag)?;
-        let places = Places::named(&topology, what).map_err(|unknown| {
-            let names: Vec<String> = Places::names(&topology).collect();
+        let points = CapturePoints::named(&topology, what).map_err(|unknown| {
+            let names: Vec<String> = CapturePoints::names(&topology).collect();
             let meant = did_you_mean(what, names.iter().map(String::as_str));
             let found = format!("'{}'", shortened(what));
             ScenarioError::new(&flag, "", found, unknown.allowed).meaning(meant.map(str::to_owned))
         })?;
         Ok(Self {
-            places: Arc::new(places),
+            points: Arc::new(points),
             limits: Limits {
                 bytes: FILE_BYTES,
                 flows: None,
@@ -85,16 +84,16 @@ impl CapturePlan {
         })
     }
 
-    /// With at most so many bytes a file, such as `10MB`.
+    /// Sets the largest size of a capture file, such as `10MB`.
     ///
     /// # Errors
-    /// No number of bytes, or one under 1 KB.
+    /// The text is not a number of bytes, or the number is below 1 KB.
     pub fn with_bytes(mut self, text: &str) -> Outcome<Self> {
         let kind = Kind::Bytes {
             least: LEAST_FILE_BYTES,
         };
         let Some(Value::Bytes(bytes)) = kind.read(&Raw::Argument(text.to_owned())) else {
-            let flag = Place::flag("--capture-bytes");
+            let flag = Location::flag("--capture-bytes");
             let found = format!("'{}'", shortened(text));
             return Err(ScenarioError::new(&flag, "", found, kind.allowed()));
         };
@@ -102,31 +101,37 @@ impl CapturePlan {
         Ok(self)
     }
 
-    /// With so many flows a file: those that come by first.
+    /// Limits each file to this number of flows. The flows whose packets appear first are captured.
     pub const fn with_flows(mut self, flows: u64) -> Self {
         self.limits.flows = Some(flows);
         self
     }
 
-    /// Of so many seeds: the first ones.
+    /// Captures this number of seeds, starting with the first.
     pub const fn with_seeds(mut self, seeds: u64) -> Self {
         self.seeds = seeds;
         self
     }
 
-    /// Whether a run is captured.
+    /// Returns whether this run is captured.
     pub fn takes(&self, run: &RunConfig) -> bool {
         run.stack.design.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
     }
 
-    /// The capture of a run, into `out`.
+    /// Starts the capture of a run. It writes to `out`.
     pub fn capture<W: Write>(&self, run: &RunConfig, out: W) -> RunCapture<W> {
-        let dress = Dress {
+        let wire_options = WireOptions {
             seed: run.seed,
             mss: u16::try_from(run.settings.framing.payload).unwrap_or(u16::MAX),
             sack: run.settings.tcp.sack,
         };
-        Capture::new(out, Arc::clone(&self.places), dress, self.limits, carried)
+        Capture::new(
+            out,
+            Arc::clone(&self.points),
+            wire_options,
+            self.limits,
+            carried,
+        )
     }
 }
 

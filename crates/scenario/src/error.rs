@@ -1,34 +1,34 @@
-//! What is wrong with a scenario: where, what was found, what is allowed.
+//! Errors in a scenario: the place, the text that was found there, and the allowed values.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A value, or what is wrong with the scenario.
+/// A value, or the error in the scenario that prevents it.
 pub type Outcome<T> = Result<T, Box<ScenarioError>>;
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// A line of a file, from one.
+pub enum Location {
+    /// Line of a file. The first line is 1.
     Line {
-        /// The file, as the user named it.
+        /// File name, as the user wrote it.
         file: Arc<str>,
-        /// The line.
+        /// Line number.
         line: usize,
     },
-    /// A flag or argument of the command line, as it is written there.
+    /// Flag or argument of the command line, as the user wrote it.
     Flag(Arc<str>),
-    /// A value that a program has set.
+    /// Value that a program set through the API.
     Value,
 }
 
-impl Place {
-    /// The flag called `name`.
+impl Location {
+    /// Returns the place of the flag `name`.
     pub fn flag(name: &str) -> Self {
         Self::Flag(name.into())
     }
 
-    /// A line of a file.
+    /// Returns the place of a line of a file.
     pub fn line(file: &str, line: usize) -> Self {
         Self::Line {
             file: file.into(),
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { file, line } => write!(f, "{file}:{line}"),
@@ -47,25 +47,25 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a scenario.
+/// Error in a scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
-    /// Where.
-    pub place: Place,
-    /// The key, with its section; empty where the error is about no key.
+    /// Place of the error.
+    pub place: Location,
+    /// Key, with its section. Empty if the error belongs to no key.
     pub key: String,
-    /// What was found.
+    /// Description of the value that was found.
     pub found: String,
-    /// What is allowed.
+    /// Description of the allowed values.
     pub allowed: String,
-    /// What may have been meant.
+    /// Suggestion: the name that the user probably meant.
     pub meant: Option<String>,
 }
 
 impl ScenarioError {
-    /// An error at a place.
+    /// Creates an error at a place.
     pub fn new(
-        place: &Place,
+        place: &Location,
         key: impl Into<String>,
         found: impl Into<String>,
         allowed: impl Into<String>,
@@ -79,7 +79,7 @@ impl ScenarioError {
         })
     }
 
-    /// The same error with a guess at what was meant.
+    /// Adds a suggestion of the intended name.
     pub fn meaning(mut self: Box<Self>, meant: Option<String>) -> Box<Self> {
         self.meant = meant;
         self
@@ -105,10 +105,12 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The nearest of `names` to what was found, where one is near: within a third of its length in edits.
+/// Returns the name that is closest to the text found. At most a third of the name's characters may differ. A name that
+/// begins with the text (three characters or more) also counts.
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found: String = found
         .chars()
+        // Bounds the cost of the comparison for long texts.
         .take(64)
         .flat_map(char::to_lowercase)
         .collect();

@@ -1,17 +1,18 @@
-//! Scenarios in TOML, and the runs that they describe.
+//! Scenarios in TOML, and the simulation runs that they describe.
 //!
-//! A [`Scenario`] is what a user has said: keys with values, each checked against one [`schema`].
-//! It comes from a text ([`Scenario::from_text`]), from the text of a file with the directory in
-//! which its paths start ([`Scenario::parse`]), or from values that are set one by one
-//! ([`Scenario::with`]). Every key that is not given has its default. A [`Study`] is what follows
-//! from it: one full configuration for each design, load and seed. A [`Crew`] runs them over the
-//! cores of the machine and tells a [`Progress`] how far they are.
+//! A [`Scenario`] holds the keys that a user has set, with values that are checked against one [`schema`]. There are
+//! three sources: a text ([`Scenario::from_text`]), the text of a file with the directory where its paths start
+//! ([`Scenario::parse`]), and values that a program sets one by one ([`Scenario::with`]). Every other key has its
+//! default.
 //!
-//! The crate reads no environment and prints nothing. Errors name the place, what was found there
-//! and what is allowed.
+//! A [`Study`] is derived from a scenario: one complete configuration for each design, load and seed.
+//! [`Workers`] execute the runs on the cores of the machine and report to a [`Progress`].
+//!
+//! The crate reads no environment variables and prints nothing. Errors contain the place, the value found there and the
+//! allowed values.
 //!
 //! ```
-//! use tailcut_scenario::{Crew, Scenario, Study};
+//! use tailcut_scenario::{Workers, Scenario, Study};
 //!
 //! let scenario = Scenario::from_text(
 //!     r#"
@@ -30,7 +31,7 @@
 //! .with("seed", 7)?
 //! .with("tcp.min_rto", "1ms")?;
 //!
-//! let records = Study::of(&scenario)?.run(&Crew::default())?;
+//! let records = Study::of(&scenario)?.run(&Workers::default())?;
 //! assert_eq!(records.len(), 2);
 //! for record in &records {
 //!     let finished = record.flows.iter().filter(|flow| flow.fct.is_some()).count();
@@ -38,7 +39,7 @@
 //!     assert_eq!((record.flows.len(), finished), (50, 50));
 //! }
 //!
-//! // What is wrong is told with its place.
+//! // An error contains its place and a suggestion.
 //! let error = Scenario::from_text("loads = 0.3\nflow = 50\n").unwrap_err();
 //! assert_eq!(error.place.to_string(), "scenario:2");
 //! assert_eq!(error.meant.as_deref(), Some("flows"));
@@ -47,7 +48,6 @@
 
 mod builtin;
 mod capture;
-mod crew;
 mod error;
 mod origin;
 mod parameters;
@@ -62,11 +62,11 @@ mod sweep;
 mod text;
 mod traces;
 mod value;
+mod workers;
 
 pub use builtin::{BuiltIn, SCENARIOS};
 pub use capture::{CapturePlan, RunCapture};
-pub use crew::{Crew, Ended, Progress, RealHosts, RunFailed, Silent, Watcher};
-pub use error::{Outcome, Place, ScenarioError, did_you_mean};
+pub use error::{Location, Outcome, ScenarioError, did_you_mean};
 pub use path::KeyPath;
 pub use recorded::{recorded_keys, recorded_parameters};
 pub use scenario::{Entry, Scenario, Table};
@@ -74,10 +74,11 @@ pub use searched::SearchedKey;
 pub use study::{
     NamedNodes, Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys,
 };
-pub use sweep::alike;
+pub use sweep::with_common_form;
 pub use text::ScenarioText;
 pub use value::{Kind, Raw, Value, shortened};
-// What a study and its records are made of.
+pub use workers::{Ended, Progress, RealHosts, RunFailed, Silent, Watcher, Workers};
+// Types that appear in studies and records.
 pub use {
     tailcut_capture as captures, tailcut_record as record, tailcut_sim as sim,
     tailcut_units as units,

@@ -1,4 +1,4 @@
-//! What decides the result of a study's runs, so that one that has finished is found again.
+//! Origins of runs: a hash of all inputs of a run. A run with the same origin as a finished one is not repeated.
 
 use crate::study::Study;
 use std::fmt::Write;
@@ -6,13 +6,13 @@ use tailcut_record::{Fingerprint, Origin, TableFormat};
 use tailcut_sim::RunConfig;
 
 impl Study {
-    /// The origin of each run, in order. `build` is the hash of the program that runs them.
+    /// Returns the origin of each run, in order. `build` is the hash of the program that executes the runs.
     pub fn origins(&self, build: &str) -> Vec<Origin> {
         let origins = (0..self.runs.len()).filter_map(|run| self.origin(run, build));
         origins.collect()
     }
 
-    /// The origin of one run; `None` where there is no run of this number.
+    /// Returns the origin of one run, or `None` if there is no run with this index.
     pub fn origin(&self, run: usize, build: &str) -> Option<Origin> {
         let config = self.runs.get(run)?;
         Some(Origin {
@@ -22,11 +22,11 @@ impl Study {
     }
 }
 
-/// The hash of everything that decides a run's files but for the program. A configuration in words
-/// has all of its parameters in it, the flows of a trace and the sizes of a table too.
+/// Hashes all inputs that determine a run's files, except the program. The debug text of a configuration contains all
+/// parameters, including the flows of a trace and the sizes of a table.
 fn fingerprint(config: &RunConfig, format: TableFormat) -> String {
     let mut hash = Fingerprint::new();
-    // A fingerprint takes everything.
+    // Writing to a fingerprint never fails.
     let _ = write!(hash, "{format:?} {config:?}");
     hash.digits()
 }

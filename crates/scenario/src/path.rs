@@ -1,15 +1,15 @@
-//! Paths of keys: `tcp.min_rto`, `seed`, `workload[1].share`.
+//! Paths of keys, such as `tcp.min_rto`, `seed` and `workload[1].share`.
 
-use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::schema::{self, Key, Section, sections};
 use crate::value::shortened;
 use std::fmt;
 
-/// A key of the schema, and in which table of a repeated section it is.
+/// Key of the schema. In a repeated section it also identifies the table.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyPath {
     pub(crate) section: &'static Section,
-    /// Which of the section's tables, from 0.
+    /// Index of the table in its section, from 0.
     pub(crate) index: usize,
     pub(crate) key: &'static Key,
 }
@@ -32,12 +32,11 @@ impl fmt::Display for KeyPath {
 }
 
 impl KeyPath {
-    /// Reads a path. In a repeated section `[1]` names the second table; without a number it is the
-    /// first.
+    /// Parses a path. In a repeated section `[1]` is the second table. A path without an index means the first table.
     ///
     /// # Errors
-    /// A key that is none, with what may have been meant.
-    pub fn parse(path: &str, place: &Place) -> Outcome<Self> {
+    /// The key is unknown. The error suggests the intended key.
+    pub fn parse(path: &str, place: &Location) -> Outcome<Self> {
         let (table, key) = path.split_once('.').unwrap_or(("", path));
         let (name, index) = match table.strip_suffix(']').and_then(|t| t.split_once('[')) {
             Some((name, index)) => (name, index.parse().ok()),
@@ -67,9 +66,9 @@ impl KeyPath {
     }
 }
 
-/// A key that a section does not have, with what may have been meant: a key of the section that is
-/// spelled alike, or the same key of another section.
-pub(crate) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
+/// Error for a key that is not in a section. It suggests the same key in another section, or a key of this section with
+/// a similar name.
+pub(crate) fn unknown_key(section: &Section, name: &str, place: &Location) -> Box<ScenarioError> {
     let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
     if section.name.is_empty() {
         allowed.extend(

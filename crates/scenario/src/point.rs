@@ -1,23 +1,23 @@
-//! The points of a sweep: every combination of its values.
+//! Points of a sweep: all combinations of its values.
 
-use crate::error::{Outcome, Place, ScenarioError};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
 use crate::scenario::Scenario;
-use crate::sweep::{Axis, Written, Zip};
+use crate::sweep::{Axis, SweepValues, Zip};
 use crate::traces::Traces;
 use tailcut_record::Parameter;
 
-/// One combination of a sweep's values.
+/// One combination of the values of a sweep.
 #[derive(Debug)]
 pub struct Point {
-    /// The scenario with these values.
+    /// Scenario with these values.
     pub scenario: Scenario,
-    /// The values, in the order of the sweep.
+    /// Swept keys with their values, in the order of the sweep.
     pub parameters: Vec<Parameter>,
 }
 
 impl Point {
-    /// An error with the values at which it came up.
+    /// Adds the values of this point to an error.
     pub fn located(&self, mut error: Box<ScenarioError>) -> Box<ScenarioError> {
         if !self.parameters.is_empty() {
             let values: Vec<String> = self.parameters.iter().map(Parameter::to_string).collect();
@@ -28,21 +28,21 @@ impl Point {
 }
 
 impl Scenario {
-    /// Sweeps a key over the values of a text, as on a command line: `50,100,200`, `1ms..9ms:2ms` or
-    /// `1..64*2`. It takes the place of a value or sweep that the scenario has of the key.
+    /// Sweeps a key over a list or range of values, written as on the command line: `50,100,200`, `1ms..9ms:2ms` or
+    /// `1..64*2`. The sweep replaces an earlier value or sweep of the key.
     ///
     /// # Errors
-    /// A key that is none or cannot be swept, or values that it does not allow, at `place`.
-    pub fn sweep(&mut self, path: &str, values: &str, place: &Place) -> Outcome<()> {
+    /// An unknown key, a key that cannot be swept, or values that the key does not allow. The error is at `place`.
+    pub fn sweep(&mut self, path: &str, values: &str, place: &Location) -> Outcome<()> {
         let path = KeyPath::parse(path, place)?;
-        self.sweep.add(path, &Written::text(values), place)
+        self.sweep.add(path, &SweepValues::text(values), place)
     }
 
-    /// Lets swept keys change together.
+    /// Makes swept keys change together.
     ///
     /// # Errors
-    /// A key that is none, or one key alone, at `place`. What is not swept is told by the study.
-    pub fn zip(&mut self, paths: &[&str], place: &Place) -> Outcome<()> {
+    /// An unknown key, or a single key. The error is at `place`. The study reports a key that is not swept.
+    pub fn zip(&mut self, paths: &[&str], place: &Location) -> Outcome<()> {
         let keys = paths.iter().map(|path| KeyPath::parse(path, place));
         self.sweep.zip(Zip {
             keys: keys.collect::<Outcome<_>>()?,
@@ -50,8 +50,8 @@ impl Scenario {
         })
     }
 
-    /// Every combination of the sweep's values, the first key changing slowest; without a sweep the
-    /// scenario itself. `most` is how many a study may have.
+    /// Returns all combinations of the sweep's values. The first key changes slowest. Without a sweep, the only point
+    /// is the scenario itself. `most` is the largest number of points that a study can have.
     pub(crate) fn points(&self, most: u64) -> Outcome<Vec<Point>> {
         let groups = self.sweep.groups()?;
         let lengths = || groups.iter().map(|group| group[0].values.len());
@@ -67,7 +67,7 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // Files may have changed since another study read them.
+        // A file may have changed since another study read it, so this study reads it again.
         let mut base = self.clone();
         base.traces = Traces::default();
         let point = |number: u64| {

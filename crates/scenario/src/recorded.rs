@@ -1,17 +1,18 @@
-//! Keys with their values as a manifest keeps them, so that studies are joined by what they differ in.
+//! Keys and values of manifests. A comparison of studies uses them to find the keys in which the studies differ.
 
-use crate::error::Place;
+use crate::error::Location;
 use crate::path::KeyPath;
 use crate::scenario::Scenario;
 use crate::schema;
-use crate::sweep::{alike, parameter};
+use crate::sweep::{parameter, with_common_form};
 use crate::value::Raw;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tailcut_record::Parameter;
 
-/// Keys that say how a study is run and told, not what: studies that differ in them only are of one kind.
-const NOT_TOLD: [&str; 14] = [
+/// Keys that do not change the studied system, such as names, seeds and measurements. Studies that differ only in these
+/// keys can be joined.
+const NOT_COMPARED: [&str; 14] = [
     "name",
     "about",
     "designs",
@@ -28,7 +29,7 @@ const NOT_TOLD: [&str; 14] = [
     "topology.name",
 ];
 
-/// The keys of a manifest's configuration by their paths, with their values.
+/// Returns the keys of a manifest's configuration, by path, with their values.
 pub fn recorded_keys(config: &Value) -> BTreeMap<String, Value> {
     let mut keys = BTreeMap::new();
     for section in schema::sections() {
@@ -38,7 +39,7 @@ pub fn recorded_keys(config: &Value) -> BTreeMap<String, Value> {
             section.name
         };
         let tables: Vec<Value> = match config.get(name) {
-            // Nothing written is one workload of defaults.
+            // A manifest without a workload table has one workload with the defaults.
             Some(Value::Array(tables)) if tables.is_empty() && name == "workload" => {
                 vec![Scenario::default().table(name).to_json()]
             }
@@ -57,7 +58,7 @@ pub fn recorded_keys(config: &Value) -> BTreeMap<String, Value> {
                     key,
                 };
                 let path = path.to_string();
-                if !NOT_TOLD.contains(&path.as_str()) {
+                if !NOT_COMPARED.contains(&path.as_str()) {
                     keys.insert(path, value.clone());
                 }
             }
@@ -66,9 +67,9 @@ pub fn recorded_keys(config: &Value) -> BTreeMap<String, Value> {
     keys
 }
 
-/// The values of one key, each as a manifest keeps it, as parameters of one form.
+/// Converts the values of one key, as a manifest stores them, to parameters with a common unit.
 pub fn recorded_parameters(path: &str, values: &[Value]) -> Vec<Parameter> {
-    let known = KeyPath::parse(path, &Place::Value).ok();
+    let known = KeyPath::parse(path, &Location::Value).ok();
     let of = |value: &Value| {
         let read = known.and_then(|path| path.key.read(&raw(value)));
         match (known, read) {
@@ -76,10 +77,10 @@ pub fn recorded_parameters(path: &str, values: &[Value]) -> Vec<Parameter> {
             _ => Parameter::text(path, plain(value)),
         }
     };
-    alike(values.iter().map(of).collect())
+    with_common_form(values.iter().map(of).collect())
 }
 
-/// The value as it was written.
+/// Converts a value of a manifest to the form in which a user writes it.
 fn raw(value: &Value) -> Raw {
     match value {
         Value::Bool(flag) => Raw::Flag(*flag),

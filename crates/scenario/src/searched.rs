@@ -1,30 +1,30 @@
-//! A key whose values are searched between two ends, one after the other.
+//! Key whose values are searched between two limits.
 
-use crate::error::{Outcome, Place, ScenarioError};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
 use crate::scenario::Scenario;
 use crate::sweep::{Axis, NOT_SWEPT, Sweep, parameter, values};
 use crate::value::{Kind, Value};
 use tailcut_record::Parameter;
 
-/// Where loads are searched unless the user says where.
+/// Default limits of a search over loads.
 const LOADS: [&str; 2] = ["0.05", "1"];
 
-/// A key with numbers for values, and the two values between which it is searched.
+/// Numeric key, and the two limits of its search.
 #[derive(Clone, Debug)]
 pub struct SearchedKey {
     path: KeyPath,
     ends: [Value; 2],
-    place: Place,
+    place: Location,
 }
 
 impl Scenario {
-    /// A key to search, from a text `KEY=LOW..HIGH`. Without a range it is that over which the scenario
-    /// sweeps the key; for `loads` from 0.05 to 1.
+    /// Parses `KEY=LOW..HIGH` into a key to search. Without a range, the limits are the ends of the scenario's sweep of
+    /// the key. For `loads` they are 0.05 and 1.
     ///
     /// # Errors
-    /// A key that is none, that is no number or that has no range; or a range that does not go up.
-    pub fn searched(&self, text: &str, place: &Place) -> Outcome<SearchedKey> {
+    /// An unknown key, a key that is not numeric or has no range, or a range whose ends are not in rising order.
+    pub fn searched(&self, text: &str, place: &Location) -> Outcome<SearchedKey> {
         let (name, range) = match text.split_once('=') {
             Some((name, range)) => (name.trim(), Some(range.trim())),
             None => (text.trim(), None),
@@ -69,34 +69,34 @@ impl Scenario {
 }
 
 impl SearchedKey {
-    /// The key's path in a scenario.
+    /// Returns the path of the key in a scenario.
     pub fn name(&self) -> String {
         self.path.to_string()
     }
 
-    /// The ends in the key's smallest unit (picoseconds, bits a second, bytes), the lower one first.
+    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes), the lower one first.
     pub fn ends(&self) -> [f64; 2] {
         let number = |value| values::number_of(value).unwrap_or_default();
         [number(&self.ends[0]), number(&self.ends[1])]
     }
 
-    /// Whether only whole numbers are values of the key.
+    /// Returns whether the key allows only whole numbers.
     pub fn is_whole(&self) -> bool {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// The scenario with this value of the key, which runs are told apart by, in place of a value or a
-    /// sweep of it.
+    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key, and it is a
+    /// parameter of the runs, which identifies them.
     ///
     /// # Errors
-    /// A value that the key does not allow.
+    /// The key does not allow the value.
     pub fn at(&self, scenario: &Scenario, number: f64) -> Outcome<Scenario> {
         let value = self.value(number)?;
         let mut scenario = scenario.clone();
-        scenario.sweep.leave(&self.path);
+        scenario.sweep.remove(&self.path);
         match self.path.key.kind {
             Kind::Loads => scenario.put_value(&self.path, value, &self.place)?,
-            _ => scenario.sweep.put(Axis {
+            _ => scenario.sweep.insert(Axis {
                 path: self.path,
                 values: vec![value],
                 place: self.place.clone(),
@@ -105,10 +105,10 @@ impl SearchedKey {
         Ok(scenario)
     }
 
-    /// A value as records tell it, with its unit.
+    /// Returns a value in the form of the records, with its unit.
     ///
     /// # Errors
-    /// A value that the key does not allow.
+    /// The key does not allow the value.
     pub fn parameter(&self, number: f64) -> Outcome<Parameter> {
         let value = match self.value(number)? {
             Value::Numbers(loads) => Value::Number(loads.first().copied().unwrap_or(number)),
@@ -123,7 +123,7 @@ impl SearchedKey {
 }
 
 impl Sweep {
-    /// The least and the greatest of the values that a key is swept over, where they are numbers.
+    /// Returns the smallest and the largest value of a swept key, if the values are numbers.
     fn ends(&self, path: &KeyPath) -> Option<[Value; 2]> {
         let axis = self.axes.iter().find(|axis| axis.path == *path)?;
         let number = |value: &Value| values::number_of(value);
@@ -133,12 +133,12 @@ impl Sweep {
         }
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (low, high) = (sorted.first()?, sorted.last()?);
-        let alike = std::mem::discriminant(low.1) == std::mem::discriminant(high.1);
-        (low.0 < high.0 && alike).then(|| [low.1.clone(), high.1.clone()])
+        let same_kind = std::mem::discriminant(low.1) == std::mem::discriminant(high.1);
+        (low.0 < high.0 && same_kind).then(|| [low.1.clone(), high.1.clone()])
     }
 
-    /// Takes an axis, in place of an earlier one of the same key.
-    pub(super) fn put(&mut self, axis: Axis) {
+    /// Adds an axis. It replaces an earlier axis of the same key.
+    pub(super) fn insert(&mut self, axis: Axis) {
         match self.axes.iter_mut().find(|known| known.path == axis.path) {
             Some(known) => *known = axis,
             None => self.axes.push(axis),

@@ -1,7 +1,7 @@
-//! A scenario as one text, with whatever was set in it, and the files that it names: what another
-//! process needs to make the same runs.
+//! A scenario as one text, including values that flags or programs set, and the files that it names. Another process
+//! can make the same runs from them.
 
-use crate::error::{Outcome, Place, ScenarioError};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::scenario::{Entry, Scenario};
 use crate::schema::{Key, Section, sections};
 use crate::sweep::{Axis, OwnDesign};
@@ -11,34 +11,34 @@ use std::path::Path;
 use std::sync::Arc;
 use tailcut_units::{Bytes, Rate};
 
-/// A scenario in TOML, and what its text alone does not say.
+/// Scenario in TOML, and the data that its text cannot express.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioText {
-    /// The text. Files that it names have to come along: [`Scenario::files`].
+    /// TOML text. The files that it names are separate: [`Scenario::files`].
     pub text: String,
-    /// What it is called unless it names itself.
+    /// Default name of the scenario, if the text contains none.
     pub name: String,
-    /// The paths of keys that it only starts from: nothing need read them.
+    /// Paths of keys that are only starting values. It is no error if nothing reads such a key.
     pub start: Vec<String>,
 }
 
 impl ScenarioText {
-    /// The scenario, of which the same study follows.
+    /// Parses the scenario. It gives the same study as the original.
     ///
     /// # Errors
-    /// A text that is no scenario, with `file` and the line; a path that is no key.
+    /// A text that is not a scenario (with `file` and the line), or a path that is not a key.
     pub fn read(&self, file: &str) -> Outcome<Scenario> {
         let mut scenario = Scenario::parse(file, "", &self.text)?;
         scenario.name.clone_from(&self.name);
         for path in &self.start {
-            scenario.start_from(path)?;
+            scenario.mark_as_starting_value(path)?;
         }
         Ok(scenario)
     }
 }
 
 impl Scenario {
-    /// The scenario as a text, with whatever was set in it.
+    /// Returns the scenario as a text, including values that flags or programs set.
     pub fn to_text(&self) -> ScenarioText {
         let mut text = String::new();
         let mut start = Vec::new();
@@ -49,12 +49,12 @@ impl Scenario {
                 }
                 for (name, entry) in table.entries() {
                     let path = path_of(section, index, name);
-                    // A sweep takes the place of a value.
+                    // A sweep replaces the value of its key.
                     if self.sweep.axes.iter().any(|a| a.path.to_string() == path) {
                         continue;
                     }
                     text.push_str(&format!("{name} = {}\n", self.entry(section, name, entry)));
-                    if entry.is_start {
+                    if entry.is_starting_value {
                         start.push(path);
                     }
                 }
@@ -107,13 +107,13 @@ impl Scenario {
         text
     }
 
-    /// The files that it names, by the paths under which it does.
+    /// Returns the content of all files that the scenario names, by path.
     ///
     /// # Errors
-    /// One that cannot be read.
+    /// A file cannot be read.
     pub fn files(&self) -> Outcome<BTreeMap<String, Arc<[u8]>>> {
         let mut files = BTreeMap::new();
-        let mut read = |key: &str, value: &Value, place: &Place| -> Outcome<()> {
+        let mut read = |key: &str, value: &Value, place: &Location| -> Outcome<()> {
             if let Some(file) = file_of(key, value) {
                 let bytes = match self.file(file) {
                     Some(bytes) => Arc::clone(bytes),
@@ -137,20 +137,20 @@ impl Scenario {
         Ok(files)
     }
 
-    /// Reads a file that a workload's key names at `place`; also gives the file's name for errors.
+    /// Reads a file that a key of a workload names at `place`. Also returns the name of the file for errors.
     pub(crate) fn read_file(
         &self,
         file: &str,
         key: &str,
-        place: &Place,
+        place: &Location,
     ) -> Outcome<(String, Vec<u8>)> {
         if let Some(bytes) = self.file(file) {
             return Ok((file.to_owned(), bytes.to_vec()));
         }
-        // What a flag names is relative to where the command is run.
+        // The path in a flag starts at the working directory of the command, not at the directory of the scenario.
         let path = match place {
-            Place::Line { .. } | Place::Value => self.directory.join(file),
-            Place::Flag(_) => Path::new(file).to_owned(),
+            Location::Line { .. } | Location::Value => self.directory.join(file),
+            Location::Flag(_) => Path::new(file).to_owned(),
         };
         let shown = path.display().to_string();
         match std::fs::read(&path) {
@@ -165,10 +165,10 @@ impl Scenario {
     }
 }
 
-/// The section whose keys may name files.
+/// Section whose keys can name files.
 const WORKLOAD: &str = "workload";
 
-/// The file that a key of a workload names, if it names one.
+/// Returns the file that a key of a workload names, if any.
 fn file_of<'v>(key: &str, value: &'v Value) -> Option<&'v str> {
     match (key, value) {
         ("file", Value::Text(file)) => Some(file),
@@ -197,7 +197,7 @@ fn own_design(own: &OwnDesign) -> String {
 }
 
 impl Key {
-    /// A value of the key as TOML, on one line: the first way to write it that reads as the same.
+    /// Formats a value of the key as TOML on one line. The first form that parses to the same value is used.
     pub fn literal(&self, value: &Value) -> String {
         let forms = self.forms(value);
         let reads_so = |raw: &&Raw| self.read(raw).as_ref() == Some(value);
@@ -205,7 +205,7 @@ impl Key {
         form.map(toml).unwrap_or_default()
     }
 
-    /// Ways to write a value, of which the key takes one at least.
+    /// Ways to write a value. The key accepts at least one of them.
     fn forms(&self, value: &Value) -> Vec<Raw> {
         let list = |items: Vec<Raw>| vec![Raw::Array(items)];
         let written = || Raw::Text(value.written(self.kind));
@@ -245,14 +245,14 @@ fn toml(raw: &Raw) -> String {
             let items: Vec<String> = items.iter().map(toml).collect();
             format!("[{}]", items.join(", "))
         }
-        // No value is written so.
+        // The value of a key never has this form.
         Raw::Other(name) => quoted(name),
     }
 }
 
-/// A TOML string on one line.
+/// Formats a TOML string on one line.
 fn quoted(text: &str) -> String {
-    // JSON's escapes are TOML's, but for one letter that JSON leaves as it is.
+    // TOML uses the escapes of JSON, except for DEL (U+007F), which JSON does not escape.
     serde_json::Value::from(text)
         .to_string()
         .replace('\u{7f}', "\\u007f")
@@ -264,14 +264,14 @@ mod tests {
     use crate::builtin::SCENARIOS;
     use crate::study::Study;
 
-    /// The configurations of a scenario's runs.
+    /// Returns the configurations of a scenario's runs.
     fn runs(scenario: &Scenario) -> Vec<String> {
         let study = Study::of(scenario).expect("a study");
         let origins = study.origins("").into_iter();
         origins.map(|origin| origin.config).collect()
     }
 
-    /// Another process has the text and the files, and nothing else.
+    /// Copies a scenario as another process receives it: only the text and the files.
     fn elsewhere(scenario: &Scenario) -> Scenario {
         let read = scenario.to_text().read("plan").expect("a scenario");
         let files = scenario.files().expect("files").into_iter();
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn what_flags_have_set_is_in_the_text() {
         let mut scenario = SCENARIOS[0].parse().expect("compare");
-        scenario.start_from_here();
-        let flag = Place::flag("--set");
+        scenario.mark_as_starting_values();
+        let flag = Location::flag("--set");
         crate::replace_topology(&mut scenario, "fat-tree:k=4,rate=2.5Gbps", &flag).expect("-t");
         let sizes = [
             "tcp",
@@ -334,7 +334,7 @@ mod tests {
         }
         let zipped = ["tcp.min_rto", "tcp.initial_rto"];
         scenario.zip(&zipped, &flag).expect("a zip");
-        // A key that nothing reads is no error where it is only a start.
+        // A key that is only a starting value may have no reader.
         let text = scenario.to_text();
         assert!(text.start.contains(&"sample_every".to_owned()), "{text:?}");
         assert_eq!(runs(&elsewhere(&scenario)), runs(&scenario));
@@ -351,10 +351,10 @@ mod tests {
                     \"tcp.dctcp_gain\" = 0.01 }]\n[[workload]]\nkind = \"trace\"\nfile = \"a.csv\"\n";
         let mut scenario = Scenario::parse("s.toml", dir.path(), text).expect("a scenario");
         assert_eq!(runs(&elsewhere(&scenario)), runs(&scenario));
-        // A flag's path starts where the command runs.
+        // The path in a flag starts at the working directory.
         let swept = [dir.path().join("a.csv"), dir.path().join("b.csv")];
         let swept = swept.map(|path| path.display().to_string()).join(",");
-        let flag = Place::flag("--sweep");
+        let flag = Location::flag("--sweep");
         scenario
             .sweep("workload.file", &swept, &flag)
             .expect("a sweep");

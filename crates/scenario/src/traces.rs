@@ -1,16 +1,16 @@
-//! Traces that the points of a sweep share.
+//! Cache of traces for the points of a sweep.
 
 use crate::error::Outcome;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_sim::workload::Trace;
 
-/// Traces that were read for one study, so that the points of a sweep share them.
+/// Traces that were read for one study. The points of a sweep share them.
 #[derive(Clone, Default, Debug)]
 pub struct Traces(Arc<Mutex<HashMap<String, Arc<Trace>>>>);
 
 impl Traces {
-    /// The trace of this key, read where it is not known.
+    /// Returns the trace with this key. Calls `read` if it is not in the cache.
     pub fn get_or_read(
         &self,
         key: String,

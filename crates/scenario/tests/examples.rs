@@ -1,4 +1,4 @@
-//! The examples of parts of one's own do what they say; each checks its own results.
+//! Runs the examples of custom parts. Each example checks its own results.
 
 use std::error::Error;
 

@@ -1,11 +1,11 @@
-//! No key is only for show: each one changes what is run, or what is written.
+//! Every key has an effect: it changes the configuration of the runs or the output.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use tailcut_scenario::schema::sections;
-use tailcut_scenario::{Place, Scenario, Study};
+use tailcut_scenario::{Location, Scenario, Study};
 
 const TOP: &str = "designs = [\"tcp\", \"dctcp\"]\n";
 const SPINES: &str = "[topology]\nkind = \"leaf-spine\"\n";
@@ -14,6 +14,8 @@ const OWN: &str = "[[nodes]]\nname = \"h\"\nkind = \"host\"\ncount = 2\n[[nodes]
                    kind = \"switch\"\n[[links]]\na = \"h\"\nb = \"s\"\n[[nodes]]\nname = \"t\"\nkind = \"switch\"\n";
 const OPEN: &str = "[[workload]]\n";
 const FAN_IN: &str = "[[workload]]\nfan_in_senders = 4\n";
+const QUERIES: &str = "[[workload]]\nkind = \"queries\"\n";
+const THINKING: &str = "[[workload]]\nkind = \"queries\"\nthink = \"1ms\"\n";
 const CLOSED: &str = "[[workload]]\nkind = \"closed\"\n";
 const BURST: &str = "[[workload]]\nkind = \"burst\"\n";
 const REQUESTS: &str = "[[workload]]\nkind = \"requests\"\n";
@@ -40,7 +42,7 @@ const FQ_CODEL: &str = "[queue]\ndiscipline = \"fq-codel\"\n";
 const RED: &str = "[queue]\ndiscipline = \"red\"\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
 
-/// Every key, with a scenario that uses it and a value that it does not have there.
+/// All keys, each with a scenario that uses it and a value that differs from the value in the scenario.
 const CHANGES: &[(&str, &str, &str)] = &[
     ("name", "", "other"),
     ("about", "", "something"),
@@ -83,6 +85,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("links.delay", OWN, "3us"),
     ("failures.a", FAILURE, "leaf1"),
     ("failures.b", FAILURE, "spine1"),
+    ("failures.link", FAILURE, "0"),
     ("failures.rate", FAILURE, "1Gbps"),
     ("failures.loss", FAILURE, "0.01"),
     ("failures.from", FAILURE, "1ms"),
@@ -105,11 +108,29 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("tcp.delayed_ack", "", "off"),
     ("tcp.delayed_ack_timeout", "", "3ms"),
     ("tcp.limited_transmit", "", "false"),
-    ("tcp.sack", "", "true"),
+    ("tcp.sack", "", "false"),
+    ("tcp.profile", "", "rfc"),
+    ("tcp.timers", "", "stock"),
+    ("tcp.min_rto_above_srtt", "", "false"),
+    ("tcp.tick", "", "4ms"),
+    ("tcp.quick_acks", "", "8"),
+    ("tcp.loss_recovery", "", "rfc6675"),
+    ("tcp.tail_loss_probe", "", "false"),
+    ("tcp.rate_reduction", "", "false"),
+    ("tcp.undo", "", "false"),
+    ("tcp.frto", "", "false"),
+    ("tcp.reduces_window", "", "false"),
+    ("tcp.lost_syn_keeps_window", "", "false"),
+    ("tcp.linear_syn_timeouts", "", "5"),
+    ("tcp.slow_start_limit", "", "3"),
+    ("tcp.window_use", "", "full"),
+    ("tcp.restart_after_idle", "", "false"),
+    ("tcp.control_ect", "", "false"),
     ("tcp.lso", "", "64KB"),
     ("tcp.max_cwnd", "", "1MB"),
     ("tcp.initial_ssthresh", "", "64KB"),
     ("tcp.hystart", "", "4ms"),
+    ("tcp.whole_segments", "", "false"),
     ("tcp.duplicate_ack_threshold", "", "5"),
     ("tcp.max_syn_retries", "", "5"),
     ("tcp.max_data_retries", "", "5"),
@@ -128,6 +149,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("pias.limit", "", "70 packets"),
     ("pias.buffer", "", "by-class"),
     ("pias.resends_count", "", "true"),
+    ("pias.relief_after", "", "3"),
     ("pias.host_order", "", "false"),
     ("qos.small_below", "", "1MB"),
     ("hull.phantom_drain", "", "0.9"),
@@ -144,6 +166,11 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("hull.pacer_max_rate", "", "500Mbps"),
     ("hull.pacer_bucket", "", "3KB"),
     ("host.queue", "", "100"),
+    ("host.jitter", "", "1us"),
+    ("host.drift", "", "100"),
+    ("measure.from", "", "20%"),
+    ("measure.until", "", "10ms"),
+    ("measure.continue_load", "", "true"),
     ("nic.rx_frames", "", "8"),
     ("nic.rx_timeout", COALESCING, "20us"),
     ("nic.gro", COALESCING, "true"),
@@ -262,6 +289,10 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("workload.fan_in_below", FAN_IN, "50KB"),
     ("workload.outstanding", CLOSED, "2"),
     ("workload.think", CLOSED, "1ms"),
+    ("workload.think_times", THINKING, "exponential"),
+    ("workload.aggregators", QUERIES, "2"),
+    ("workload.fan_out", QUERIES, "3"),
+    ("workload.question", QUERIES, "1KB"),
     ("workload.path", OPEN, "1"),
     ("workload.at", BURST, "1ms"),
     ("workload.jitter", BURST, "1ms"),
@@ -280,8 +311,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("groups.destination_weight", GROUP, "3"),
 ];
 
-/// Keys that only some designs read, each with designs that do; of a section whole unless a key of it is
-/// named before.
+/// Keys that only some designs read, each with such a design. A section stands for all its keys, except keys that an
+/// earlier entry names.
 const READERS: &[(&str, &str)] = &[
     ("tcp.classic_ecn", "tcp"),
     ("repnet", "repflow"),
@@ -314,25 +345,29 @@ const READERS: &[(&str, &str)] = &[
     ("rans", "rans"),
 ];
 
-/// Keys without which there is nothing to be read: other tests hold them.
-const REQUIRED: [&str; 5] = [
+/// Keys without which the scenario is invalid. Other tests cover them.
+const REQUIRED: [&str; 7] = [
     "nodes.name",
     "nodes.kind",
     "links.a",
     "workload.file",
+    // These need a file.
+    "workload.table_unit",
+    "workload.size_factor",
     "workload.application",
 ];
 
-/// What is run and written, in words; the manifest's copy of the scenario is left out.
+/// Returns the runs, the output settings and the measured part as text. The rest of the manifest's copy of the scenario
+/// is left out, because it contains every key.
 fn in_words(scenario: &Scenario) -> Result<String, String> {
     let study = Study::of(scenario).map_err(|error| error.to_string())?;
     Ok(format!(
-        "{} {} {:?} {} {:?}",
-        study.name, study.about, study.format, study.seed, study.runs
+        "{} {} {:?} {} {} {:?}",
+        study.name, study.about, study.format, study.seed, study.config["measure"], study.runs
     ))
 }
 
-/// The design that reads a key, where not every one does.
+/// Returns a design that reads the key, if not all designs do.
 fn reader(path: &str) -> Option<&'static str> {
     let section = path.split_once('.').map_or("", |(section, _)| section);
     let of_key = READERS.iter().find(|(name, _)| *name == path);
@@ -340,7 +375,7 @@ fn reader(path: &str) -> Option<&'static str> {
     of_key.or_else(of_section).map(|(_, design)| *design)
 }
 
-/// A scenario of designs with what a key needs.
+/// Returns a scenario with these designs and with the sections that the key requires.
 fn scenario(designs: &str, path: &str, text: &str) -> Scenario {
     let section = path.split_once('.').map_or("", |(section, _)| section);
     let needs = match section {
@@ -353,7 +388,7 @@ fn scenario(designs: &str, path: &str, text: &str) -> Scenario {
 #[test]
 fn every_key_changes_something() {
     for (path, text, value) in CHANGES {
-        // Requests have designs of their own.
+        // Workloads of requests need designs that support them.
         let top = match (*text, reader(path)) {
             (REQUESTS, _) => "designs = [\"stations\", \"rans\"]\n".to_owned(),
             (_, Some(design)) => format!("designs = [\"{design}\"]\n"),
@@ -361,9 +396,12 @@ fn every_key_changes_something() {
         };
         let before = scenario(&top, path, text);
         let mut after = before.clone();
-        after.set(path, value, &Place::flag("--set")).expect(path);
+        after
+            .set(path, value, &Location::flag("--set"))
+            .expect(path);
         let (before, after) = (in_words(&before), in_words(&after));
-        // Moving the one link leaves a switch without hosts' links: that it is refused shows that it is read.
+        // If the only link of the hosts moves to the other switch, the scenario is rejected. The error shows that the
+        // key is read.
         if *path == "links.b" {
             assert_ne!(before, after, "{path}");
             continue;
@@ -373,7 +411,7 @@ fn every_key_changes_something() {
     }
 }
 
-/// A study that refuses a key, with what it says.
+/// Returns the error of a study that rejects a key.
 fn refusal(scenario: &Scenario, path: &str) -> String {
     match Study::of(scenario) {
         Ok(_) => panic!("{path} is not refused"),
@@ -393,7 +431,7 @@ fn a_key_that_no_design_reads_is_refused_with_the_designs_that_would() {
             let Some(reader) = reader(&path).filter(|reader| *reader != "stations") else {
                 continue;
             };
-            // Of designs that go with the same workload one that does not read it.
+            // A design that supports the same workload but does not read the key.
             let other = match (section.name, reader) {
                 ("servers" | "rans", "tcp") => "stations",
                 ("servers" | "rans", _) => "tcp",
@@ -402,17 +440,17 @@ fn a_key_that_no_design_reads_is_refused_with_the_designs_that_would() {
             };
             let mut of_others = scenario(&format!("designs = [\"{other}\"]\n"), &path, text);
             of_others
-                .set(&path, value, &Place::flag("--set"))
+                .set(&path, value, &Location::flag("--set"))
                 .expect(&path);
-            let told = refusal(&of_others, &path);
-            let names_it = told.starts_with(&format!(
-                "--set: {path}: found no design that reads it among"
-            )) || told.contains("only with ");
-            assert!(names_it, "{told}");
+            let message = refusal(&of_others, &path);
+            let names_it = message.starts_with(&format!(
+                "--set: {path}: found only designs without this key:"
+            )) || message.contains("only with ");
+            assert!(names_it, "{message}");
             if !text.contains('[') && section.name != "scdp" {
                 assert!(
-                    told.contains(reader),
-                    "{path}: {told} does not name {reader}"
+                    message.contains(reader),
+                    "{path}: {message} does not name {reader}"
                 );
             }
             refused += 1;
@@ -423,37 +461,37 @@ fn a_key_that_no_design_reads_is_refused_with_the_designs_that_would() {
 
 #[test]
 fn keys_of_servers_need_requests_and_keys_of_links_a_network() {
-    for (text, path, value, told) in [
+    for (text, path, value, message) in [
         (
             TOP,
             "servers.disk",
             "1Mbps",
-            "servers.disk: found nothing in the scenario that reads it (its workload has no requests); \
+            "servers.disk: found a key without effect (the workload has no requests); \
              allowed: only with workload.kind = \"requests\"",
         ),
         (
             TOP,
             "rans.copies",
             "3",
-            "rans.copies: found nothing in the scenario",
+            "rans.copies: found a key without effect",
         ),
         (
             "designs = [\"stations\"]\n[[workload]]\nkind = \"requests\"\n",
             "topology.rate",
             "1Gbps",
-            "topology.rate: found no design that reads it among stations; allowed: only with tcp, cubic",
+            "topology.rate: found only designs without this key: stations; allowed: only with tcp, cubic",
         ),
         (
             "designs = [\"tcp\"]\n[[workload]]\nkind = \"burst\"\n",
             "flows",
             "7",
-            "flows: found nothing in the scenario that reads it",
+            "flows: found a key without effect",
         ),
         (
             "designs = [\"ndp\"]\n",
             "tcp.min_rto",
             "1ms",
-            "tcp.min_rto: found no design that reads it among ndp; allowed: only with tcp, cubic, highspeed, dctcp",
+            "tcp.min_rto: found only designs without this key: ndp; allowed: only with tcp, cubic, highspeed, dctcp",
         ),
         (
             "designs = [\"hull\"]\n[hull]\npacer = false\n",
@@ -464,26 +502,26 @@ fn keys_of_servers_need_requests_and_keys_of_links_a_network() {
     ] {
         let mut scenario = Scenario::parse("s.toml", "", text).expect(path);
         scenario
-            .set(path, value, &Place::flag("--set"))
+            .set(path, value, &Location::flag("--set"))
             .expect(path);
         let refused = refusal(&scenario, path);
-        assert!(refused.contains(told), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
 }
 
 #[test]
 fn what_compare_starts_from_may_say_more_than_its_designs_read() {
     let mut scenario = Scenario::parse("s.toml", "", "[tcp]\nmin_rto = \"1ms\"\n").expect("sound");
-    let place = Place::flag("DESIGN");
+    let place = Location::flag("DESIGN");
     scenario.set("designs", "ndp", &place).expect("a design");
     assert!(Study::of(&scenario).is_err());
     let mut start = Scenario::parse("s.toml", "", "[tcp]\nmin_rto = \"1ms\"\n").expect("sound");
-    start.start_from_here();
+    start.mark_as_starting_values();
     start.set("designs", "ndp", &place).expect("a design");
     assert!(Study::of(&start).is_ok());
-    // What the user says is held to.
+    // A key that the user sets must have an effect.
     start
-        .set("tcp.min_rto", "2ms", &Place::flag("--set"))
+        .set("tcp.min_rto", "2ms", &Location::flag("--set"))
         .expect("a span");
     assert!(Study::of(&start).is_err());
 }
@@ -498,10 +536,7 @@ fn no_key_is_left_out() {
     for section in sections() {
         for key in section.keys {
             let path = section.path(key.name);
-            assert!(
-                tried.contains(path.as_str()),
-                "{path}: say in CHANGES what it changes"
-            );
+            assert!(tried.contains(path.as_str()), "{path}: missing in CHANGES");
         }
     }
 }

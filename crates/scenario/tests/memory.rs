@@ -1,22 +1,22 @@
-//! What a flow that has ended leaves in memory: its packed row, whatever the design.
+//! Memory of an ended flow: only its packed row remains, in every design.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tailcut_scenario::sim::{self, Unattended};
 use tailcut_scenario::{Scenario, Study};
 
-/// Bytes that are allocated, and the most that ever were.
+/// Bytes that are allocated now, and the largest number so far.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
-// SAFETY: everything is the system's allocator's; only sizes are counted beside it.
+// SAFETY: all memory comes from the system's allocator. This type only counts sizes.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller meets the contract of the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
@@ -30,13 +30,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Some hosts in two racks.
+/// Network of eight hosts in two racks.
 const NETWORK: &str = "[topology]\nkind = \"leaf-spine\"\nhosts = 4\nleaves = 2\nspines = 2\n";
 
-/// How many flows a run has in which each part of the workload has so many, and the most that it ever
-/// holds beside what is there before.
+/// Returns the number of flows in a run, and the largest amount of memory that the run allocates, in bytes. `flows` is
+/// the number of flows in each part of the workload.
 fn most(design: &str, workload: &str, flows: usize) -> (usize, usize) {
-    // Apart by so much that few are under way at once, or in a transport's wait after its end.
+    // At this load few flows overlap, and few connections wait in a closing state.
     let text = format!(
         "designs = [\"{design}\"]\nseeds = 1\nloads = 0.001\nduration = \"100s\"\nflows = {flows}\n\
          {NETWORK}{workload}"
@@ -69,8 +69,8 @@ fn a_flow_that_has_ended_leaves_its_packed_row() {
         let [few, many] = [10_000, 100_000].map(|flows| most(design, workload, flows));
         let flows = (many.0 - few.0) as f64;
         let each = (many.1 as f64 - few.1 as f64) / flows;
-        // Some 26 for the row, 8 for its place; both have room for more, and the places are copied as they
-        // grow.
+        // A row has some 26 B and its index 8 B. Both containers have spare capacity, and the index is copied when it
+        // grows.
         assert!(each < 72.0, "{design}: {each} B a flow");
     }
 }

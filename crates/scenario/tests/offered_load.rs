@@ -1,4 +1,4 @@
-//! What a run says of the load that its links are offered is what they carry.
+//! Offered load in the record of a run: it equals the load that the links carry.
 
 use tailcut_record::{OfferedLoad, RunRecord};
 use tailcut_scenario::{Scenario, Study};
@@ -11,7 +11,9 @@ fn record(text: &str) -> RunRecord {
 }
 
 fn offered(text: &str) -> OfferedLoad {
-    record(text).offered.expect("what is offered is known")
+    record(text)
+        .offered
+        .expect("the record contains the offered load")
 }
 
 fn load_of(offered: &OfferedLoad, name: &str) -> f64 {
@@ -30,7 +32,7 @@ fn the_load_of_hosts_is_three_times_as_much_on_uplinks_that_are_oversubscribed_t
          \"fixed:146000\"\n"
     );
     let offered = offered(&text);
-    // 100 packets of 1,460 B with 78 B each beside the payload.
+    // 100 packets of 1,460 B, each with 78 B of overhead.
     let hosts = 0.2 * 1_538.0 / 1_460.0;
     for (tier, expected) in [
         ("host uplinks", hosts),
@@ -69,7 +71,7 @@ fn parts_add_up_while_they_last_and_only_the_foreground_is_in_proportion() {
     assert!((tier.load - one).abs() < 1e-9, "{tier:?}");
 }
 
-/// What the links of a tier carried that carried anything, as a share of what they could.
+/// Returns the bits that the used links of a tier carried, as a share of their capacity.
 fn carried(record: &RunRecord, tiers: (u8, u8), seconds: f64) -> f64 {
     let (mut bits, mut capacity) = (0.0, 0.0);
     for (port, link) in record.ports.iter().zip(&record.topology) {
@@ -115,7 +117,7 @@ fn links_carry_what_they_are_offered() {
             "designs = [\"{design}\"]\n{top}{topology}{workload}"
         ));
         let offered = record.offered.as_ref().expect("known");
-        // Acknowledgements and pulls come on top, and flows have a beginning and an end.
+        // Acknowledgements and pulls add load, and flows start and end within the time.
         let most = if design == "scdp" { 1.3 } else { 1.15 };
         assert!(offered.tiers.len() >= 4, "{offered:?}");
         for tier in &offered.tiers {

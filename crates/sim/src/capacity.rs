@@ -1,15 +1,15 @@
-//! What links can carry while some of them are slow.
+//! Capacity of links over time, with slow links.
 
 use std::collections::BTreeMap;
 use tailcut_fabric::topology::{LinkFault, Topology, Trouble};
 use tailcut_record::{LinkFailure, LinkTrouble};
 use tailcut_units::{Bytes, Rate, Time};
 
-/// Every link in trouble at some time, in the order of the ports.
+/// Returns every failure of a link, in the order of the ports.
 pub(crate) fn failures(topology: &Topology, faults: &[LinkFault]) -> Vec<LinkFailure> {
     let numbered = (0..).zip(&topology.links);
     let of_link = numbered.flat_map(|(port, link)| {
-        let about = faults.iter().filter(|f| f.is_about(link.from, link.to));
+        let about = faults.iter().filter(|f| f.is_about(link));
         about.map(move |fault| LinkFailure {
             link: port,
             trouble: match fault.trouble {
@@ -24,16 +24,16 @@ pub(crate) fn failures(topology: &Topology, faults: &[LinkFault]) -> Vec<LinkFai
     of_link.collect()
 }
 
-/// The rate of every link over time.
+/// Rate of every link over time.
 pub(crate) struct Capacity {
     rates: Vec<Rate>,
-    /// By link, when it is slow, and how slow.
+    /// For each slow link: start, end and rate of each slow period.
     slowed: BTreeMap<u32, Vec<(Time, Time, Rate)>>,
 }
 
 impl Capacity {
-    /// Of a network without its faults, under `failures`. A link that is down goes on at its rate: it
-    /// delivers nothing.
+    /// Creates the capacity of a network under `failures`. `topology` has no faults. A link that is down keeps its
+    /// rate, because it still transmits, but delivers nothing.
     pub fn new(topology: &Topology, failures: &[LinkFailure]) -> Self {
         let mut slowed: BTreeMap<u32, Vec<_>> = BTreeMap::new();
         for failure in failures {
@@ -48,27 +48,29 @@ impl Capacity {
         }
     }
 
-    /// Links.
+    /// Returns the number of links.
     pub fn links(&self) -> usize {
         self.rates.len()
     }
 
-    /// The share of the time from `since` until `now` that it takes the link to carry `bytes`, 0 to 1.
+    /// Returns the share of the time from `since` to `now` in which the link transmits `bytes`, from 0 to 1.
     pub fn share(&self, link: u32, (since, now): (Time, Time), bytes: Bytes) -> f64 {
         let span_ps = now.since(since).as_ps().max(1) as f64;
         let rate = self.rates[link as usize];
-        match self.slowed.get(&link) {
+        let share = match self.slowed.get(&link) {
             None => rate.serialisation(bytes.0).as_ps() as f64 / span_ps,
             Some(slowed) => {
                 let mean = mean_rate(rate, slowed, (since, now));
-                // A packet that was being sent when the rate fell ends at the rate that it began with.
-                (bytes.0 as f64 * 8e12 / (mean * span_ps)).min(1.0)
+                bytes.0 as f64 * 8e12 / (mean * span_ps)
             }
-        }
+        };
+        // The share could exceed 1: a byte counts when it has left completely, so a short span can contain most of a
+        // byte from before it, and a packet in transmission when the rate falls ends at its old rate.
+        share.min(1.0)
     }
 }
 
-/// The mean of a link's rate over a span, in bits per second.
+/// Returns the mean rate of a link between two instants, in bits per second.
 fn mean_rate(usual: Rate, slowed: &[(Time, Time, Rate)], (since, now): (Time, Time)) -> f64 {
     let at = |time: Time| {
         let on = slowed

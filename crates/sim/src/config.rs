@@ -1,4 +1,4 @@
-//! What one run is: a design on a topology under a workload, with every parameter.
+//! Configuration of one run: a design on a topology with a workload, and all parameters.
 
 use crate::application::OwnApplication;
 use crate::error::RunError;
@@ -15,58 +15,63 @@ use tailcut_fabric::topology::{
 };
 use tailcut_record::{Parameter, RunKey};
 use tailcut_units::{Bytes, Duration, Rate, Time};
-use tailcut_workload::{Arrivals, Class, HostWeights, SizeDistribution, Trace};
+use tailcut_workload::{
+    Arrivals, Class, CoflowTrace, HostWeights, SizeDistribution, ThinkTime, Trace,
+};
 
-/// Everything that decides a run's result. Cheap to clone: large parts are shared.
+/// All inputs that determine the result of a run. Clones are cheap, because large parts are shared.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// The design.
+    /// Design.
     pub stack: Stack,
-    /// What records call the design where that is not its own name: one with settings of its own.
+    /// Name of the design in records, if it differs from the name of the stack. Designs with their own settings have
+    /// one.
     pub called: Option<String>,
-    /// What a study sweeps, with this run's values, for its records; the keys that they set are in the
-    /// other fields.
+    /// Swept keys of the study with this run's values, for its records. The other fields already contain these values.
     pub parameters: Vec<Parameter>,
-    /// The network.
+    /// Network.
     pub topology: TopologySpec,
-    /// Links that are slow or down. Loads refer to the network without them.
+    /// Links that are slow, lossy or down. Loads refer to the network without these faults.
     pub faults: Vec<LinkFault>,
-    /// What it is loaded with.
+    /// Workload.
     pub workload: WorkloadSpec,
-    /// The parameters of designs, hosts and NICs.
+    /// Parameters of designs, hosts and NICs.
     pub settings: Settings,
     /// Seed of every random stream.
     pub seed: u64,
-    /// How often queues and links are sampled; `None`: never.
+    /// Interval between two samples of queues and links. `None`: no samples.
     pub sample_every: Option<Duration>,
-    /// What is measured packet by packet.
+    /// Measurements of single packets.
     pub measures: Measures,
-    /// How long after the last arrival the run waits for flows to finish.
+    /// Time that the run waits for flows to finish after the last arrival.
     pub drain: Duration,
-    /// The event queue; results do not depend on it.
+    /// Whether flows keep arriving until the last recorded flow has ended. The further flows have no rows in the record.
+    /// All parts of the workload must be open.
+    pub continues_load: bool,
+    /// Event queue. Results do not depend on it.
     pub engine: EngineKind,
-    /// Events a packet at FIFO ports; results do not depend on it.
+    /// Events per packet at FIFO ports. Results do not depend on it.
     pub port_events: PortEvents,
-    /// The clock that it runs under.
+    /// Clock of the run.
     pub clock: RunClock,
 }
 
-/// The clock that a run is under.
+/// Clock of a run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum RunClock {
-    /// Virtual time: the simulator's.
+    /// Virtual time of the simulator.
     #[default]
     Simulated,
-    /// The clock on the wall, with real hosts around the network: not the simulator's business.
+    /// Wall clock, with real hosts around the network. The simulator does not execute such runs.
     Wall {
-        /// How many times slower than the wall's the network's clock goes.
+        /// Ratio of wall clock to network clock: 2 means that the network runs at half speed.
         slowdown: NonZeroU32,
     },
 }
 
 impl RunConfig {
-    /// A run with seed 1 and, for everything else, the defaults of the parts: Ethernet's framing, RFC
-    /// 8257's DCTCP, nothing sampled or measured, 20 s for flows to finish after the last arrival.
+    /// Creates a run with seed 1. Everything else has the default of its part: Ethernet framing, DCTCP of RFC 8257, no
+    /// samples or measurements, and 20 s for flows to finish after the last arrival.
     pub fn new(stack: Stack, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             stack,
@@ -80,13 +85,14 @@ impl RunConfig {
             sample_every: None,
             measures: Measures::default(),
             drain: Duration::from_ms(20_000),
+            continues_load: false,
             engine: EngineKind::Calendar,
             port_events: PortEvents::OneWherePossible,
             clock: RunClock::Simulated,
         }
     }
 
-    /// What its hosts carry.
+    /// Returns the kind of traffic that the hosts carry.
     pub fn traffic(&self) -> Traffic {
         let has = |kind: fn(&FlowsSpec) -> bool| {
             let mut parts = self.workload.parts.iter();
@@ -101,15 +107,46 @@ impl RunConfig {
         }
     }
 
-    /// What its design asks of the network.
+    /// Returns the requirements of the design on the switches.
     pub fn switch_plan(&self) -> SwitchPlan {
         SwitchPlan::new(self.stack, &self.settings, self.traffic())
     }
 
-    /// What runs on the hosts of its network.
+    /// Builds the network of the run, with its queues and the clocks of its hosts, and without its faults.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// The topology, or a parameter of the design's queues, is outside its range.
+    pub fn network(&self) -> Result<Topology, RunError> {
+        let mut topology = self.topology.shape.build().map_err(RunError::Topology)?;
+        let plan = self.switch_plan();
+        plan.install(&mut topology).map_err(RunError::Transport)?;
+        if let Some(ppm) = self.settings.nic.drift {
+            topology.drift_hosts(ppm, self.seed);
+        }
+        Ok(topology)
+    }
+
+    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate there.
+    /// Hosts use this network, as if it had been built with these rates. Workload and queues use the network without
+    /// faults.
+    ///
+    /// # Errors
+    /// A fault that the network cannot have.
+    pub fn with_faults(&self, topology: &Arc<Topology>) -> Result<Arc<Topology>, RunError> {
+        if self.faults.is_empty() {
+            return Ok(Arc::clone(topology));
+        }
+        let mut topology = Topology::clone(topology);
+        topology
+            .add_faults(&self.faults)
+            .map_err(RunError::Topology)?;
+        Ok(Arc::new(topology))
+    }
+
+    /// Returns the plan of the transports on the hosts of a network with its faults.
+    ///
+    /// # Errors
+    /// A parameter is outside its range.
     pub fn host_plan(&self, topology: &Arc<Topology>) -> Result<HostPlan, RunError> {
         let longest = || ideal::longest_round_trip(topology, &self.settings, self.stack);
         let plan = HostPlan::new(
@@ -122,7 +159,7 @@ impl RunConfig {
         plan.map_err(RunError::Transport)
     }
 
-    /// What names the run.
+    /// Returns the identification of the run.
     pub fn key(&self) -> RunKey {
         RunKey {
             design: self
@@ -138,33 +175,33 @@ impl RunConfig {
     }
 }
 
-/// A named topology.
+/// Topology with a name.
 #[derive(Clone, Debug)]
 pub struct TopologySpec {
-    /// Its name in records.
+    /// Name in records.
     pub name: String,
-    /// The network.
+    /// Network.
     pub shape: Shape,
 }
 
-/// A network's shape and parameters.
+/// Kind and parameters of a network.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// Hosts on one switch.
     SingleSwitch(SingleSwitch),
-    /// Two tiers.
+    /// Network of leaf and spine switches.
     LeafSpine(LeafSpine),
-    /// A k-ary fat-tree.
+    /// k-ary fat-tree.
     FatTree(FatTree),
     /// Nodes and links from a scenario.
     Custom(Arc<CustomTopology>),
 }
 
 impl Shape {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// The parameter that is out of range.
+    /// A parameter is out of range.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         match self {
             Self::SingleSwitch(shape) => shape.build(),
@@ -175,76 +212,82 @@ impl Shape {
     }
 }
 
-/// A named workload: parts that run side by side.
+/// Workload with a name. Its parts run at the same time.
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
-    /// Its name in records.
+    /// Name in records.
     pub name: String,
-    /// The load that records carry, where the workload has one: the foreground's.
+    /// Load in records, which is the load of the foreground. `None` if the workload has no load.
     pub load: Option<f64>,
-    /// The parts.
+    /// Parts of the workload.
     pub parts: Vec<WorkloadPart>,
-    /// Hosts that send or receive more than others, in parts that draw who sends to whom: open loops take
-    /// both weights, closed loops and bursts those of destinations.
+    /// Weights of hosts that send or receive more than others, in parts that draw source and destination. Open loops
+    /// use both weights. Closed loops and bursts use the weights of destinations.
     pub weights: Arc<HostWeights>,
 }
 
 /// One source of flows.
 #[derive(Clone, Debug)]
 pub struct WorkloadPart {
-    /// What the flows are to the experiment.
+    /// Role of the flows in the experiment.
     pub class: Class,
-    /// The equal-cost path that the flows and their ACKs are pinned to; `None` leaves it to the
-    /// network. A trace says it for each of its flows instead.
+    /// Equal-cost path of the flows and their ACKs. `None`: the network selects the path. A trace has a path for each
+    /// flow instead.
     pub path: Option<u16>,
-    /// The flows.
+    /// Flows.
     pub flows: FlowsSpec,
 }
 
-/// How a part's flows come about.
+/// Origin of the flows of a part.
 #[derive(Clone, Debug)]
 pub enum FlowsSpec {
-    /// Exactly the flows of a file.
+    /// Flows of a file.
     Trace(Arc<Trace>),
-    /// Flows that arrive whether or not earlier ones have finished.
+    /// Coflows of a file.
+    Coflows(Arc<CoflowTrace>),
+    /// Open loop: flows arrive even if earlier ones have not finished.
     Open(OpenSpec),
-    /// A number of flows outstanding a source; the next starts when one finishes.
+    /// Closed loop: each source keeps a number of flows outstanding, and starts the next one when one finishes.
     Closed(ClosedSpec),
-    /// One flow a source, all at once.
+    /// One flow per source, all at the same time.
     Burst(BurstPart),
+    /// Queries in a closed loop: several workers answer each, and the next one starts after the last answer.
+    Queries(QueriesPart),
     /// Requests of clients to servers.
     Requests(RequestsPart),
-    /// Requests for replicated blocks; a workload has one such part at most.
+    /// Requests for replicated blocks. A workload can have at most one such part.
     Storage(StoragePart),
-    /// An application of one's own, in place of storage.
+    /// Custom application. It takes the place of a storage part.
     Application(ApplicationPart),
 }
 
-/// When the arrivals of a part begin and end, and how many there are at most.
+/// Limits of the arrivals of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// When they begin.
+    /// Start of the arrivals.
     pub from: Duration,
-    /// When they end, at the latest.
+    /// Latest time of an arrival.
     pub until: Duration,
-    /// How many there are at most.
+    /// Largest number of arrivals.
     pub at_most: Option<u64>,
 }
 
 impl Limits {
-    /// How long they go on, at the longest.
+    /// Returns the longest duration of the arrivals.
     pub fn span(&self) -> Duration {
         self.until.saturating_sub(self.from)
     }
 }
 
 impl FlowsSpec {
-    /// The limits of its arrivals; `None` where they are given one by one, or all at once.
+    /// Returns the limits of the arrivals. Returns `None` for a trace, coflows of a file and a burst,
+    /// which have none.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
-            Self::Trace(_) | Self::Burst(_) => return None,
+            Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
             Self::Open(spec) => (spec.from, spec.until, spec.max_flows),
             Self::Closed(spec) => (spec.from, spec.until, spec.max_flows),
+            Self::Queries(spec) => (spec.from, spec.until, spec.max_queries),
             Self::Requests(spec) => (spec.from, spec.until, spec.max_requests),
             Self::Storage(spec) => (spec.from, spec.until, spec.max_sessions),
             Self::Application(spec) => (spec.from, spec.until, spec.at_most),
@@ -256,12 +299,13 @@ impl FlowsSpec {
         })
     }
 
-    /// Sets the limits of its arrivals, where it has some.
+    /// Sets the limits of the arrivals, if the part has limits.
     pub const fn set_limits(&mut self, limits: Limits) {
         let (from, until, at_most) = match self {
-            Self::Trace(_) | Self::Burst(_) => return,
+            Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return,
             Self::Open(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_flows),
             Self::Closed(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_flows),
+            Self::Queries(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_queries),
             Self::Requests(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_requests),
             Self::Storage(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_sessions),
             Self::Application(spec) => (&mut spec.from, &mut spec.until, &mut spec.at_most),
@@ -269,10 +313,14 @@ impl FlowsSpec {
         (*from, *until, *at_most) = (limits.from, limits.until, limits.at_most);
     }
 
-    /// Sets how many hosts a permutation of some of them takes, or a matrix beside it leaves out.
+    /// Sets the number of hosts in a partial permutation, or the number of hosts that a matrix leaves out.
     pub fn set_permuted_hosts(&mut self, count: u32) {
         let matrix = match self {
-            Self::Trace(_) | Self::Requests(_) | Self::Application(_) => return,
+            Self::Trace(_)
+            | Self::Coflows(_)
+            | Self::Requests(_)
+            | Self::Application(_)
+            | Self::Queries(_) => return,
             Self::Storage(part) => {
                 if let Some(left_out) = &mut part.left_out {
                     *left_out = count;
@@ -291,216 +339,238 @@ impl FlowsSpec {
     }
 }
 
-/// An open loop.
+/// Open loop.
 #[derive(Clone, Debug)]
 pub struct OpenSpec {
     /// Flow sizes.
     pub sizes: Arc<SizeDistribution>,
-    /// The arrival process of each source.
+    /// Arrival process of each source.
     pub arrivals: Arrivals,
-    /// Who sends to whom.
+    /// Traffic matrix.
     pub matrix: MatrixSpec,
-    /// How much.
+    /// Offered rate of flows.
     pub rate: OfferedRate,
-    /// When arrivals begin.
+    /// Start of the arrivals.
     pub from: Duration,
-    /// When they end, at the latest.
+    /// Latest time of an arrival.
     pub until: Duration,
-    /// How many there are at most.
+    /// Largest number of flows.
     pub max_flows: Option<u64>,
-    /// Whenever a flow under `below` is drawn, `senders - 1` more of the same size start at the same
-    /// instant from other hosts to the same destination.
+    /// Fan-in: for each flow below `below`, `senders - 1` other hosts send a flow of the same size to the same
+    /// destination at the same instant.
     pub fan_in: Option<FanInSpec>,
 }
 
-/// The paper's incast beside background traffic.
+/// Incast of the RepNet paper, in addition to background traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FanInSpec {
-    /// Senders in all, 2 or more (11 in the RepNet paper).
+    /// Total number of senders, at least 2 (11 in the RepNet paper).
     pub senders: u32,
-    /// Flows under this size fan in.
+    /// Flows below this size fan in.
     pub below: Bytes,
 }
 
-/// How many flows a second are offered.
+/// Offered rate of flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum OfferedRate {
-    /// A fraction of a capacity.
+    /// Fraction of a capacity.
     Load {
-        /// The fraction, above zero.
+        /// Fraction, above zero.
         fraction: f64,
-        /// The capacity.
+        /// Capacity.
         of: LoadReference,
         /// Whether headers, preamble and gap count.
         wire_bytes: bool,
     },
-    /// Flows a second of all sources together.
+    /// Flows per second, of all sources together.
     FlowsPerSecond(f64),
 }
 
-/// The capacity that a load is a fraction of.
+/// Capacity to which a load refers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum LoadReference {
-    /// The links of the sending hosts.
+    /// Links of the sending hosts.
     #[default]
     HostLinks,
-    /// The uplinks of the racks, counting the share of the bytes that leaves a rack; the hosts'
-    /// links where there is only one rack.
+    /// Uplinks of the racks, counting only the bytes that leave a rack. With one rack: the links of the hosts.
     RackUplinks,
     /// Another rate.
     Rate(Rate),
 }
 
-/// A closed loop.
+/// Closed loop.
 #[derive(Clone, Debug)]
 pub struct ClosedSpec {
     /// Flow sizes.
     pub sizes: Arc<SizeDistribution>,
-    /// Who sends to whom.
+    /// Traffic matrix.
     pub matrix: MatrixSpec,
-    /// Flows outstanding a source, at least one.
+    /// Outstanding flows per source, at least one.
     pub outstanding: u32,
-    /// The pause between a flow's end and the next one's start.
-    pub think: Duration,
-    /// When the loop begins.
+    /// Pause between the end of a flow and the start of the next one.
+    pub think: ThinkTime,
+    /// Start of the loop.
     pub from: Duration,
-    /// When no more flows start.
+    /// Time after which no flow starts.
     pub until: Duration,
-    /// How many there are at most.
+    /// Largest number of flows.
     pub max_flows: Option<u64>,
 }
 
-/// One flow a source.
+/// Queries of aggregators to workers.
+#[derive(Clone, Debug)]
+pub struct QueriesPart {
+    /// Sizes of the answers, in bytes.
+    pub sizes: Arc<SizeDistribution>,
+    /// Number of hosts that ask, drawn by the seed. `None`: all hosts.
+    pub aggregators: Option<u32>,
+    /// Workers of a query, at least 1: different hosts, drawn evenly from all hosts but the aggregator.
+    pub fan_out: u32,
+    /// Size of the question to each worker, in bytes. `None`: no question, and all answers start with the query.
+    pub question: Option<Bytes>,
+    /// Outstanding queries per aggregator, at least one.
+    pub outstanding: u32,
+    /// Pause between the last answer of a query and the next query.
+    pub think: ThinkTime,
+    /// Start of the first queries.
+    pub from: Duration,
+    /// Time after which no query starts.
+    pub until: Duration,
+    /// Largest number of queries.
+    pub max_queries: Option<u64>,
+}
+
+/// Burst: one flow per source.
 #[derive(Clone, Debug)]
 pub struct BurstPart {
     /// Flow sizes.
     pub sizes: Arc<SizeDistribution>,
-    /// Who sends to whom.
+    /// Traffic matrix.
     pub matrix: MatrixSpec,
-    /// When.
+    /// Start of the burst.
     pub at: Duration,
-    /// Starts are spread evenly over this span.
+    /// Duration over which the starts of flows are spread evenly.
     pub jitter: Duration,
 }
 
-/// Requests of clients to servers, each asked of servers that are drawn evenly.
+/// Requests of clients. Each request draws its servers uniformly at random.
 #[derive(Clone, Debug)]
 pub struct RequestsPart {
-    /// Bytes of the answers.
+    /// Sizes of the answers, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Clients.
+    /// Number of clients.
     pub clients: u32,
-    /// Servers.
+    /// Number of servers.
     pub servers: u32,
-    /// The arrival process of each client.
+    /// Arrival process of each client.
     pub arrivals: Arrivals,
-    /// How much.
+    /// Offered rate of requests.
     pub rate: RequestRate,
-    /// When arrivals begin.
+    /// Start of the arrivals.
     pub from: Duration,
-    /// When they end, at the latest.
+    /// Latest time of an arrival.
     pub until: Duration,
-    /// How many there are at most.
+    /// Largest number of requests.
     pub max_requests: Option<u64>,
 }
 
-/// How many requests a second are offered.
+/// Offered rate of requests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RequestRate {
-    /// A fraction of what the busiest stations of all servers can do, copies beyond the quorum not
-    /// counted.
+    /// Fraction of the capacity of the busiest stations of all servers. Copies beyond the quorum do not count.
     Load(f64),
-    /// Requests a second of all clients together.
+    /// Requests per second, of all clients together.
     PerSecond(f64),
 }
 
-/// Clients that write and read replicated blocks (SCDP paper, section V-A).
+/// Storage workload: clients write and read replicated blocks (SCDP paper, section V-A).
 #[derive(Clone, Debug)]
 pub struct StoragePart {
-    /// The bytes of a session.
+    /// Sizes of sessions, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Hosts that take no part: those of a permutation of so many. `None`: all do.
+    /// Number of hosts that take no part: the hosts of a permutation of this size. `None`: all hosts take part.
     pub left_out: Option<u32>,
     /// Replicas of a block, at least 1.
     pub replicas: u32,
-    /// The share of sessions that read, 0 to 1.
+    /// Share of sessions that read, from 0 to 1.
     pub reads: f64,
-    /// Blocks that a read gets at once, at least 1.
+    /// Blocks that a session reads at the same time, at least 1.
     pub blocks: u32,
-    /// The arrival process of each client.
+    /// Arrival process of each client.
     pub arrivals: Arrivals,
-    /// Sessions a second of all clients together.
+    /// Sessions per second, of all clients together.
     pub per_second: f64,
-    /// When arrivals begin.
+    /// Start of the arrivals.
     pub from: Duration,
-    /// When they end, at the latest.
+    /// Latest time of an arrival.
     pub until: Duration,
-    /// How many sessions there are at most.
+    /// Largest number of sessions.
     pub max_sessions: Option<u64>,
-    /// How a write reaches its servers.
+    /// Method of writing a block to its servers.
     pub write: WriteBy,
-    /// How a read gets its blocks.
+    /// Method of reading a block.
     pub read: ReadBy,
 }
 
-/// An application of one's own, and what it is told.
+/// Custom application with its parameters.
 #[derive(Clone, Debug)]
 pub struct ApplicationPart {
-    /// Which one.
+    /// Application.
     pub application: &'static OwnApplication,
-    /// Sizes, for whatever it makes of them.
+    /// Size distribution. The application determines its use.
     pub sizes: Arc<SizeDistribution>,
-    /// When it begins.
+    /// Start of the application.
     pub from: Duration,
-    /// When it begins nothing more.
+    /// Time after which the application starts nothing.
     pub until: Duration,
-    /// How many things it begins at most.
+    /// Largest number of operations that the application starts.
     pub at_most: Option<u64>,
 }
 
-/// Who sends to whom.
+/// Traffic matrix: source and destination of flows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatrixSpec {
-    /// A destination drawn evenly from all others.
+    /// Destination drawn uniformly from all other hosts.
     Anywhere,
-    /// As `Anywhere`, among the hosts that take no part in a permutation of so many.
+    /// Like `Anywhere`, but only among the hosts that do not belong to a permutation with this number of hosts.
     AnywhereBeside {
-        /// Hosts that are left out; at least 2 stay.
+        /// Number of hosts that are left out. At least 2 hosts remain.
         left_out: u32,
     },
-    /// A destination drawn evenly from those in other racks.
+    /// Destination drawn uniformly from the hosts of other racks.
     BetweenRacks,
-    /// A derangement drawn once.
+    /// Random derangement of all hosts, drawn once.
     Permutation {
-        /// Whether flows may stay within a rack.
+        /// Whether flows can stay within a rack.
         within_racks: bool,
     },
-    /// A derangement of so many hosts, both drawn once.
+    /// Random derangement of a random subset of the hosts, both drawn once.
     PermutationOf {
-        /// Hosts that take part, at least 2.
+        /// Number of hosts that take part, at least 2.
         hosts: u32,
-        /// Whether flows may stay within a rack.
+        /// Whether flows can stay within a rack.
         within_racks: bool,
     },
-    /// Many hosts to one; the senders are the first other hosts, those of other racks first.
+    /// Many hosts send to one. The senders are the first other hosts, with the hosts of other racks first.
     Incast {
-        /// How many.
+        /// Number of senders.
         senders: u32,
-        /// To whom.
+        /// Receiver.
         receiver: u32,
     },
-    /// These pairs of source and destination.
+    /// List of pairs of source and destination.
     Pairs(Vec<(u32, u32)>),
 }
 
 impl WorkloadSpec {
-    /// When the last flow starts at the latest, as far as the description says.
+    /// Returns the latest possible start of a flow, as far as the specification determines it.
     pub fn span(&self) -> Duration {
         let spans = self.parts.iter().map(|part| match &part.flows {
             FlowsSpec::Trace(trace) => {
                 let last = trace.flows().last();
                 last.map_or(Duration::ZERO, |flow| flow.start.since(Time::ZERO))
             }
+            FlowsSpec::Coflows(trace) => trace.last_start().since(Time::ZERO),
             FlowsSpec::Burst(spec) => spec.at + spec.jitter,
             other => other.limits().map_or(Duration::ZERO, |limits| limits.until),
         });

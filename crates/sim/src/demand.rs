@@ -1,8 +1,8 @@
-//! What a run's workload asks of its network, before anything is run: how many transfers, and how many
-//! packets of data over how many links.
+//! Demand of a workload, estimated before the run: the number of transfers, and the number of data packets times the
+//! links of their paths. It predicts the cost of a run.
 
 use crate::config::{
-    ClosedSpec, FlowsSpec, MatrixSpec, OpenSpec, RequestsPart, RunConfig, StoragePart,
+    ClosedSpec, FlowsSpec, MatrixSpec, OpenSpec, QueriesPart, RequestsPart, RunConfig, StoragePart,
 };
 use crate::traffic;
 use std::collections::HashMap;
@@ -10,26 +10,26 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{HostId, Time};
 use tailcut_workload::{Class, Error, Flow, Matrix, Operation, SizeDistribution};
 
-/// What a workload asks for. Copies, acknowledgements and what is sent again come on top.
+/// Demand of a workload. Copies, acknowledgements and retransmissions are not included.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Demand {
-    /// Flows, requests and sessions.
+    /// Number of flows, requests and sessions.
     pub transfers: f64,
-    /// Full packets of data, times the links of their paths; zero where there are no packets.
+    /// Full data packets, times the links of their paths. Zero in designs without packets.
     pub packet_hops: f64,
 }
 
-/// Sources of a matrix whose paths are looked at.
+/// Largest number of sources of a matrix whose paths are counted.
 const SOURCES: usize = 64;
 
-/// What a run's workload asks of its network. Of each part of the workload at most `draws` transfers are
-/// drawn, as the run draws them; more of them are taken to be like these. How many transfers a closed loop
-/// has is not known before: it is taken to be alone in the network.
+/// Estimates the demand of a run's workload. For each part of the workload, at most `draws` transfers are drawn, as the
+/// run draws them, and all others are assumed to be similar. The number of transfers of a closed loop is estimated as
+/// if the loop were alone in the network.
 ///
 /// # Errors
-/// A workload that cannot be drawn.
+/// The workload cannot be generated.
 pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<Demand, Error> {
-    let mut asked = Asked {
+    let mut estimate = DemandEstimate {
         config,
         topology,
         draws: draws.max(1),
@@ -40,36 +40,40 @@ pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<D
     for (part, label) in config.workload.parts.iter().zip(0u64..) {
         let arrivals = Arrivals::of(config, topology, &part.flows)?;
         match &part.flows {
-            FlowsSpec::Trace(trace) => asked.flows(trace.flows(), 1.0),
+            FlowsSpec::Trace(trace) => estimate.flows(trace.flows(), 1.0),
             FlowsSpec::Open(spec) => {
                 let mut source = traffic::part_source(config, topology, part, label)?;
                 let next = || source.as_mut().and_then(|source| source.next());
-                let drawn: Vec<Flow> = std::iter::from_fn(next).take(asked.draws).collect();
-                asked.open(spec, &drawn, arrivals);
+                let drawn: Vec<Flow> = std::iter::from_fn(next).take(estimate.draws).collect();
+                estimate.open(spec, &drawn, arrivals);
             }
-            FlowsSpec::Burst(_) => {
+            FlowsSpec::Burst(_) | FlowsSpec::Coflows(_) => {
                 let mut source = traffic::part_source(config, topology, part, label)?;
                 let next = || source.as_mut().and_then(|source| source.next());
-                asked.flows(&std::iter::from_fn(next).collect::<Vec<_>>(), 1.0);
+                estimate.flows(&std::iter::from_fn(next).collect::<Vec<_>>(), 1.0);
             }
-            FlowsSpec::Closed(spec) => asked.closed(spec)?,
-            FlowsSpec::Requests(spec) => asked.requests(spec, arrivals)?,
-            FlowsSpec::Storage(spec) => asked.storage(spec, (part.class, label), arrivals)?,
-            // Nobody but the application knows what it sends.
+            FlowsSpec::Closed(spec) => estimate.closed(spec)?,
+            FlowsSpec::Queries(spec) => estimate.queries(spec)?,
+            FlowsSpec::Requests(spec) => estimate.requests(spec, arrivals)?,
+            FlowsSpec::Storage(spec) => estimate.storage(spec, (part.class, label), arrivals)?,
+            // Only the application determines the data that it sends, so its packets are unknown here.
             FlowsSpec::Application(spec) => {
-                asked.demand.transfers += spec.at_most.unwrap_or(1) as f64;
+                estimate.demand.transfers += spec.at_most.unwrap_or(1) as f64;
             }
         }
     }
-    asked.demand.packet_hops = asked.demand.packet_hops.min(asked.possible());
-    Ok(asked.demand)
+    estimate.demand.packet_hops = estimate
+        .demand
+        .packet_hops
+        .min(estimate.host_capacity_limit());
+    Ok(estimate.demand)
 }
 
-/// The arrivals of an open loop in the mean; none for what is none.
+/// Expected arrivals of an open loop. Zero for other parts.
 #[derive(Clone, Copy, Default)]
 struct Arrivals {
     per_second: f64,
-    /// Until its limits.
+    /// Total number between the limits.
     all: f64,
 }
 
@@ -87,20 +91,20 @@ impl Arrivals {
     }
 }
 
-/// What has been found of a workload's demand.
-struct Asked<'a> {
+/// State of the estimate.
+struct DemandEstimate<'a> {
     config: &'a RunConfig,
     topology: &'a Topology,
     draws: usize,
-    /// Links between hosts, as far as they were counted.
+    /// Number of links between two hosts, for the pairs that were counted.
     hops: HashMap<(HostId, HostId), f64>,
-    /// Packets of the demand.
+    /// Number of packets in the demand.
     packets: f64,
     demand: Demand,
 }
 
-impl Asked<'_> {
-    /// Flows, each so many times.
+impl DemandEstimate<'_> {
+    /// Adds flows, with each flow counted `times` times.
     fn flows(&mut self, flows: &[Flow], times: f64) {
         for flow in flows {
             self.transfer(flow.bytes, flow.src, flow.dst, times);
@@ -119,20 +123,21 @@ impl Asked<'_> {
         self.demand.packet_hops += packets * hops;
     }
 
-    /// Bytes of data in a full packet.
+    /// Returns the payload of a full packet, in bytes.
     fn payload(&self) -> u64 {
         u64::from(self.config.settings.framing.payload).max(1)
     }
 
-    /// Transfers of sizes that are drawn, over links in the mean.
-    fn drawn_alike(&mut self, transfers: f64, sizes: &SizeDistribution, hops: f64) {
+    /// Adds transfers whose sizes are drawn. `hops` is the mean number of links.
+    fn add_drawn(&mut self, transfers: f64, sizes: &SizeDistribution, hops: f64) {
         let packets = sizes.mean_packets(self.config.settings.framing.payload);
         self.demand.transfers += transfers;
         self.add(transfers * packets, hops);
     }
 
-    /// What hosts can send until the run ends, over paths as long as those of the demand.
-    fn possible(&self) -> f64 {
+    /// Returns the packet-hops that the hosts can send until the end of the run, with the mean path length of the
+    /// demand.
+    fn host_capacity_limit(&self) -> f64 {
         let framing = self.config.settings.framing;
         let bits = f64::from(framing.wire_bytes(framing.payload)) * 8.0;
         let lasts = self.config.workload.span() + self.config.drain;
@@ -140,27 +145,27 @@ impl Asked<'_> {
         packets * self.demand.packet_hops / self.packets.max(1.0)
     }
 
-    /// An open loop whose first flows these are.
+    /// Adds an open loop. `drawn` are its first flows.
     fn open(&mut self, spec: &OpenSpec, drawn: &[Flow], arrivals: Arrivals) {
         let is_whole = drawn.len() < self.draws;
-        let seen = match spec.fan_in {
+        let arrivals_drawn = match spec.fan_in {
             None => drawn.len() as f64,
-            // Some arrivals are several flows; how many have been drawn is told by the clock.
+            // With fan-in, one arrival can be several flows. The time of the last flow gives the number of arrivals.
             Some(_) => {
                 let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
                 let span = last.since(Time::ZERO).saturating_sub(spec.from);
                 arrivals.per_second * span.as_secs_f64()
             }
         };
-        let times = match is_whole || seen <= 0.0 {
+        let times = match is_whole || arrivals_drawn <= 0.0 {
             true => 1.0,
-            false => (arrivals.all / seen).max(1.0),
+            false => (arrivals.all / arrivals_drawn).max(1.0),
         };
         self.flows(drawn, times);
     }
 
-    /// A closed loop: the flows of a source share its link, and where they go to any host, also the link
-    /// of that with as many others.
+    /// Adds a closed loop. The flows of a source share the link of the source. If destinations are drawn at random, a
+    /// flow also shares the link of its destination with as many flows of other sources.
     fn closed(&mut self, spec: &ClosedSpec) -> Result<(), Error> {
         let matrix = traffic::weighted(self.config, &spec.matrix, self.topology)?;
         let bits = self.config.settings.framing.mean_wire_bytes(&spec.sizes) * 8.0;
@@ -174,21 +179,48 @@ impl Asked<'_> {
         let outstanding = f64::from(spec.outstanding);
         let of_sources = matrix.sources().iter().map(|&source| {
             let alone = bits / self.topology.host_rate(source).as_bps() as f64;
-            outstanding / (spec.think.as_secs_f64() + alone * outstanding * crowd)
+            outstanding / (spec.think.mean().as_secs_f64() + alone * outstanding * crowd)
         });
         let span = spec.until.saturating_sub(spec.from);
         let ended = of_sources.sum::<f64>() * span.as_secs_f64();
         let hops = self.mean_hops(&matrix);
         if let Some(most) = spec.max_flows.filter(|most| ended > *most as f64) {
-            self.drawn_alike(most as f64, &spec.sizes, hops);
+            self.add_drawn(most as f64, &spec.sizes, hops);
             return Ok(());
         }
-        self.drawn_alike(ended, &spec.sizes, hops);
-        // What is under way at the end is sent, too: long flows are met more often than short ones.
+        self.add_drawn(ended, &spec.sizes, hops);
+        // Flows in progress at the end are also sent. An instant falls more often into a long flow than into a short
+        // one, so the mean rest of a flow is E[X^2] / (2 E[X]).
         let under_way = outstanding * matrix.sources().len() as f64;
         let rest = spec.sizes.second_moment() / (2.0 * spec.sizes.mean().max(1.0));
         self.demand.transfers += under_way;
         self.add(under_way * rest / self.payload() as f64, hops);
+        Ok(())
+    }
+
+    /// Adds queries. All answers to an aggregator share its link, and also the links of their workers.
+    fn queries(&mut self, spec: &QueriesPart) -> Result<(), Error> {
+        let hosts: Vec<HostId> = (0..self.topology.hosts()).map(HostId).collect();
+        let matrix = Matrix::anywhere(&hosts, &hosts)?;
+        let bits = self.config.settings.framing.mean_wire_bytes(&spec.sizes) * 8.0;
+        let rates = hosts
+            .iter()
+            .map(|&host| self.topology.host_rate(host).as_bps());
+        let rate = rates.sum::<u64>() as f64 / hosts.len().max(1) as f64;
+        let (outstanding, fan_out) = (f64::from(spec.outstanding), f64::from(spec.fan_out));
+        let alone = bits * fan_out / rate;
+        let aggregators = spec.aggregators.unwrap_or(self.topology.hosts());
+        let round = spec.think.mean().as_secs_f64() + alone * outstanding;
+        let span = spec.until.saturating_sub(spec.from).as_secs_f64();
+        let asked = f64::from(aggregators) * outstanding * (1.0 + span / round);
+        let most = spec.max_queries.map_or(f64::INFINITY, |most| most as f64);
+        let hops = self.mean_hops(&matrix);
+        let answers = asked.min(most) * fan_out;
+        self.add_drawn(answers, &spec.sizes, hops);
+        if spec.question.is_some() {
+            self.demand.transfers += answers;
+            self.add(answers, hops);
+        }
         Ok(())
     }
 
@@ -202,7 +234,7 @@ impl Asked<'_> {
             }
             false => 0.0,
         };
-        self.drawn_alike(arrivals.all, &spec.sizes, hops);
+        self.add_drawn(arrivals.all, &spec.sizes, hops);
         Ok(())
     }
 
@@ -237,23 +269,23 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Links of a matrix's paths in the mean.
+    /// Returns the mean number of links on the paths of a matrix.
     fn mean_hops(&mut self, matrix: &Matrix) -> f64 {
         let sources = matrix.sources();
         let step = sources.len().div_ceil(SOURCES).max(1);
-        let (mut hops, mut looked_at) = (0.0, 0.0);
+        let (mut hops, mut counted) = (0.0, 0.0);
         for (index, &source) in sources.iter().enumerate().step_by(step) {
             let shares: Vec<(HostId, f64)> = matrix.shares(index).collect();
             let weight = matrix.part_of_source(index, sources.len() as f64);
             for (destination, share) in shares {
                 hops += weight * share * self.hops_between(source, destination);
             }
-            looked_at += weight;
+            counted += weight;
         }
-        hops / if looked_at > 0.0 { looked_at } else { 1.0 }
+        hops / if counted > 0.0 { counted } else { 1.0 }
     }
 
-    /// The links of a shortest path.
+    /// Returns the number of links on a shortest path.
     fn hops_between(&mut self, from: HostId, to: HostId) -> f64 {
         let topology = self.topology;
         let count = || {

@@ -1,23 +1,23 @@
-//! Why a run leaves no record.
+//! Errors of a run.
 
 use std::fmt;
 use tailcut_fabric::topology::TopologyError;
 use tailcut_transport::ConfigError;
 
-/// Why there is no record.
+/// Reason why a run has no record.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunError {
     /// The topology cannot be built.
     Topology(TopologyError),
-    /// The workload cannot be drawn.
+    /// The workload cannot be generated.
     Workload(tailcut_workload::Error),
-    /// The transport's parameters are out of range.
+    /// A parameter of the transport is out of range.
     Transport(ConfigError),
-    /// The requests cannot be run like this.
+    /// The requests cannot be executed with this configuration.
     Requests(&'static str),
-    /// What stands around the network in the simulator's place cannot run it; in words.
+    /// Error of another driver, such as the lab with real hosts, as a text.
     Elsewhere(String),
-    /// [`RunControl::stop`](crate::RunControl::stop) said so.
+    /// [`RunControl::stop`](crate::RunControl::stop) stopped the run.
     Stopped,
 }
 

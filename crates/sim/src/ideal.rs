@@ -1,4 +1,4 @@
-//! The completion time of a flow alone in the network: the bound that no simulated flow may beat.
+//! Ideal completion time of a flow that is alone in the network. No simulated flow can be faster.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
 
-/// Racks up to which every pair of them is looked at; larger networks are taken to look alike from
-/// every rack, as the regular topologies do.
+/// Largest number of racks for which all pairs of racks are compared. Larger networks are assumed to look the same from
+/// every rack, as regular topologies do.
 const RACKS_IN_PAIRS: usize = 64;
 
-/// The longest time from the first bit of a full packet to the last bit of its ACK in the empty
-/// network, between the hosts with the slowest links of two racks.
+/// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network. It
+/// considers the host with the slowest link in each rack.
 pub(crate) fn longest_round_trip(
     topology: &Arc<Topology>,
     settings: &Settings,
@@ -51,33 +51,32 @@ pub(crate) fn longest_round_trip(
     longest
 }
 
-/// A hop of the ideal path.
+/// Hop of the ideal path.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     rate: Rate,
     delay: Duration,
-    /// The rates of all equal-cost ports of this hop together, in bits per second.
+    /// Total rate of all equal-cost ports of this hop, in bits per second.
     together_bps: u64,
 }
 
-/// Ideal completion times on one topology.
+/// Ideal completion times in one topology.
 ///
-/// A flow's ideal is one round trip of the handshake, where the transport has one, and then its packets back to back, stored and
-/// forwarded at every hop, with no window, no queue and no loss. Where equal-cost paths differ, each
-/// hop takes the fastest rate and the shortest delay that any of them has there.
+/// The ideal time of a flow is one round trip of the handshake, if the transport has one, plus the time of its packets.
+/// The packets are sent back to back and stored and forwarded at every hop, without window, queue or loss. If
+/// equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
 ///
-/// Where switches choose a path for each packet, packets overtake each other and one flow uses all
-/// paths at once. Its ideal is then a lower bound: at every hop, all equal-cost ports together
-/// serve all its bytes, one packet goes before and another after, and every full packet is stored and
-/// forwarded on its way. Hosts with several links
-/// use them all at once then; elsewhere a flow has one of them.
+/// Where switches choose a path for each packet, packets can overtake each other, and a flow uses all paths at the same
+/// time. The ideal time is then a lower bound: at every hop, all equal-cost ports together serve all bytes of the flow,
+/// one packet precedes and another follows, and every full packet is stored and forwarded on its path. Hosts with
+/// several links then use all links at the same time. In other designs, a flow uses one link.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
     stack: Stack,
-    /// By source host's rack and destination host's rack: the hops between the racks' switches.
+    /// Hops between the switches of two racks, by the racks of source and destination.
     between: HashMap<(u32, u32), Vec<Hop>>,
-    /// By hosts of which one is multi-homed: all hops.
+    /// All hops between two hosts of which at least one is multi-homed.
     bonded: HashMap<(HostId, HostId), Vec<Hop>>,
 }
 
@@ -92,7 +91,7 @@ impl Ideal {
         }
     }
 
-    /// The ideal completion time of `bytes` from `src` to `dst`, a handshake included.
+    /// Returns the ideal completion time of `bytes` from `src` to `dst`, including a handshake.
     pub fn fct(&mut self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let framing = self.framing;
         let there = self.hops(src, dst);
@@ -111,7 +110,7 @@ impl Ideal {
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
         let data = match self.stack.balancer.choice {
             Choice::Packet | Choice::Sender if choice => over_all_paths,
-            // Flowlets gain from a second path only where one cannot keep up with the host.
+            // Flowlets gain from a second path only if one path is slower than the host's link.
             Choice::Flowlet if choice && there.iter().any(|hop| hop.rate < there[0].rate) => {
                 over_all_paths
             }
@@ -120,7 +119,7 @@ impl Ideal {
         handshake + data(&there, packets, full, last)
     }
 
-    /// The time from the first bit of a full packet to the last bit of its ACK in the empty network.
+    /// Returns the time from the first bit of a full packet to the last bit of its ACK in the empty network.
     pub fn round_trip(&mut self, src: HostId, dst: HostId) -> Duration {
         let framing = self.framing;
         let [control, full] =
@@ -129,7 +128,7 @@ impl Ideal {
         one_way(&there, 1, full, full) + one_way(&back, 1, control, control)
     }
 
-    /// Whether packets take several links at an end.
+    /// Returns whether one of the hosts has several links.
     fn is_bonded(&self, src: HostId, dst: HostId) -> bool {
         [src, dst]
             .iter()
@@ -160,9 +159,9 @@ impl Ideal {
     }
 }
 
-/// The hops between hosts of which one is multi-homed, none slower than any packet meets: as many as
-/// the shortest path has, each with the fastest rate and the shortest delay that its like has in the
-/// whole network.
+/// Returns the hops between two hosts of which at least one is multi-homed. The number of hops is the length of the
+/// shortest path. Each hop has the highest rate and the shortest delay of all links of its kind in the network, so no
+/// packet meets a faster hop.
 fn bonded(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop> {
     let uplinks = topology.uplinks_of(src);
     let mut here: Vec<u32> = uplinks
@@ -209,7 +208,7 @@ const fn switch_of(node: Node) -> Option<u32> {
     }
 }
 
-/// The fastest rate and the shortest delay of some ports, and what they carry together.
+/// Combines ports to a hop with the highest rate, the shortest delay and the total rate.
 fn best(topology: &Topology, ports: impl Iterator<Item = u32>) -> Option<Hop> {
     let hops = ports.map(|port| hop(topology, port));
     hops.reduce(|best, other| Hop {
@@ -228,12 +227,12 @@ fn hop(topology: &Topology, port: u32) -> Hop {
     }
 }
 
-/// The best of every hop from a rack's switch to the switch of `dst`'s rack.
+/// Returns the best of every hop from the switch of a rack to the switch of `dst`'s rack.
 fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     let rack = topology.racks[dst.0 as usize];
     let mut hops = Vec::new();
     let mut here = vec![from];
-    // Shortest paths come by no switch twice, so what was seen stays so.
+    // A shortest path visits each switch at most once, so a visited switch need not be visited again.
     let mut seen = vec![false; topology.switches.len()];
     while !here.contains(&rack) {
         let mut ports = Vec::new();
@@ -257,11 +256,12 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     hops
 }
 
-/// When the last of `packets` packets, sent back to back, arrives: all of `size` bytes but the last.
+/// Returns the time until the last of `packets` packets arrives, if they are sent back to back. All packets have `size`
+/// bytes, except the last one.
 ///
-/// The longest path through the grid of packets and hops (each cell waits for the packet before it
-/// and for the hop before it): equal packets queue at the slowest hop so far, and the last packet
-/// follows the one before it from some hop on.
+/// The time is the longest path through the grid of packets and hops, in which each cell waits for the previous packet
+/// and for the previous hop. Equal packets queue at the slowest hop, and from some hop the last packet follows directly
+/// after its predecessor.
 fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let full = |hop: &Hop| hop.rate.serialisation(size);
@@ -284,10 +284,10 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     delays + longest
 }
 
-/// A bound below the time in which `packets` packets, all of `size` bytes but the last, arrive when
-/// each may take another path. At the slowest hop, all ports together serve all the bytes. One packet has
-/// come to it before, another goes on after it, and only one of the two can be the last, which is the
-/// smallest. The full packets alone take no longer than all.
+/// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path. All
+/// packets have `size` bytes, except the last one. At the slowest hop, all ports together serve all bytes. Before that,
+/// one packet must reach the hop, and afterwards another packet must reach the destination. Only one of the two can be
+/// the last packet, which is the smallest. The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let way = |hops: &[Hop], bytes: u64| {

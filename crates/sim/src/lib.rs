@@ -1,17 +1,18 @@
-//! The driver under virtual time: transports over the fabric, fed by a workload, written to
-//! records. It owns the clock, which jumps from event to event, and nothing of a protocol.
+//! Simulator under virtual time: it connects the transports of hosts to the network, generates a workload and writes a
+//! record. It contains the clock, which advances from event to event. The protocols are in other crates.
 
 mod application;
 mod capacity;
 mod config;
 mod demand;
 mod error;
-mod extent;
+mod flowlets;
 mod ideal;
 mod measures;
 mod offered;
 mod packing;
 mod parts;
+mod progress;
 mod recorder;
 mod request_traffic;
 mod run;
@@ -25,8 +26,8 @@ mod traffic;
 pub use application::{Application, ApplicationSeat, Desk, Outcome, OwnApplication};
 pub use config::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, Limits, LoadReference,
-    MatrixSpec, OfferedRate, OpenSpec, RequestRate, RequestsPart, RunClock, RunConfig, Shape,
-    StoragePart, TopologySpec, WorkloadPart, WorkloadSpec,
+    MatrixSpec, OfferedRate, OpenSpec, QueriesPart, RequestRate, RequestsPart, RunClock, RunConfig,
+    Shape, StoragePart, TopologySpec, WorkloadPart, WorkloadSpec,
 };
 pub use demand::{Demand, demand};
 pub use error::RunError;
@@ -39,14 +40,14 @@ pub use tailcut_design::register::{Named, Registered, SECTIONS_OF_NO_PART, with_
 pub use tailcut_design::{
     Choice, Controller, DecodeCores, Design, DesignParameters, Duplicates, EcmpHash, HostPlan,
     HostSeat, Hosts, HullParameters, Kernel, KernelControl, NameError, NamedBalancer, NamedQueue,
-    NamedReplication, NdpParameters, Nic, NicParameters, PFabricParameters, PacerParameters,
-    Parameter, ParameterKind, ParameterValue, PhantomParameters, PiasParameters, PortBuffer, Ports,
+    NamedReplication, NdpParameters, Nic, NicParameters, PFabricParameters, Parameter,
+    ParameterKind, ParameterValue, PhantomParameters, PiasParameters, PortBuffer, Ports,
     QosParameters, REPLICATIONS, RepNetParameters, Replication, RequestParameters, ScdpParameters,
     Settings, Stack, SwitchPlan, Traffic, UnknownDesign, UseHosts, Values, section_of,
 };
 pub use totals::network_totals;
 pub use traffic::expected_arrivals;
-// A configuration is written in the terms of these crates.
+// Types of these crates appear in configurations.
 pub use {
     tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport,
     tailcut_workload as workload,

@@ -1,27 +1,26 @@
-//! What a run looks at packet by packet when it is asked to: waits at switch ports, bursts of hosts,
-//! payload that arrives.
+//! Optional measurements of single packets: waiting times at switch ports, bursts of hosts, and payload that arrives.
 
 use hdrhistogram::{Counter, Histogram};
 use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::topology::{Node, Topology};
-use tailcut_fabric::{Observer, Packet, PacketId, PortId, Seen};
+use tailcut_fabric::{ObservedPacket, Observer, Packet, PacketId, PortId};
 use tailcut_record::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 use tailcut_transport::Segment;
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::Class;
 
-/// What is measured beside flows. None of it changes what happens in the run.
+/// Measurements in addition to flows. They do not change the result of the run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Measures {
-    /// How long each packet waits at each switch port.
+    /// Whether the waiting time of each packet at each switch port is measured.
     pub waits: bool,
-    /// In what bursts payload leaves the hosts.
+    /// Whether the bursts in which payload leaves the hosts are measured.
     pub bursts: bool,
-    /// How much payload reaches the hosts until the workload's last arrival, by class.
+    /// Whether the payload that reaches the hosts until the workload's last arrival is measured, by class.
     pub goodput: bool,
 }
 
-/// Payload that reaches hosts until an instant, by class.
+/// Payload that reaches the hosts until an instant, by class.
 pub(crate) struct Arrivals {
     until: Time,
     bytes: [u64; Class::ALL.len()],
@@ -35,7 +34,7 @@ impl Arrivals {
         }
     }
 
-    /// Whether arrivals at `now` count.
+    /// Returns whether an arrival at `now` counts.
     pub fn counts(&self, now: Time) -> bool {
         now <= self.until
     }
@@ -53,7 +52,7 @@ impl Arrivals {
     }
 }
 
-/// Waits in nanoseconds, and their exact mean.
+/// Histogram of waiting times in nanoseconds, and their exact sum.
 struct Waits<C: Counter> {
     histogram: Histogram<C>,
     sum_ps: u128,
@@ -88,7 +87,7 @@ impl<C: Counter> Waits<C> {
     }
 }
 
-/// Where a port leads.
+/// Direction of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     FromHost,
@@ -96,22 +95,22 @@ enum Kind {
     BetweenSwitches,
 }
 
-/// Waits at switch ports: by the kind of port, and of each port on its own. An observer of a fabric.
+/// Observer of waiting times at switch ports, by kind of port and by port.
 pub struct PortWaits {
     kinds: Vec<Kind>,
-    /// Ports at which nothing has come by have none.
+    /// Waiting times by port. `None` for a port without packets.
     ports: Vec<Option<Box<Waits<u32>>>>,
     all: Waits<u64>,
     to_hosts: Waits<u64>,
     between_switches: Waits<u64>,
-    /// When each packet came to the port where it is, by its place in the pool.
+    /// Time at which each packet reached its current port, by the index of the packet in the pool.
     enqueued: Vec<Time>,
 }
 
-/// What looks on at the fabric of a run, where something does.
+/// Observers of the fabric. `None`: nothing is observed.
 pub type Watch<'a, B = Segment> = Option<Box<Watchers<'a, B>>>;
 
-/// Those who look on: the run's own measure, and whoever its caller has sent.
+/// Observers of a fabric: the measurement of the run, and the observer of the caller.
 pub struct Watchers<'a, B = Segment> {
     pub(crate) waits: Option<PortWaits>,
     pub(crate) other: Option<&'a mut dyn Observer<B>>,
@@ -122,7 +121,7 @@ impl<B> Observer<B> for Watchers<'_, B> {
         self.waits.is_some() || self.other.is_some()
     }
 
-    fn enqueued(&mut self, seen: Seen<'_, B>) {
+    fn enqueued(&mut self, seen: ObservedPacket<'_, B>) {
         if let Some(waits) = &mut self.waits {
             waits.enqueued(seen);
         }
@@ -131,7 +130,7 @@ impl<B> Observer<B> for Watchers<'_, B> {
         }
     }
 
-    fn started(&mut self, seen: Seen<'_, B>) {
+    fn started(&mut self, seen: ObservedPacket<'_, B>) {
         if let Some(waits) = &mut self.waits {
             waits.started(seen);
         }
@@ -140,13 +139,13 @@ impl<B> Observer<B> for Watchers<'_, B> {
         }
     }
 
-    fn marked(&mut self, seen: Seen<'_, B>) {
+    fn marked(&mut self, seen: ObservedPacket<'_, B>) {
         if let Some(other) = &mut self.other {
             other.marked(seen);
         }
     }
 
-    fn trimmed(&mut self, seen: Seen<'_, B>, cut: u32) {
+    fn trimmed(&mut self, seen: ObservedPacket<'_, B>, cut: u32) {
         if let Some(other) = &mut self.other {
             other.trimmed(seen, cut);
         }
@@ -173,7 +172,7 @@ impl<B> Observer<B> for Watchers<'_, B> {
 }
 
 impl<B> Observer<B> for PortWaits {
-    fn enqueued(&mut self, seen: Seen<'_, B>) {
+    fn enqueued(&mut self, seen: ObservedPacket<'_, B>) {
         let PacketId(slot) = seen.id;
         let slot = slot as usize;
         if self.enqueued.len() <= slot {
@@ -182,7 +181,7 @@ impl<B> Observer<B> for PortWaits {
         self.enqueued[slot] = seen.now;
     }
 
-    fn started(&mut self, seen: Seen<'_, B>) {
+    fn started(&mut self, seen: ObservedPacket<'_, B>) {
         let PacketId(slot) = seen.id;
         if let Some(&enqueued) = self.enqueued.get(slot as usize) {
             self.add(seen.port.0, seen.now.since(enqueued));
@@ -207,7 +206,7 @@ impl PortWaits {
         }
     }
 
-    /// A packet waited at a port before its service began.
+    /// Adds the time that a packet waited at a port until its transmission began.
     fn add(&mut self, port: u32, wait: Duration) {
         let of_kind = match self.kinds[port as usize] {
             Kind::FromHost => return,
@@ -221,10 +220,10 @@ impl PortWaits {
             .add(wait);
     }
 
-    /// The summary; `carried` are the bytes that each port has sent.
+    /// Returns the summary. `carried` contains the bytes that each port sent.
     pub(crate) fn summary(&self, topology: &Topology, carried: &[u64]) -> SwitchWaits {
         let at_switch = |port: &usize| self.kinds[*port] != Kind::FromHost;
-        // The first of the busiest, so that the answer does not depend on the order of the search.
+        // Of several busiest ports the first is used, so that the result is deterministic.
         let busiest = (0..self.ports.len())
             .filter(at_switch)
             .rev()
@@ -242,7 +241,7 @@ impl PortWaits {
     }
 }
 
-/// A burst that has not ended.
+/// Burst in progress.
 #[derive(Clone, Copy, Default)]
 struct Open {
     bytes: u64,
@@ -267,7 +266,7 @@ impl Bursts {
         }
     }
 
-    /// A packet with payload is on a host's link from `now` until `ends`.
+    /// Records that a packet with payload occupies the link of a host from `now` to `ends`.
     pub fn departed(&mut self, now: Time, ends: Time, host: HostId, bytes: u32) {
         let open = self.open[host.0 as usize];
         if open.ends != now {

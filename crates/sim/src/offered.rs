@@ -1,9 +1,9 @@
-//! What a workload offers every tier of links, from its traffic matrix and the topology.
+//! Load that a workload offers to every tier of links, from its traffic matrix and the topology.
 //!
-//! Each part's bytes, data packets with headers, preamble and gap, go over all shortest paths evenly, as
-//! ECMP does in the mean, or over the path that the part is pinned to. A multicast packet takes each
-//! link of its tree once. The placements of storage are drawn: their tiers are known to within a few
-//! parts in a hundred, their single links are not.
+//! The bytes of each part are data packets with headers, preamble and gap. They are spread evenly over all shortest
+//! paths, as ECMP does on average, or they follow the path to which the part is pinned. A multicast packet uses each
+//! link of its tree once. The placements of storage are drawn at random. The loads of tiers are then accurate to a few
+//! per cent, but the loads of single links are not.
 
 use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, StoragePart};
 use crate::request_traffic::{self, network::link_of_servers};
@@ -15,43 +15,45 @@ use tailcut_record::{LinkLoad, OfferedLoad, TierLoad};
 use tailcut_units::{Duration, HostId};
 use tailcut_workload::{Class, Error, FanIn, Matrix, Operation, Session};
 
-/// Storage sessions that are drawn.
+/// Number of storage sessions that are drawn.
 const SESSIONS: u32 = 4_000;
 
-/// What is offered while a part's arrivals last.
-struct Offer {
+/// Load of a part between the start and the end of its arrivals.
+struct PartLoad {
     from: Duration,
     until: Duration,
-    /// Whether it is in proportion to the run's load.
+    /// Whether the load is proportional to the load of the run.
     in_proportion: bool,
-    /// Bytes a second of line time, by link.
+    /// Bytes of line time per second, by link.
     bytes: Vec<f64>,
-    /// Links that the traffic may take.
-    takes: Vec<bool>,
-    /// Whether the figures of single links are exact.
+    /// Links that the traffic can use.
+    uses: Vec<bool>,
+    /// Whether the loads of single links are exact.
     is_exact: bool,
 }
 
-/// What the run's workload offers the network as it is without faults.
+/// Returns the load that the workload of a run offers to the network without faults.
 ///
 /// # Errors
-/// A workload that cannot be drawn.
+/// The workload cannot be generated.
 pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<OfferedLoad, Error> {
-    let mut offers = Vec::new();
+    let mut part_loads = Vec::new();
     let mut exempt: Vec<String> = Vec::new();
     let mut stations = None;
     for (part, label) in config.workload.parts.iter().zip(0u64..) {
-        let mut spread = Spread::over(topology, part.path);
+        let mut loads = LinkLoads::over(topology, part.path);
         let (span, in_proportion, is_exact) = match &part.flows {
             FlowsSpec::Trace(_)
+            | FlowsSpec::Coflows(_)
             | FlowsSpec::Closed(_)
             | FlowsSpec::Burst(_)
+            | FlowsSpec::Queries(_)
             | FlowsSpec::Application(_) => {
                 exempt.push(kind_of(&part.flows).to_owned());
                 continue;
             }
             FlowsSpec::Open(spec) => {
-                open(config, spec, &mut spread)?;
+                open(config, spec, &mut loads)?;
                 let of_run = matches!(spec.rate, OfferedRate::Load { fraction, .. }
                     if config.workload.load == Some(fraction));
                 let foreground = part.class == Class::Foreground;
@@ -67,45 +69,47 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
                 let servers: Vec<HostId> = (0..spec.servers).map(HostId).collect();
                 let clients = spec.servers..spec.servers + spec.clients;
                 let clients: Vec<HostId> = clients.map(HostId).collect();
-                spread.matrix(&Matrix::anywhere(&servers, &clients)?, bytes);
+                loads.matrix(&Matrix::anywhere(&servers, &clients)?, bytes);
                 ((spec.from, spec.until), of_run, true)
             }
             FlowsSpec::Storage(spec) => {
-                storage(config, spec, (part.class, label), &mut spread)?;
+                storage(config, spec, (part.class, label), &mut loads)?;
                 ((spec.from, spec.until), false, false)
             }
         };
-        offers.push(Offer {
+        part_loads.push(PartLoad {
             from: span.0,
             until: span.1,
             in_proportion,
-            takes: spread.takes(),
-            bytes: spread.bytes,
+            uses: loads.uses(),
+            bytes: loads.bytes,
             is_exact,
         });
     }
     exempt.sort_unstable();
     exempt.dedup();
-    let mut tiers = tiers(topology, &offers);
+    let mut tiers = tiers(topology, &part_loads);
     tiers.extend(stations);
     Ok(OfferedLoad {
         tiers,
-        busiest: busiest(topology, &offers),
+        busiest: busiest(topology, &part_loads),
         exempt,
     })
 }
 
-/// The name of a kind of workload that offers no load of its own.
+/// Returns the name of a kind of workload without an offered load.
 const fn kind_of(flows: &FlowsSpec) -> &'static str {
     match flows {
         FlowsSpec::Closed(_) => "closed",
         FlowsSpec::Burst(_) => "burst",
+        FlowsSpec::Queries(_) => "queries",
+        FlowsSpec::Coflows(_) => "coflows",
         FlowsSpec::Application(_) => "application",
         _ => "trace",
     }
 }
 
-/// What requests offer servers where there are no packets.
+/// Returns the load that requests offer to the servers, in a design without packets.
 pub(crate) fn offered_to_stations(config: &RunConfig) -> Option<OfferedLoad> {
     let (_, part) = request_traffic::part_of(config)?;
     let (_, load) =
@@ -125,17 +129,17 @@ fn stations_load(load: f64, of_run: bool) -> TierLoad {
     }
 }
 
-fn open(config: &RunConfig, spec: &OpenSpec, spread: &mut Spread<'_>) -> Result<(), Error> {
-    let matrix = traffic::weighted(config, &spec.matrix, spread.topology)?;
-    let flows = traffic::flows_per_second(config, spread.topology, spec, &matrix)?;
-    let received = spread.matrix(
+fn open(config: &RunConfig, spec: &OpenSpec, loads: &mut LinkLoads<'_>) -> Result<(), Error> {
+    let matrix = traffic::weighted(config, &spec.matrix, loads.topology)?;
+    let flows = traffic::flows_per_second(config, loads.topology, spec, &matrix)?;
+    let received = loads.matrix(
         &matrix,
         flows * config.settings.framing.mean_wire_bytes(&spec.sizes),
     );
     if let Some(fan_in) = spec.fan_in {
         let (degree, below) = (fan_in.senders, fan_in.below.0);
         let added = FanIn { degree, below }.load_factor(&spec.sizes) - 1.0;
-        spread.fan_in(&matrix, &received, added);
+        loads.fan_in(&matrix, &received, added);
     }
     Ok(())
 }
@@ -144,9 +148,9 @@ fn storage(
     config: &RunConfig,
     spec: &StoragePart,
     of: (Class, u64),
-    spread: &mut Spread<'_>,
+    loads: &mut LinkLoads<'_>,
 ) -> Result<(), Error> {
-    let mut storage = traffic::storage(config, spread.topology, spec, of)?;
+    let mut storage = traffic::storage(config, loads.topology, spec, of)?;
     let drawn = std::iter::from_fn(|| storage.next_session()).take(SESSIONS as usize);
     let drawn: Vec<Session> = drawn.collect();
     let all = spec.per_second * config.settings.framing.mean_wire_bytes(&spec.sizes);
@@ -159,73 +163,74 @@ fn storage(
             let replicas = &block.replicas;
             match (session.operation, spec.write, spec.read) {
                 (Operation::Write, WriteBy::Multicast, _) if several_ends => {
-                    spread.tree(client, replicas, share, number);
+                    loads.tree(client, replicas, share, number);
                 }
                 (Operation::Write, WriteBy::DaisyChain(_), _) => {
                     let senders = std::iter::once(&client).chain(replicas);
                     for (&from, &to) in senders.zip(replicas) {
-                        spread.tree(from, &[to], share, number);
+                        loads.tree(from, &[to], share, number);
                     }
                 }
                 (Operation::Write, ..) => {
                     for &replica in replicas {
-                        spread.tree(client, &[replica], share, number);
+                        loads.tree(client, &[replica], share, number);
                     }
                 }
                 (Operation::Read, _, ReadBy::AllReplicas) if several_ends => {
                     let share = share / replicas.len() as f64;
                     for &replica in replicas {
-                        spread.tree(replica, &[client], share, number);
+                        loads.tree(replica, &[client], share, number);
                     }
                 }
-                (Operation::Read, ..) => spread.tree(block.read_from, &[client], share, number),
+                (Operation::Read, ..) => loads.tree(block.read_from, &[client], share, number),
             }
         }
     }
-    let hosts = traffic::storage_hosts(spread.topology, spec, config.seed)?;
-    spread.may_take_all_between(&hosts);
+    let hosts = traffic::storage_hosts(loads.topology, spec, config.seed)?;
+    loads.can_use_all_between(&hosts);
     Ok(())
 }
 
-/// Bytes on their way over a network.
-struct Spread<'a> {
+/// Rates of traffic in a network.
+struct LinkLoads<'a> {
     topology: &'a Topology,
     path: Option<u16>,
-    /// Bytes a second by link.
+    /// Bytes per second, by link.
     bytes: Vec<f64>,
-    /// Links that may be taken though they are not; empty where those are taken that may be.
-    may_take: Vec<bool>,
+    /// Links that traffic can use, if at least one of them is unused. Empty if all these links are used.
+    usable: Vec<bool>,
 }
 
-impl<'a> Spread<'a> {
+impl<'a> LinkLoads<'a> {
     fn over(topology: &'a Topology, path: Option<u16>) -> Self {
         Self {
             topology,
             path,
             bytes: vec![0.0; topology.links.len()],
-            may_take: Vec::new(),
+            usable: Vec::new(),
         }
     }
 
-    fn takes(&self) -> Vec<bool> {
-        match self.may_take.is_empty() {
+    fn uses(&self) -> Vec<bool> {
+        match self.usable.is_empty() {
             true => self.bytes.iter().map(|bytes| *bytes > 0.0).collect(),
-            false => self.may_take.clone(),
+            false => self.usable.clone(),
         }
     }
 
-    fn may_take_all_between(&mut self, hosts: &[HostId]) {
+    fn can_use_all_between(&mut self, hosts: &[HostId]) {
         let is_there = |node: Node| match node {
             Node::Host(host) => hosts.contains(&host),
             Node::Switch(_) => true,
         };
         let links = self.topology.links.iter();
-        self.may_take = links
+        self.usable = links
             .map(|link| is_there(link.from) && is_there(link.to))
             .collect();
     }
 
-    /// Spreads `bytes` a second among the matrix' sources by their weights; gives what each host receives.
+    /// Spreads `bytes` per second over the sources of a matrix, by weight. Returns the rate at which each host
+    /// receives.
     fn matrix(&mut self, matrix: &Matrix, bytes: f64) -> Vec<f64> {
         let sources = matrix.sources().iter().enumerate();
         self.carry(sources.flat_map(|(index, &source)| {
@@ -235,8 +240,8 @@ impl<'a> Spread<'a> {
         }))
     }
 
-    /// The other members of fan-ins: to each host so many times what it receives otherwise, from hosts
-    /// that are drawn evenly among the matrix' sources.
+    /// Adds the other members of fan-ins. Each host receives `times` times its rate in addition, from hosts that are
+    /// drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
         senders.sort_unstable();
@@ -249,7 +254,7 @@ impl<'a> Spread<'a> {
         }));
     }
 
-    /// Carries bytes a second between pairs of hosts; gives what each host receives of them.
+    /// Adds traffic between pairs of hosts, in bytes per second. Returns the rate at which each host receives.
     fn carry(&mut self, pairs: impl Iterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let topology = self.topology;
         let (group_of, mut groups) = groups(topology);
@@ -272,7 +277,8 @@ impl<'a> Spread<'a> {
         to_host
     }
 
-    /// Carries what is at switches hop by hop to a group of hosts, of which each gets its part.
+    /// Forwards the traffic of a group hop by hop, from the switches where it is to the hosts. Each host receives its
+    /// share.
     fn towards(&mut self, group: Group, to_host: &[f64]) {
         let topology = self.topology;
         let Some(&any) = group.hosts.first() else {
@@ -309,8 +315,8 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// Sends `bytes` a second from one host to several, over each link of a tree once; `drawn` decides
-    /// where equal-cost links lead to them.
+    /// Adds `bytes` per second from one host to several, once for each link of a tree. `drawn` selects among equal-cost
+    /// links.
     fn tree(&mut self, from: HostId, to: &[HostId], bytes: f64, drawn: u32) {
         let uplinks = self.topology.uplinks_of(from);
         let link = uplinks.start + drawn % uplinks.len() as u32;
@@ -336,15 +342,15 @@ impl<'a> Spread<'a> {
     }
 }
 
-/// Hosts on the same switches, which are reached in the same way but for the last link.
+/// Hosts that connect to the same switches. Paths to them differ only in the last link.
 struct Group {
     switches: Vec<u32>,
     hosts: Vec<HostId>,
-    /// Bytes a second for them, by the switch that they have got to.
+    /// Bytes per second to these hosts, by the switch that they have reached.
     at: Vec<f64>,
 }
 
-/// Each host's group, and the groups, with nothing on its way.
+/// Returns the group of each host, and the groups without any traffic.
 fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     let mut switches: Vec<Vec<u32>> = vec![Vec::new(); topology.hosts() as usize];
     for link in &topology.links {
@@ -369,8 +375,8 @@ fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     (of_hosts.collect(), groups)
 }
 
-/// The load of every tier, the highest while parts of the workload come and go.
-fn tiers(topology: &Topology, offers: &[Offer]) -> Vec<TierLoad> {
+/// Returns the load of every tier. Parts of the workload start and end, so this is the highest load over time.
+fn tiers(topology: &Topology, part_loads: &[PartLoad]) -> Vec<TierLoad> {
     let tier_of = |node: Node| match node {
         Node::Host(_) => 0,
         Node::Switch(switch) => topology.switches[switch as usize].tier + 1,
@@ -378,19 +384,19 @@ fn tiers(topology: &Topology, offers: &[Offer]) -> Vec<TierLoad> {
     let mut links: BTreeMap<(u8, u8), Vec<usize>> = BTreeMap::new();
     for (number, link) in topology.links.iter().enumerate() {
         let tier = (tier_of(link.from), tier_of(link.to));
-        if offers.iter().any(|offer| offer.takes[number]) {
+        if part_loads.iter().any(|part_load| part_load.uses[number]) {
             links.entry(tier).or_default().push(number);
         }
     }
     let mut tiers: Vec<((u8, u8), Vec<usize>)> = links.into_iter().collect();
-    // Up from the hosts, then down to them.
+    // The order is upwards from the hosts, then downwards to them.
     tiers.sort_by_key(|&((from, to), _)| match from <= to {
         true => (0, from),
         false => (1, u8::MAX - from),
     });
     let loads = tiers.into_iter().filter_map(|((from, to), links)| {
-        let at = instants(offers);
-        let loads = at.map(|at| load_at(topology, offers, &links, at));
+        let at = instants(part_loads);
+        let loads = at.map(|at| load_at(topology, part_loads, &links, at));
         let (load, in_proportion) = loads.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(TierLoad {
             tier: tier_name(topology, from, to),
@@ -401,39 +407,44 @@ fn tiers(topology: &Topology, offers: &[Offer]) -> Vec<TierLoad> {
     loads.collect()
 }
 
-/// When parts begin.
-fn instants(offers: &[Offer]) -> impl Iterator<Item = Duration> + '_ {
-    offers.iter().map(|offer| offer.from)
+/// Returns the start times of all parts. The load can only increase at these times.
+fn instants(part_loads: &[PartLoad]) -> impl Iterator<Item = Duration> + '_ {
+    part_loads.iter().map(|part_load| part_load.from)
 }
 
-/// What is offered to links at an instant over what they can carry, and what of that is in proportion to
-/// the run's load.
-fn load_at(topology: &Topology, offers: &[Offer], links: &[usize], at: Duration) -> (f64, f64) {
+/// Returns the load that is offered to links at an instant, as a share of their capacity. The second value is the part
+/// that is proportional to the load of the run.
+fn load_at(
+    topology: &Topology,
+    part_loads: &[PartLoad],
+    links: &[usize],
+    at: Duration,
+) -> (f64, f64) {
     let rate = |link: &usize| topology.links[*link].config.rate.as_bps() as f64 / 8.0;
     let capacity: f64 = links.iter().map(rate).sum();
-    let on = offers.iter().filter(|o| o.from <= at && at < o.until);
+    let on = part_loads.iter().filter(|o| o.from <= at && at < o.until);
     let (mut all, mut in_proportion) = (0.0, 0.0);
-    for offer in on {
-        let bytes: f64 = links.iter().map(|&link| offer.bytes[link]).sum();
+    for part_load in on {
+        let bytes: f64 = links.iter().map(|&link| part_load.bytes[link]).sum();
         all += bytes / capacity;
-        if offer.in_proportion {
+        if part_load.in_proportion {
             in_proportion += bytes / capacity;
         }
     }
     (all, in_proportion)
 }
 
-/// The link that is offered the most, where every part's single links are known.
-fn busiest(topology: &Topology, offers: &[Offer]) -> Option<LinkLoad> {
-    if offers.is_empty() || offers.iter().any(|offer| !offer.is_exact) {
+/// Returns the link with the highest load. Returns `None` if the loads of single links are not exact in every part.
+fn busiest(topology: &Topology, part_loads: &[PartLoad]) -> Option<LinkLoad> {
+    if part_loads.is_empty() || part_loads.iter().any(|part_load| !part_load.is_exact) {
         return None;
     }
     let of_link = |link: usize| {
-        let loads = instants(offers).map(|at| load_at(topology, offers, &[link], at).0);
+        let loads = instants(part_loads).map(|at| load_at(topology, part_loads, &[link], at).0);
         loads.fold(0.0, f64::max)
     };
     let loads = (0..topology.links.len()).map(|link| (link, of_link(link)));
-    // Of equal ones the first.
+    // The first of several equal links is used.
     let busiest = loads.fold(None, |best: Option<(usize, f64)>, next| match best {
         Some(best) if best.1 * (1.0 + 1e-9) >= next.1 => Some(best),
         _ => Some(next),
@@ -444,7 +455,7 @@ fn busiest(topology: &Topology, offers: &[Offer]) -> Option<LinkLoad> {
     })
 }
 
-/// The links from one tier to another in words; 0 are the hosts.
+/// Describes the links from one tier to another. Tier 0 are the hosts.
 fn tier_name(topology: &Topology, from: u8, to: u8) -> String {
     let name = |tier: u8| match tier {
         0 => "host".to_owned(),

@@ -1,4 +1,4 @@
-//! Segments as packets, and back.
+//! Conversion of segments to packets, and back.
 
 use tailcut_design::EcmpHash;
 use tailcut_fabric::{Delivery, Handshake, Hints, Packet};
@@ -7,34 +7,34 @@ use tailcut_transport::{Condition, Header, Segment};
 use tailcut_units::Ecn;
 use tailcut_workload::Framing;
 
-/// How segments become packets.
+/// Rules for the conversion of segments to packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
     pub framing: Framing,
-    /// Bytes more on packets to a group.
+    /// Additional bytes of packets to a group.
     pub group_header: u32,
-    /// What switches hash by.
+    /// Hash by which switches select paths.
     pub hash: EcmpHash,
-    /// Which packets take others with them at switches; `None` where none do.
+    /// Keys of packets that purge others at switches. `None` if no packets do so.
     pub purge_keys: Option<PurgeKeys>,
 }
 
-/// Packets that take others along at switches: by keys, 0 for none.
+/// Keys of packets that purge other packets at switches. Key 0 means none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PurgeKeys {
-    /// The key of a segment.
+    /// Returns the key of a segment.
     pub of: fn(&Segment) -> u64,
-    /// The key of the segments that one takes along.
+    /// Returns the key of the segments that a segment purges.
     pub purged_by: fn(&Segment) -> u64,
 }
 
-/// The segment that a packet brings.
+/// Returns the segment in a packet that was delivered.
 #[inline]
 pub(crate) fn unpacked(delivery: &Delivery<Segment>) -> Segment {
     carried(&delivery.packet, &delivery.body)
 }
 
-/// The segment that a packet carries: as it was sent, but for what switches have done to it.
+/// Returns the segment in a packet. It equals the segment that was sent, except for changes by switches.
 #[inline]
 pub fn carried(packet: &Packet, sent: &Segment) -> Segment {
     let mut segment = *sent;
@@ -52,14 +52,14 @@ pub fn carried(packet: &Packet, sent: &Segment) -> Segment {
 }
 
 impl Packing {
-    /// Whether switches are told more of a packet than its header.
+    /// Returns whether switches need more information about a packet than its header.
     #[inline]
     pub fn has_hints(&self, packet: &Packet) -> bool {
         packet.handshake != Handshake::None || self.purge_keys.is_some()
     }
 
-    /// What switches are told of a packet beside its header: of a handshake, how they know its answer, and
-    /// what it purges or is purged by.
+    /// Returns information about a packet for switches, in addition to its header. For a handshake, it is the hash of
+    /// the answer. For a copy, it is the keys for purging.
     #[inline]
     pub fn hints(&self, packet: &Packet, segment: &Segment) -> Hints {
         let mut hints = Hints::NONE;
@@ -73,7 +73,7 @@ impl Packing {
         hints
     }
 
-    /// The packet that carries a segment: the payload with its header bytes, padding, preamble and gap.
+    /// Returns the packet that carries a segment. Its size includes header, padding, preamble and gap.
     #[inline]
     pub fn packet(&self, segment: &Segment) -> Packet {
         let framing = &self.framing;
@@ -102,7 +102,7 @@ impl Packing {
     }
 }
 
-/// The segment's part in the handshake of a connection.
+/// Returns the role of a segment in the handshake of a connection.
 #[inline]
 const fn handshake(segment: &Segment) -> Handshake {
     match &segment.header {

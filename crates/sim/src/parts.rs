@@ -1,86 +1,88 @@
-//! What a run consists of beside its clock, for a driver of one's own.
+//! Components of a run without its clock, for custom drivers.
 
-use crate::application::Feed;
+use crate::application::ApplicationRunner;
 use crate::config::RunConfig;
 use crate::error::RunError;
 use crate::measures::Watch;
 use crate::packing::{Packing, unpacked};
-use crate::run::{self, Told};
-use crate::simulation::Remains;
+use crate::run::{self, PlannedRecord};
+use crate::simulation::FinishedRun;
 use crate::traffic;
 use std::sync::Arc;
 use tailcut_fabric::queue::QueueConfig;
 use tailcut_fabric::topology::Topology;
-use tailcut_fabric::{Delivery, Fabric, FaultPlan, Hints, Observer, Packet};
+use tailcut_fabric::{Delivery, Fabric, FaultPlan, Hints, LinkError, Observer, Packet};
 use tailcut_record::{PackedRun, RunRecord};
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{HostId, Time};
 
-/// The network, the hosts, the workload and the notes of a run. A driver moves packets and time between
-/// them; a driver under virtual time is [`run`](crate::run()).
+/// Network, hosts, workload and recorder of a run. A driver moves packets and time between them. The driver under
+/// virtual time is [`run`](crate::run()).
 ///
-/// Runs without packets have no parts.
+/// A run without packets has no `RunParts`.
 ///
-/// Packets carry `B`: segments, or whatever hosts of a driver's own send ([`RunParts::around`]).
+/// The packets carry `B`: segments, or the data of a driver's own hosts ([`RunParts::around`]).
 pub struct RunParts<'a, B: Clone + 'static = Segment> {
     config: RunConfig,
     topology: Arc<Topology>,
-    told: Told,
-    /// The network, empty.
+    faulty: Arc<Topology>,
+    planned: PlannedRecord,
+    /// Network. At the start it contains no packets.
     pub fabric: Fabric<B, Watch<'a, B>>,
-    /// When its links change, where they do.
+    /// Times at which links change, if any.
     pub faults: Option<FaultPlan>,
-    /// The transport of each host.
+    /// Transport of each host.
     pub transports: Vec<Box<dyn Transport>>,
-    feed: Feed,
+    runner: ApplicationRunner,
     packing: Packing,
 }
 
 impl RunParts<'_> {
-    /// The parts of a run.
+    /// Creates the components of a run.
     ///
     /// # Errors
-    /// A configuration that cannot be run, or one without packets.
+    /// The configuration cannot be executed, or the run has no packets.
     pub fn new(config: &RunConfig) -> Result<Self, RunError> {
-        let topology = run::topology(config)?;
-        let plan = config.host_plan(&topology)?;
+        let topology = Arc::new(config.network()?);
+        let faulty = config.with_faults(&topology)?;
+        let plan = config.host_plan(&faulty)?;
         let hosts = 0..topology.hosts();
-        let transports = hosts.map(|host| plan.boxed(&run::seat(&plan, &topology, host)));
+        let transports = hosts.map(|host| plan.boxed(&run::seat(&plan, &faulty, host)));
         let transports = transports.collect::<Result<_, _>>();
         let transports = transports.map_err(RunError::Transport)?;
         Self::built(config, topology, None, transports, None)
     }
 
-    /// The packet that carries a segment, and what switches are told of it.
+    /// Returns the packet that carries a segment, and the hints for switches.
     pub fn packet(&self, segment: &Segment) -> (Packet, Hints) {
         let packet = self.packing.packet(segment);
         (packet, self.packing.hints(&packet, segment))
     }
 
-    /// A packet reached its host: the segment that it brings, for the host's transport.
+    /// Handles a packet that reached its host. Returns its segment, which the caller passes to the host's transport.
     pub fn arrived(&mut self, now: Time, delivery: &Delivery<Segment>) -> Segment {
         let segment = unpacked(delivery);
-        if self.feed.hears_arrivals() {
-            self.feed.arrived(now, &segment, &mut self.fabric);
+        if self.runner.wants_arrivals() {
+            self.runner.arrived(now, &segment, &mut self.fabric);
         }
         segment
     }
 }
 
 impl<'a, B: Clone + 'static> RunParts<'a, B> {
-    /// The parts of a run whose hosts are the driver's own: they push packets into the network, whose
-    /// uplinks queue them by `uplink`, and `transports` carry out what applications order, one for each
-    /// host. `watch` looks on at the packets.
+    /// Creates the components of a run with the driver's own hosts. The driver sends packets into the network, and
+    /// `uplink` is the queue of the hosts' uplinks. `transports` contains one transport per host, which executes the
+    /// orders of applications. `watch` observes the packets.
     ///
     /// # Errors
-    /// A configuration that cannot be run, or one without packets.
+    /// The configuration cannot be executed, or the run has no packets.
     pub fn around(
         config: &RunConfig,
         uplink: &QueueConfig,
         transports: Vec<Box<dyn Transport>>,
         watch: Option<&'a mut dyn Observer<B>>,
     ) -> Result<Self, RunError> {
-        let topology = run::topology(config)?;
+        let topology = Arc::new(config.network()?);
         Self::built(config, topology, Some(uplink), transports, watch)
     }
 
@@ -92,12 +94,14 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         watch: Option<&'a mut dyn Observer<B>>,
     ) -> Result<Self, RunError> {
         if !config.stack.design.has_packets() {
-            return Err(RunError::Requests("a run without packets has no parts"));
+            return Err(RunError::Requests(
+                "a run without packets has no network components",
+            ));
         }
         let applications = traffic::applications(config, &topology)?;
-        let told = Told::new(config, &topology)?;
-        let mut faulty = run::in_trouble(config, &topology)?;
-        let recorder = run::recorder(config, &topology, &faulty, &told.failures);
+        let planned = PlannedRecord::new(config, &topology)?;
+        let mut faulty = config.with_faults(&topology)?;
+        let recorder = run::recorder(config, &topology, &faulty, &planned.failures);
         if let Some(queue) = uplink {
             let changed = Arc::make_mut(&mut faulty);
             let uplinks = changed.uplink_count as usize;
@@ -109,78 +113,102 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
             fabric: run::fabric(config, &faulty, watch),
             faults: FaultPlan::of(&faulty),
             transports,
-            feed: Feed::new(applications, topology.hosts(), recorder),
+            runner: ApplicationRunner::new(applications, topology.hosts(), recorder),
             packing: run::packing(config),
             config: config.clone(),
             topology,
-            told,
+            faulty,
+            planned,
         })
     }
 
-    /// When the applications of the run do something next by themselves, as far as is known: events may
-    /// bring an earlier time.
+    /// Sets links and hosts to their state at `now`. The driver calls it at the time of the next fault. Returns the hosts
+    /// whose links have another rate, which the driver must serve next.
+    ///
+    /// # Errors
+    /// The rate of a link must change but cannot.
+    pub fn change_links(&mut self, now: Time) -> Result<Vec<HostId>, LinkError> {
+        let Some(faults) = &mut self.faults else {
+            return Ok(Vec::new());
+        };
+        let hosts = faults.apply(now, &mut self.fabric)?;
+        for &host in &hosts {
+            if let Some(rate) = self.fabric.host_rate(host) {
+                let overhead = self.packing.framing.full_overhead();
+                self.transports[host.0 as usize].set_line_rate(now, rate, overhead);
+            }
+        }
+        Ok(hosts)
+    }
+
+    /// Returns the time of the next action of the applications, if it is known. Events can cause an earlier action.
     pub fn next(&self) -> Option<Time> {
-        Some(self.feed.due()).filter(|due| *due < Time::MAX)
+        Some(self.runner.due()).filter(|due| *due < Time::MAX)
     }
 
-    /// Whether they begin something more by themselves.
+    /// Returns whether the applications will start more transfers without an event.
     pub fn begins_more(&self) -> bool {
-        self.feed.begins_more()
+        self.runner.begins_more()
     }
 
-    /// The applications do what is due at `now`. [`RunParts::carry_out`] hands on what they order.
+    /// Executes the actions of the applications that are due at `now`. [`RunParts::carry_out`] then passes on their
+    /// orders.
     pub fn act(&mut self, now: Time) {
-        self.feed.act(now, &mut self.fabric);
+        self.runner.act(now, &mut self.fabric);
     }
 
-    /// Carries out the next order at its host, which is to be served next; `None` when all are carried out.
+    /// Executes the next order at its host and returns the host, which the driver must serve next. Returns `None` if
+    /// there are no more orders.
     pub fn carry_out(&mut self, now: Time) -> Option<HostId> {
-        let order = self.feed.order()?;
+        let order = self.runner.order()?;
         let host = order.host();
         let transport = &mut self.transports[host.0 as usize];
-        self.feed
+        self.runner
             .carry_out(now, &order, transport, &mut self.fabric);
         Some(host)
     }
 
-    /// The applications hear the news of a host's transport. To be called after any input to it, and after
-    /// each segment that has left it: answers of requests may be handed over as they leave.
-    pub fn hear(&mut self, now: Time, host: HostId) {
+    /// Passes the events of a host's transport to the applications. The driver calls it after any input to the
+    /// transport and after each segment that the transport sent, because an answer to a request can be complete as soon
+    /// as it is sent.
+    pub fn deliver_events(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
-        self.feed.hear(now, host, transport, &mut self.fabric);
+        self.runner
+            .deliver_events(now, host, transport, &mut self.fabric);
     }
 
-    /// When the last flow or request so far started.
+    /// Returns the start of the last flow or request so far.
     pub fn last_start(&self) -> Time {
-        self.feed.recorder.last_start()
+        self.runner.recorder.last_start()
     }
 
-    /// Flows and requests that have started and not ended.
+    /// Returns the number of flows and requests that have started and not ended.
     pub fn unfinished(&self) -> usize {
-        self.feed.recorder.unfinished()
+        self.runner.recorder.unfinished()
     }
 
     /// Samples queues and links.
     pub fn sample(&mut self, now: Time) {
-        self.feed.recorder.sample(now, &self.fabric);
+        self.runner.recorder.sample(now, &self.fabric);
     }
 
-    /// The record of a run that ended at `end`; `host_events` is how many events its hosts had.
+    /// Returns the record of a run that ended at `end`. `host_events` is the number of events of its hosts.
     pub fn record(self, end: Time, host_events: u64) -> RunRecord {
         self.packed(end, host_events).with_flows(Vec::from)
     }
 
-    /// Like [`RunParts::record`], with packed flows.
+    /// Works like [`RunParts::record`], with packed flows.
     pub fn packed(mut self, end: Time, host_events: u64) -> PackedRun {
         for transport in &self.transports {
-            self.feed.cut_off(transport);
+            self.runner.cut_off(transport);
         }
-        let remains = Remains {
+        let finished = FinishedRun {
             fabric: self.fabric,
-            feed: self.feed,
+            runner: self.runner,
             host_events,
             end,
         };
-        run::record(&self.config, &self.topology, self.told, remains)
+        let networks = [&self.topology, &self.faulty];
+        run::record(&self.config, networks, self.planned, finished)
     }
 }

@@ -1,4 +1,4 @@
-//! What a run remembers of its flows, queues and links while it goes.
+//! Recorder of a run: rows of flows, and samples of queues and links.
 
 use crate::capacity::Capacity;
 use crate::ideal::Ideal;
@@ -9,37 +9,36 @@ use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 use tailcut_workload::Flow;
 
-/// The bit of a flow's number that tells flows of storage sessions from the workload's others. Records
-/// number them after those.
-pub(crate) const LEG: u32 = 1 << 31;
+/// Bit in the number of a flow that marks flows of storage sessions. Records number them after all other flows.
+pub(crate) const SESSION_FLOW: u32 = 1 << 31;
 
-/// What of a workload has started, and what of that has not finished: flows, requests and sessions.
+/// Number of flows, requests and sessions that have started, and that are unfinished.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Started {
     pub started: u64,
     pub unfinished: u64,
 }
 
-/// Rows of flows, and samples.
+/// Recorder of flows and samples.
 pub(crate) struct Recorder {
     flows: FlowLog,
-    /// Flows of sessions, by their numbers without [`LEG`].
-    legs: FlowLog,
+    /// Flows of sessions, by their numbers without [`SESSION_FLOW`].
+    session_flows: FlowLog,
     ideal: Ideal,
-    /// Flows whose sender or receiver is not done, and requests.
+    /// Number of flows whose sender or receiver has not finished, and of open requests.
     unfinished: usize,
     last_start: Time,
     queues: Vec<QueueSample>,
     links: Vec<LinkSample>,
     capacity: Capacity,
-    /// The bytes that each port had carried at the last sample.
+    /// Bytes that each port had carried at the last sample.
     carried: Vec<u64>,
     sampled_at: Time,
-    /// Samples of each port since the start.
+    /// Number of samples of each port so far.
     instants: u64,
-    /// Bursts of hosts, where they are measured.
+    /// Bursts of hosts, if measured.
     pub bursts: Option<Bursts>,
-    /// Payload that arrives, where it is measured.
+    /// Payload that arrives, if measured.
     pub arrivals: Option<Arrivals>,
 }
 
@@ -47,7 +46,7 @@ impl Recorder {
     pub fn new(ideal: Ideal, capacity: Capacity) -> Self {
         Self {
             flows: FlowLog::new(),
-            legs: FlowLog::new(),
+            session_flows: FlowLog::new(),
             ideal,
             unfinished: 0,
             last_start: Time::ZERO,
@@ -62,11 +61,11 @@ impl Recorder {
         }
     }
 
-    /// A flow starts.
+    /// Records the start of a flow.
     pub fn started(&mut self, flow: &Flow) {
         self.began(flow.start);
         let row = FlowRecord {
-            flow: FlowId(flow.id.0 & !LEG),
+            flow: FlowId(flow.id.0 & !SESSION_FLOW),
             src: flow.src,
             dst: flow.dst,
             bytes: Bytes(flow.bytes),
@@ -78,32 +77,33 @@ impl Recorder {
         self.log(flow.id).begin(row);
     }
 
-    /// Where the row of a flow is, by its number without [`LEG`].
+    /// Returns the log with the row of a flow.
     const fn log(&mut self, flow: FlowId) -> &mut FlowLog {
-        match flow.0 & LEG {
+        match flow.0 & SESSION_FLOW {
             0 => &mut self.flows,
-            _ => &mut self.legs,
+            _ => &mut self.session_flows,
         }
     }
 
     /// Changes the row of a flow, if it has one.
     fn change<T>(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRecord) -> T) -> Option<T> {
-        self.log(flow).change(FlowId(flow.0 & !LEG), change)
+        self.log(flow)
+            .change(FlowId(flow.0 & !SESSION_FLOW), change)
     }
 
-    /// Something starts: a flow, or a request that has no row here.
+    /// Records the start of a flow, or of a request, which has no row here.
     pub const fn began(&mut self, start: Time) {
         self.unfinished += 1;
         self.last_start = start;
     }
 
-    /// Something that has no row here has ended.
+    /// Records the end of a request, which has no row here.
     pub const fn ended(&mut self) {
         self.unfinished -= 1;
     }
 
-    /// A transport's word on a flow. Gives the flow when its receiver has all of it, or when it was
-    /// given up: the application may then go on.
+    /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed. The
+    /// application can then continue.
     #[inline]
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
         match event {
@@ -141,24 +141,26 @@ impl Recorder {
         }
     }
 
-    /// The host among `hosts` from which `bytes` can be at `to` first.
+    /// Returns the host among `hosts` from which `bytes` reach `to` earliest.
     pub fn nearest(&mut self, hosts: &[HostId], to: HostId, bytes: u64) -> HostId {
         let ideal = &mut self.ideal;
         let nearest = hosts.iter().min_by_key(|host| ideal.fct(**host, to, bytes));
         nearest.copied().unwrap_or(to)
     }
 
-    /// Flow `part` is one of several that make up flow `whole`, and has no row of its own. Both are flows
-    /// of sessions.
+    /// Records that flow `part` is one of several parts of flow `whole`, so it has no separate row. Both are flows of
+    /// sessions.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
-        self.legs
-            .is_part(FlowId(part.0 ^ LEG), FlowId(whole.0 ^ LEG));
+        self.session_flows.is_part(
+            FlowId(part.0 ^ SESSION_FLOW),
+            FlowId(whole.0 ^ SESSION_FLOW),
+        );
     }
 
-    /// A segment reached its host whole.
+    /// Records that a complete segment reached its host.
     #[cold]
     pub fn arrived(&mut self, now: Time, segment: &Segment) {
-        let number = FlowId(segment.flow.0 & !LEG);
+        let number = FlowId(segment.flow.0 & !SESSION_FLOW);
         let row = self.log(segment.flow).get(number);
         if let (Some(arrivals), Some(FlowRecord { class, .. })) = (&mut self.arrivals, row)
             && arrivals.counts(now)
@@ -174,10 +176,11 @@ impl Recorder {
             row.copies = u32::from(stats.copies).saturating_sub(1);
             row.payload_sent = Bytes(stats.payload_sent);
         });
-        self.log(flow).end(FlowId(flow.0 & !LEG));
+        self.log(flow).end(FlowId(flow.0 & !SESSION_FLOW));
     }
 
-    /// The run ends before a flow does, or before one of the senders of a flow that has several.
+    /// Adds the counters of a flow, or of one sender of a flow with several senders, that has not ended at the end of
+    /// the run.
     pub fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
         self.change(flow, |row| {
             row.retransmissions += stats.retransmissions;
@@ -187,8 +190,9 @@ impl Recorder {
         });
     }
 
-    /// Samples every port that has something to say.
-    pub fn sample<B: Clone>(&mut self, now: Time, fabric: &Fabric<B, Watch<'_, B>>) {
+    /// Samples every port that has a backlog or has sent data since the last sample. Returns the number of rows.
+    pub fn sample<B: Clone>(&mut self, now: Time, fabric: &Fabric<B, Watch<'_, B>>) -> usize {
+        let before = self.queues.len() + self.links.len();
         let interval = (self.sampled_at, now);
         self.instants += u64::from(self.sampled_at < now);
         self.sampled_at = now;
@@ -215,9 +219,22 @@ impl Recorder {
                 });
             }
         }
+        self.queues.len() + self.links.len() - before
     }
 
-    /// When samples were taken, `every` apart.
+    /// Counts the samples from `first` to before `until` of a network in which nothing happens. They have no rows.
+    /// Returns their number.
+    pub fn skip(&mut self, first: Time, every: Duration, until: Time) -> u64 {
+        if until <= first {
+            return 0;
+        }
+        let skipped = until.since(first).as_ps().div_ceil(every.as_ps());
+        self.instants += skipped;
+        self.sampled_at = first.saturating_add(every.saturating_mul(skipped - 1));
+        skipped
+    }
+
+    /// Returns the description of the samples. `every` is their interval.
     pub fn sampling(&self, every: Duration) -> Sampling {
         Sampling {
             every_ns: every.as_ns(),
@@ -225,27 +242,27 @@ impl Recorder {
         }
     }
 
-    /// Flows that have started and whose sender has not said that it is done, and open requests.
+    /// Returns the number of flows that have started and whose sender has not finished, and of open requests.
     pub fn unfinished(&self) -> usize {
         self.unfinished
     }
 
-    /// Flows of the workload that have started, those of sessions not counted.
+    /// Returns the number of flows of the workload that have started, without flows of sessions.
     pub fn flows_started(&self) -> u64 {
         u64::from(self.flows.numbers())
     }
 
-    /// When the last flow or request so far started.
+    /// Returns the start of the last flow or request so far.
     pub fn last_start(&self) -> Time {
         self.last_start
     }
 
-    /// The flows, those of sessions with numbers above those of the others, and the samples.
+    /// Returns the flows and the samples. Flows of sessions have higher numbers than all other flows.
     pub fn finish(mut self) -> (FlowLog, Vec<QueueSample>, Vec<LinkSample>) {
         let after = self.flows.numbers();
-        for (number, leg) in (after..).zip(self.legs.iter()) {
+        for (number, row) in (after..).zip(self.session_flows.iter()) {
             let flow = FlowId(number);
-            self.flows.begin(FlowRecord { flow, ..leg });
+            self.flows.begin(FlowRecord { flow, ..row });
             self.flows.end(flow);
         }
         (self.flows, self.queues, self.links)

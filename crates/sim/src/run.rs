@@ -1,17 +1,17 @@
-//! One run, from its configuration to its record.
+//! Execution of one run, from its configuration to its record.
 
-use crate::application::{Feed, Replicating, mixed};
+use crate::application::{ApplicationRunner, Replicating, mixed};
 use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
 use crate::error::RunError;
-use crate::extent::Extent;
 use crate::ideal::Ideal;
 use crate::measures::{Arrivals, Bursts, PortWaits, Watch, Watchers};
 use crate::offered;
 use crate::packing::{Packing, PurgeKeys};
+use crate::progress::ProgressEstimate;
 use crate::recorder::Recorder;
 use crate::request_traffic;
-use crate::simulation::{Horizon, Parts, Remains, Simulation};
+use crate::simulation::{FinishedRun, Horizon, Parts, Simulation};
 use crate::timers;
 use crate::topology_record;
 use crate::totals::network_totals;
@@ -30,15 +30,15 @@ use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
-/// What the caller of a run wants to see and say while it goes. Called from the run's thread.
+/// Receiver of a run's progress, which can stop the run. The thread of the run calls it.
 pub trait RunControl: Sync {
-    /// About this share of the run is over, 0 to 1, as far as it can tell in advance.
+    /// Reports the share of the run that is complete, from 0 to 1. It is an estimate.
     fn progress(&self, share: f64);
-    /// Whether the run should stop now.
+    /// Returns whether the run must stop now.
     fn stop(&self) -> bool;
 }
 
-/// Runs to the end without a word.
+/// Control that ignores progress and never stops a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Unattended;
 
@@ -49,18 +49,18 @@ impl RunControl for Unattended {
     }
 }
 
-/// Runs one configuration to its end.
+/// Executes one configuration to its end.
 ///
 /// # Errors
-/// [`RunError`] where the configuration cannot be run, or when it was stopped.
+/// The configuration cannot be executed, or the run was stopped: [`RunError::Stopped`].
 pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
     run_watched(config, control, &mut ())
 }
 
-/// Like [`run`], with somebody who looks on at single packets. A run without packets shows none.
+/// Works like [`run`], with an observer of single packets. A run without packets does not call it.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_watched(
     config: &RunConfig,
     control: &dyn RunControl,
@@ -70,11 +70,11 @@ pub fn run_watched(
     Ok(run.with_flows(Vec::from))
 }
 
-/// Like [`run_watched`], for runs of millions of flows: a flow that has ended is packed, and takes a third
-/// of the memory.
+/// Works like [`run_watched`], for runs with millions of flows. Ended flows are packed, which uses a third of the
+/// memory.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_packed(
     config: &RunConfig,
     control: &dyn RunControl,
@@ -83,18 +83,20 @@ pub fn run_packed(
     if !config.stack.design.has_packets() {
         return run_stations(config, control);
     }
-    let topology = topology(config)?;
-    let plan = config.host_plan(&topology)?;
-    plan.build(Stage {
+    let topology = Arc::new(config.network()?);
+    let faulty = config.with_faults(&topology)?;
+    let plan = config.host_plan(&faulty)?;
+    plan.build(RunSetup {
         config,
         plan: &plan,
         topology: &topology,
+        faulty: &faulty,
         control,
         observer,
     })
 }
 
-/// A run without packets.
+/// Executes a run without packets.
 fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<PackedRun, RunError> {
     let wall = Instant::now();
     let cpu = ThreadTime::try_now().ok();
@@ -106,7 +108,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<PackedRu
     Ok(record)
 }
 
-/// The network, empty, with what looks on at it.
+/// Creates the network without packets, with its observers.
 pub(crate) fn fabric<'a, B: Clone>(
     config: &RunConfig,
     topology: &Topology,
@@ -138,7 +140,7 @@ fn cost(wall: Instant, cpu: Option<ThreadTime>) -> RunCost {
     }
 }
 
-/// How the run's segments become packets.
+/// Returns the rules by which a run converts segments to packets.
 pub(crate) fn packing(config: &RunConfig) -> Packing {
     Packing {
         framing: config.settings.framing,
@@ -151,24 +153,18 @@ pub(crate) fn packing(config: &RunConfig) -> Packing {
     }
 }
 
-/// The network of a run, with its queues and without its faults.
-pub(crate) fn topology(config: &RunConfig) -> Result<Arc<Topology>, RunError> {
-    let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
-    let plan = config.switch_plan();
-    plan.install(&mut topology).map_err(RunError::Transport)?;
-    Ok(Arc::new(topology))
-}
-
-/// What every run over the fabric begins with.
-struct Stage<'a> {
+/// Inputs of a run over the fabric.
+struct RunSetup<'a> {
     config: &'a RunConfig,
     plan: &'a HostPlan,
     topology: &'a Arc<Topology>,
+    /// Network of the run with its faults.
+    faulty: &'a Arc<Topology>,
     control: &'a dyn RunControl,
     observer: &'a mut dyn Observer<Segment>,
 }
 
-/// The seat of a host in a network.
+/// Returns the position of a host in a network.
 pub(crate) fn seat<'a>(plan: &'a HostPlan, topology: &Topology, host: u32) -> HostSeat<'a> {
     let host = HostId(host);
     plan.seat(
@@ -179,10 +175,10 @@ pub(crate) fn seat<'a>(plan: &'a HostPlan, topology: &Topology, host: u32) -> Ho
     )
 }
 
-impl UseHosts for Stage<'_> {
+impl UseHosts for RunSetup<'_> {
     type Output = Result<PackedRun, RunError>;
 
-    /// Runs them.
+    /// Executes the run with the given transports.
     fn with<T: Transport>(
         self,
         make: impl Fn(&HostSeat<'_>) -> Result<T, ConfigError>,
@@ -190,6 +186,7 @@ impl UseHosts for Stage<'_> {
         let Self {
             config,
             plan,
+            faulty: topology,
             control,
             observer,
             ..
@@ -197,42 +194,43 @@ impl UseHosts for Stage<'_> {
         let wall = Instant::now();
         let cpu = ThreadTime::try_now().ok();
         let applications = traffic::applications(config, self.topology)?;
-        let told = Told::new(config, self.topology)?;
-        let topology = &in_trouble(config, self.topology)?;
-        let recorder = recorder(config, self.topology, topology, &told.failures);
-        let feed = Feed::new(applications, topology.hosts(), recorder);
+        let planned = PlannedRecord::new(config, self.topology)?;
+        let recorder = recorder(config, self.topology, topology, &planned.failures);
+        let runner = ApplicationRunner::new(applications, topology.hosts(), recorder);
         let hosts = 0..topology.hosts();
-        let transports = hosts.map(|host| make(&seat(plan, self.topology, host)));
+        let transports = hosts.map(|host| make(&seat(plan, topology, host)));
         let mut simulation = Simulation::new(Parts {
             fabric: fabric(config, topology, observer.is_on().then_some(observer)),
             faults: FaultPlan::of(topology),
             transports: transports
                 .collect::<Result<Vec<T>, ConfigError>>()
                 .map_err(RunError::Transport)?,
-            feed,
+            runner,
             packing: packing(config),
             engine: config.engine,
+            seed: config.seed,
         });
-        let extent = Extent::new(&config.workload, config.drain);
+        let estimate = ProgressEstimate::new(&config.workload, config.drain);
         let whole = simulation.run(Horizon {
             end: Time::MAX,
             drain: config.drain,
             sample_every: config.sample_every,
-            go_on: &mut |now, so_far| {
-                control.progress(extent.share(now, so_far));
+            keep_running: &mut |now, so_far| {
+                control.progress(estimate.share(now, so_far));
                 !control.stop()
             },
         });
         if !whole {
             return Err(RunError::Stopped);
         }
-        let mut record = record(config, self.topology, told, simulation.finish());
+        let networks = [self.topology, topology];
+        let mut record = record(config, networks, planned, simulation.finish());
         record.cost = cost(wall, cpu);
         Ok(record)
     }
 }
 
-/// What notes the flows of a run on `faulty`, which is its network with its faults, and what else it measures.
+/// Creates the recorder of a run and its measurements. `faulty` is the network of the run with its faults.
 pub(crate) fn recorder(
     config: &RunConfig,
     topology: &Topology,
@@ -249,13 +247,13 @@ pub(crate) fn recorder(
     recorder
 }
 
-/// What a record says of a run that is known before it begins.
-pub(crate) struct Told {
+/// Parts of a record that are known before the run begins.
+pub(crate) struct PlannedRecord {
     pub failures: Vec<LinkFailure>,
     pub offered: OfferedLoad,
 }
 
-impl Told {
+impl PlannedRecord {
     pub fn new(config: &RunConfig, topology: &Arc<Topology>) -> Result<Self, RunError> {
         Ok(Self {
             failures: capacity::failures(topology, &config.faults),
@@ -264,22 +262,23 @@ impl Told {
     }
 }
 
-/// The record of a run: all but what it cost.
+/// Creates the record of a run, without its cost. The network is given without and with its faults.
 pub(crate) fn record<B: Clone>(
     config: &RunConfig,
-    topology: &Arc<Topology>,
-    told: Told,
-    remains: Remains<'_, B>,
+    [topology, faulty]: [&Arc<Topology>; 2],
+    planned: PlannedRecord,
+    finished: FinishedRun<'_, B>,
 ) -> PackedRun {
-    let Remains {
+    let FinishedRun {
         mut fabric,
-        feed,
+        runner,
         host_events,
         end,
-    } = remains;
+    } = finished;
     let mut record = RunRecord::of(config.key(), FlowLog::new());
-    let (outcome, mut recorder) = feed.finish(end, &mut fabric);
+    let (outcome, mut recorder) = runner.finish(end, &mut fabric);
     (record.sessions, record.requests) = (outcome.sessions, outcome.requests);
+    record.coflows = outcome.coflows;
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, &fabric, host_events, end);
     if let Some(waits) = fabric.into_observer().and_then(|watchers| watchers.waits) {
@@ -295,29 +294,15 @@ pub(crate) fn record<B: Clone>(
     if config.stack.replication == Replication::Mixed {
         name_mixed(&mut record, config);
     }
-    record.failures = told.failures;
-    record.offered = Some(told.offered);
-    record.timers = timers::timers(config, topology);
+    record.failures = planned.failures;
+    record.offered = Some(planned.offered);
+    record.timers = timers::timers(config, faulty);
     record.timers.chunk = timers::coarse_chunk(config, &record.requests);
     record
 }
 
-/// The network with the run's faults, which hosts and workload know nothing of.
-pub(crate) fn in_trouble(
-    config: &RunConfig,
-    topology: &Arc<Topology>,
-) -> Result<Arc<Topology>, RunError> {
-    if config.faults.is_empty() {
-        return Ok(Arc::clone(topology));
-    }
-    let mut topology = Topology::clone(topology);
-    topology
-        .add_faults(&config.faults)
-        .map_err(RunError::Topology)?;
-    Ok(Arc::new(topology))
-}
-
-/// Gives each mouse of a mixed run a class that says what it drew too, such as `foreground/repflow`.
+/// Sets the class of each replicated flow in a run with mixed replication to a class that includes the drawn method,
+/// such as `foreground/repflow`.
 fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {
@@ -338,7 +323,7 @@ fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     }
 }
 
-/// The network's totals.
+/// Stores the totals of the network in the record.
 fn fill<B: Clone>(
     record: &mut PackedRun,
     topology: &Topology,
@@ -359,7 +344,8 @@ fn fill<B: Clone>(
         });
     }
     record.totals = RunTotals {
-        // By what has begun: one-event ports know of transmissions that a run may end before.
+        // A hop counts when its transmission begins. One-event ports also know about later transmissions, after the end
+        // of the run.
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,
         marks: record.ports.iter().map(|port| port.marked).sum(),
@@ -368,7 +354,7 @@ fn fill<B: Clone>(
     };
 }
 
-/// The process's largest resident memory so far, where the system says.
+/// Returns the largest resident memory of the process so far, if the system reports it.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

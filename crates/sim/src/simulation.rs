@@ -1,81 +1,86 @@
-//! The event loop: it merges the events of the network, the hosts' timers and NICs, and the
-//! workload's arrivals into one order, and moves segments between transports and the fabric.
+//! Event loop. It merges the events of the network, the timers and NICs of the hosts, and the arrivals of the workload
+//! into one order. It passes segments between the transports and the fabric.
 //!
-//! At one instant the network comes first, then NICs that have become free, then timers, then
-//! samples, then arrivals: the same on every engine.
+//! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals. It is the same with
+//! every event queue.
 
-use crate::application::Feed;
+use crate::application::ApplicationRunner;
 use crate::measures::Watch;
 use crate::packing::{Packing, unpacked};
 use crate::recorder::Started;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
 use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output};
 use tailcut_transport::{Segment, Transport};
-use tailcut_units::{Duration, HostId, Time};
+use tailcut_units::{Duration, HostId, Time, stream_seed};
 
-/// Entities of host events: the host's number, and the kind above it.
+/// Flag in the entity of a host event: set for a timer, not set for a NIC. The other bits are the number of the host.
 const TIMER: u32 = 1 << 31;
+/// Random stream of the order of hosts within one instant, which must not repeat the order of their links.
+const HOST_TIES: u64 = 0x686f_7374;
 
 struct HostState<T> {
     transport: T,
-    /// When the earliest timer event of this host is due; later ones that are stale do nothing.
+    /// Time of the earliest timer event of this host. Later timer events are obsolete and have no effect.
     timer_at: Time,
-    /// Whether an event waits for the NIC to become free.
+    /// Whether the engine contains an event for the time when the NIC becomes free.
     waits_for_nic: bool,
 }
 
-/// What a simulation is put together from.
+/// Components of a simulation.
 pub(crate) struct Parts<'a, T> {
     pub fabric: Fabric<Segment, Watch<'a>>,
-    /// Links that fail on the way, where any do.
+    /// Links that change during the run, if any.
     pub faults: Option<FaultPlan>,
-    /// One for each host.
+    /// Transport of each host.
     pub transports: Vec<T>,
-    /// What begins transfers, and what is noted of them.
-    pub feed: Feed,
+    /// Applications that start transfers, and the recorder.
+    pub runner: ApplicationRunner,
     pub packing: Packing,
     pub engine: EngineKind,
+    /// Seed of the run.
+    pub seed: u64,
 }
 
-/// Transports on the hosts of a fabric under a workload.
+/// Simulation of transports on the hosts of a fabric, with a workload.
 pub(crate) struct Simulation<'a, T> {
     fabric: Fabric<Segment, Watch<'a>>,
     faults: Option<FaultPlan>,
     hosts: Vec<HostState<T>>,
     engine: Engine,
-    feed: Feed,
+    runner: ApplicationRunner,
     packing: Packing,
     now: Time,
     host_events: u64,
 }
 
-/// What a run leaves.
-pub(crate) struct Remains<'a, B = Segment> {
+/// State at the end of a run.
+pub(crate) struct FinishedRun<'a, B = Segment> {
     pub fabric: Fabric<B, Watch<'a, B>>,
-    pub feed: Feed,
-    /// Events of hosts: NICs that became free, and timers.
+    pub runner: ApplicationRunner,
+    /// Number of host events: NICs that became free, and timers.
     pub host_events: u64,
-    /// When it ended.
+    /// End of the run.
     pub end: Time,
 }
 
-/// When to stop and what to do on the way.
+/// Limits and periodic actions of a run.
 pub(crate) struct Horizon<'a> {
-    /// No event after this instant.
+    /// Instant after which no event is executed.
     pub end: Time,
-    /// How long the run goes on after the last arrival.
+    /// Duration of the run after the last arrival.
     pub drain: Duration,
-    /// The time between samples of queues and links.
+    /// Interval between two samples of queues and links.
     pub sample_every: Option<Duration>,
-    /// Asked now and then, with the time and what has started; false ends the run.
-    pub go_on: &'a mut dyn FnMut(Time, Started) -> bool,
+    /// Called regularly, with the time and the number of started transfers. The run stops if it returns false.
+    pub keep_running: &'a mut dyn FnMut(Time, Started) -> bool,
 }
 
-/// Events between two calls of `go_on`.
-const LOOK_UP_EVERY: u32 = 1 << 16;
+/// Number of events between two calls of `keep_running`.
+const EVENTS_PER_CHECK: u32 = 1 << 16;
 
 impl<'a, T: Transport> Simulation<'a, T> {
     pub fn new(parts: Parts<'a, T>) -> Self {
+        let numbers = parts.transports.len() as u32;
         let hosts = parts.transports.into_iter().map(|transport| HostState {
             transport,
             timer_at: Time::MAX,
@@ -85,38 +90,40 @@ impl<'a, T: Transport> Simulation<'a, T> {
             fabric: parts.fabric,
             faults: parts.faults,
             hosts: hosts.collect(),
-            engine: Engine::new(parts.engine),
-            feed: parts.feed,
+            engine: Engine::new(parts.engine, stream_seed(parts.seed, HOST_TIES, 0), numbers),
+            runner: parts.runner,
             packing: parts.packing,
             now: Time::ZERO,
             host_events: 0,
         }
     }
 
-    /// Runs to the horizon, or until every flow has ended. Says whether it got that far.
+    /// Runs to the horizon, or until every flow has ended. Returns false if `keep_running` stopped the run.
     pub fn run(&mut self, horizon: Horizon<'_>) -> bool {
         let mut next_sample = match horizon.sample_every {
             Some(_) => Time::ZERO,
             None => Time::MAX,
         };
         let mut fault = self.next_fault();
-        let mut until_look = LOOK_UP_EVERY;
+        let mut until_check = EVENTS_PER_CHECK;
         loop {
-            // A closed loop may have nothing due now and more to come.
-            let end = if self.feed.begins_more() {
+            // A closed loop can have no flow due now and still start flows later, so the drain has not begun.
+            let end = if self.runner.begins_more() {
                 horizon.end
+            } else if self.runner.has_only_load_left() {
+                self.now
             } else {
-                let last_start = self.feed.recorder.last_start();
+                let last_start = self.runner.recorder.last_start();
                 horizon.end.min(last_start.saturating_add(horizon.drain))
             };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
-            let next_arrival = self.feed.due();
+            let next_arrival = self.runner.due();
             let limit = host_event.min(next_arrival).min(next_sample).min(end);
             let limit = limit.min(fault);
-            until_look -= 1;
-            if until_look == 0 {
-                until_look = LOOK_UP_EVERY;
-                if !(horizon.go_on)(self.now, self.feed.started()) {
+            until_check -= 1;
+            if until_check == 0 {
+                until_check = EVENTS_PER_CHECK;
+                if !(horizon.keep_running)(self.now, self.runner.started()) {
                     return false;
                 }
             }
@@ -138,11 +145,16 @@ impl<'a, T: Transport> Simulation<'a, T> {
             if host_event == limit {
                 self.host_event();
             } else if next_sample == limit && limit < end {
-                self.feed.recorder.sample(limit, &self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
+                let rows = self.runner.recorder.sample(limit, &self.fabric);
                 next_sample = limit.saturating_add(every);
-                if !self.feed.begins_more() && self.feed.recorder.unfinished() == 0 {
+                if !self.runner.begins_more() && self.runner.recorder.unfinished() == 0 {
                     next_sample = Time::MAX;
+                } else if rows == 0 && self.fabric.next_timeout().is_none() {
+                    // An empty network stays empty until the next event of a host, an arrival, a fault or the end.
+                    let quiet_until = host_event.min(next_arrival).min(fault).min(end);
+                    let skipped = self.runner.recorder.skip(next_sample, every, quiet_until);
+                    next_sample = next_sample.saturating_add(every.saturating_mul(skipped));
                 }
             } else if next_arrival == limit && limit < end {
                 self.arrive();
@@ -152,7 +164,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// When a link changes next.
+    /// Returns the time of the next change of a link.
     #[inline]
     fn next_fault(&self) -> Time {
         let next = self.faults.as_ref().and_then(FaultPlan::next);
@@ -163,7 +175,15 @@ impl<'a, T: Transport> Simulation<'a, T> {
     fn change_links(&mut self, now: Time) {
         if let Some(faults) = &mut self.faults {
             let changed = faults.apply(now, &mut self.fabric);
-            changed.expect("a port whose rate changes is built so that it can");
+            let hosts = changed.expect("a port whose rate changes is built so that it can");
+            self.now = now;
+            for host in hosts {
+                if let Some(rate) = self.fabric.host_rate(host) {
+                    let transport = &mut self.hosts[host.0 as usize].transport;
+                    transport.set_line_rate(now, rate, self.packing.framing.full_overhead());
+                    self.serve(host);
+                }
+            }
         }
     }
 
@@ -172,8 +192,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.now = delivery.time;
         let segment = unpacked(delivery);
         let host = delivery.host;
-        if self.feed.hears_arrivals() {
-            self.feed.arrived(self.now, &segment, &mut self.fabric);
+        if self.runner.wants_arrivals() {
+            self.runner.arrived(self.now, &segment, &mut self.fabric);
         }
         self.hosts[host.0 as usize]
             .transport
@@ -186,7 +206,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             return;
         };
         self.host_events += 1;
-        let host = HostId(event.entity() & !TIMER);
+        let host = HostId(self.engine.number(event));
         let state = &mut self.hosts[host.0 as usize];
         if event.entity() & TIMER == 0 {
             state.waits_for_nic = false;
@@ -199,25 +219,25 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.serve(host);
     }
 
-    /// The application does what is due.
+    /// Executes the actions of the applications that are due.
     #[inline(never)]
     fn arrive(&mut self) {
-        self.feed.act(self.now, &mut self.fabric);
-        while let Some(order) = self.feed.order() {
+        self.runner.act(self.now, &mut self.fabric);
+        while let Some(order) = self.runner.order() {
             let host = order.host();
             let transport = &mut self.hosts[host.0 as usize].transport;
-            self.feed
+            self.runner
                 .carry_out(self.now, &order, transport, &mut self.fabric);
             self.serve(host);
         }
     }
 
-    /// After any input to a host: its events, its NIC, its timer.
+    /// Serves a host after any input to it: first its events, then its NIC, then its timer.
     #[inline]
     fn serve(&mut self, host: HostId) {
         let state = &mut self.hosts[host.0 as usize];
-        self.feed
-            .hear(self.now, host, &mut state.transport, &mut self.fabric);
+        self.runner
+            .deliver_events(self.now, host, &mut state.transport, &mut self.fabric);
         if !state.waits_for_nic && state.transport.has_transmit() {
             let mut free_at = self.fabric.uplink_free_at(host);
             while free_at <= self.now {
@@ -234,15 +254,15 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 };
                 let departs = injected.free_at;
                 free_at = self.fabric.uplink_free_at(host);
-                if let Some(bursts) = &mut self.feed.recorder.bursts
+                if let Some(bursts) = &mut self.runner.recorder.bursts
                     && segment.payload > 0
                 {
                     bursts.departed(self.now, departs, host, packet.size);
                 }
             }
-            if self.feed.hears_departures() {
-                self.feed
-                    .hear(self.now, host, &mut state.transport, &mut self.fabric);
+            if self.runner.wants_departures() {
+                self.runner
+                    .deliver_events(self.now, host, &mut state.transport, &mut self.fabric);
             }
             if free_at > self.now && state.transport.has_transmit() {
                 state.waits_for_nic = true;
@@ -258,14 +278,14 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// What the run has left.
-    pub fn finish(mut self) -> Remains<'a> {
+    /// Returns the state at the end of the run.
+    pub fn finish(mut self) -> FinishedRun<'a> {
         for host in &self.hosts {
-            self.feed.cut_off(&host.transport);
+            self.runner.cut_off(&host.transport);
         }
-        Remains {
+        FinishedRun {
             fabric: self.fabric,
-            feed: self.feed,
+            runner: self.runner,
             host_events: self.host_events,
             end: self.now,
         }

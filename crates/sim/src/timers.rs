@@ -1,7 +1,8 @@
-//! The constants of a run's transport that a completion time may come from.
+//! Constants of a run that can determine completion times: timeouts, the chunk size, the decoding speed and the gap of
+//! flowlets.
 
 use crate::config::RunConfig;
-use crate::{request_traffic, run};
+use crate::{flowlets, request_traffic, run};
 use std::sync::Arc;
 use tailcut_design::KeyedTimer;
 use tailcut_fabric::topology::Topology;
@@ -27,12 +28,13 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
         initial: timeouts.initial.map(timer),
         least: timeouts.least.map(timer),
         codec: is_scdp.then(|| slow_codec(config, topology)).flatten(),
+        gap: flowlets::gap_outside_range(config, topology),
         ..Timers::default()
     }
 }
 
-/// What servers serve and clients count as one unit, where bytes of several copies count and most objects
-/// are no larger. Over packets bytes count as they arrive, unless a disk or pieces have units.
+/// Returns the chunk size, if it is too coarse: the bytes of several copies count, and most objects fit in one chunk.
+/// Over packets, bytes count as they arrive, except with a disk or with requests for single chunks.
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.settings.designs.requests;
     let policy = parameters.policy(config.stack.replication);
@@ -50,7 +52,7 @@ pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option
     })
 }
 
-/// SCDP's codec, where it decodes a block more slowly than a host's links bring it.
+/// Returns SCDP's decoding speed, if it is lower than the rate of a host's links.
 fn slow_codec(config: &RunConfig, topology: &Topology) -> Option<SlowCodec> {
     let scdp = &config.settings.designs.scdp;
     let (symbols, size) = (scdp.block_symbols, config.settings.framing.payload);

@@ -1,11 +1,11 @@
-//! The network as a record keeps it: its links with their ends and the ends' tiers.
+//! Network in the form of a record: its links, with their ends and the tiers of the ends.
 
 use std::collections::HashMap;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::{NodeKind, NodeRecord, TopologyLink};
 use tailcut_units::HostId;
 
-/// Every host, then every switch, by their numbers.
+/// Returns every host, then every switch, in the order of their numbers.
 pub(crate) fn nodes(topology: &Topology) -> Vec<NodeRecord> {
     let record = |kind, node, number, tier| NodeRecord {
         kind,
@@ -22,7 +22,7 @@ pub(crate) fn nodes(topology: &Topology) -> Vec<NodeRecord> {
     hosts.chain(switches).collect()
 }
 
-/// Every link in the order of the ports. A node's tier is the number of links to its nearest host.
+/// Returns every link in the order of the ports. The tier of a node is the number of links to its nearest host.
 pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
     let tiers = switch_tiers(topology);
     let tier = |node: Node| match node {
@@ -43,7 +43,8 @@ pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
         .collect()
 }
 
-/// Links between each switch and its nearest host, breadth first; 255 where there are more, or none.
+/// Returns the number of links between each switch and its nearest host, by breadth-first search. 255 means more links,
+/// or no host.
 fn switch_tiers(topology: &Topology) -> Vec<u8> {
     let mut tiers = vec![u8::MAX; topology.switches.len()];
     let mut reached: Vec<Node> = (0..topology.hosts())

@@ -1,4 +1,4 @@
-//! What a fabric has counted, as runs record it.
+//! Conversion of the counters of a fabric to the totals of a record.
 
 use tailcut_fabric::{Count, Fabric, Observer};
 use tailcut_record::{DropCounts, PacketCount, RunTotals};
@@ -10,8 +10,7 @@ const fn packets(count: Count) -> PacketCount {
     }
 }
 
-/// What a fabric has counted of the packets that entered it. What is counted by port, by the engine or by a
-/// clock is zero.
+/// Returns the counters of packets that entered a fabric. Values that ports, the engine or a clock count are zero.
 pub fn network_totals<B: Clone, O: Observer<B>>(fabric: &Fabric<B, O>) -> RunTotals {
     let by_reason = fabric.drops().by_reason().into_iter();
     let dropped = by_reason.filter(|(_, dropped)| dropped.packets > 0);

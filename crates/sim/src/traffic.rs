@@ -1,24 +1,26 @@
-//! From the description of a workload to its flows.
+//! Conversion of the description of a workload to flows.
 
-use crate::application::{Application, ApplicationSeat, Flows, Kind, Replicating, Together};
+use crate::application::{
+    Application, ApplicationSeat, ApplicationSet, Flows, Kind, LoadOnly, Replicating,
+};
 use crate::config::{
-    BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
-    StoragePart, WorkloadPart,
+    BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
+    QueriesPart, RunConfig, StoragePart, WorkloadPart,
 };
 use crate::error::RunError;
 use crate::request_traffic;
-use crate::sessions::{Carriage, Sessions};
+use crate::sessions::{Sessions, TransferMethods};
 use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
 use tailcut_workload::{
-    Burst, BurstSpec, Class, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated,
-    GeneratedSpec, Load, Matrix, Merge, Racks, Reference, Source, Storage, StorageSpec, Think,
-    TraceSource,
+    Burst, BurstSpec, Class, ClosedLoop, ClosedLoopSpec, CoflowSource, Error, FanIn, Generated,
+    GeneratedSpec, Load, LoadUnit, Matrix, Merge, Queries, QueriesSpec, Racks, ReferenceCapacity,
+    Source, Storage, StorageSpec, TraceSource,
 };
 
-/// The flows of a run. A single part keeps its flows' numbers (a trace: the rows of the file);
-/// several are numbered together in the order of their starts.
+/// Returns the flows of a run. In a workload with one part, flows keep the numbers of the part (for a trace, the rows
+/// of the file). Several parts are numbered together, in the order of their starts.
 pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
     let mut sources = Vec::with_capacity(config.workload.parts.len());
     for (label, part) in config.workload.parts.iter().enumerate() {
@@ -34,7 +36,7 @@ pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn 
     })
 }
 
-/// The flows of one part, if it is one of flows.
+/// Returns the flows of one part, or `None` for a part of requests, storage or an application.
 pub(crate) fn part_source(
     config: &RunConfig,
     topology: &Topology,
@@ -43,24 +45,29 @@ pub(crate) fn part_source(
 ) -> Result<Option<Box<dyn Source>>, Error> {
     Ok(Some(match &part.flows {
         FlowsSpec::Trace(trace) => Box::new(TraceSource::new(Arc::clone(trace))),
+        FlowsSpec::Coflows(trace) => Box::new(CoflowSource::new(Arc::clone(trace), part.class)),
         FlowsSpec::Open(spec) => Box::new(open(config, topology, part, spec, label)?),
         FlowsSpec::Closed(spec) => Box::new(closed(config, topology, part, spec, label)?),
         FlowsSpec::Burst(spec) => Box::new(burst(config, topology, part, spec, label)?),
-        // These are no flows; they make some.
+        FlowsSpec::Queries(spec) => Box::new(queries(config, topology, part, spec, label)?),
+        // Requests, storage and custom applications start their flows themselves.
         FlowsSpec::Requests(_) | FlowsSpec::Storage(_) | FlowsSpec::Application(_) => {
             return Ok(None);
         }
     }))
 }
 
-/// Everything that begins transfers in a run.
+/// Returns all applications that start transfers in a run.
 ///
 /// # Errors
-/// More than one storage workload or application, or something that cannot be drawn.
-pub(crate) fn applications(config: &RunConfig, topology: &Topology) -> Result<Together, RunError> {
-    let mut all = Together::default();
+/// More than one storage workload or application, or a workload that cannot be generated.
+pub(crate) fn applications(
+    config: &RunConfig,
+    topology: &Topology,
+) -> Result<ApplicationSet, RunError> {
+    let mut all = ApplicationSet::default();
     if let Some(service) = service(config, topology)? {
-        all.add(Kind::Transfer, service.is_noted, service.application);
+        all.add(Kind::Transfer, service.records_events, service.application);
     }
     if let Some((label, part)) = request_traffic::part_of(config) {
         let network = request_traffic::network::Network::new(config, topology, part, label)?;
@@ -69,13 +76,52 @@ pub(crate) fn applications(config: &RunConfig, topology: &Topology) -> Result<To
     let source = source(config, topology).map_err(RunError::Workload)?;
     let flows = Flows::new(source, Replicating::new(config));
     all.add(Kind::Flow, false, Box::new(flows));
+    if config.continues_load {
+        let source = continued(config, topology).map_err(RunError::Workload)?;
+        all.add(Kind::Transfer, false, Box::new(LoadOnly::new(source)));
+        all.has_load_only = true;
+    }
     Ok(all)
 }
 
-/// A storage service or an application of one's own.
+/// Returns the flows that arrive after the recorded ones, by the same arrival processes.
+fn continued(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
+    let mut open_parts = Vec::new();
+    for part in &config.workload.parts {
+        let FlowsSpec::Open(spec) = &part.flows else {
+            return Err(Error::Matrix {
+                found: "load that goes on after a part that is not open".to_owned(),
+                allowed: "only with parts whose flows arrive at random",
+            });
+        };
+        open_parts.push((part, spec));
+    }
+    let last_end = open_parts.iter().map(|(_, spec)| spec.until).max();
+    let mut sources: Vec<Box<dyn Source>> = Vec::new();
+    for (label, (part, spec)) in (0..).zip(open_parts) {
+        let endless = OpenSpec {
+            // A part that ends before others ends there on purpose.
+            until: match Some(spec.until) == last_end {
+                true => Duration::MAX,
+                false => spec.until,
+            },
+            max_flows: None,
+            ..spec.clone()
+        };
+        let mut recorded = open(config, topology, part, spec, label)?;
+        let mut all = open(config, topology, part, &endless, label)?;
+        while recorded.next().is_some() {
+            all.next();
+        }
+        sources.push(Box::new(all));
+    }
+    Ok(Box::new(Merge::new(sources)))
+}
+
+/// Storage service or custom application.
 struct Service {
-    /// Whether the rows of its flows are written for it.
-    is_noted: bool,
+    /// Whether its flows have rows in the record.
+    records_events: bool,
     application: Box<dyn Application>,
 }
 
@@ -86,7 +132,7 @@ fn service(config: &RunConfig, topology: &Topology) -> Result<Option<Service>, R
             FlowsSpec::Storage(spec) => {
                 let sessions = sessions(config, topology, spec, (part.class, label));
                 Service {
-                    is_noted: false,
+                    records_events: false,
                     application: Box::new(sessions.map_err(RunError::Workload)?),
                 }
             }
@@ -103,7 +149,7 @@ fn service(config: &RunConfig, topology: &Topology) -> Result<Option<Service>, R
                     seed: stream_seed(config.seed, APPLICATION_DRAWS, label),
                 });
                 Service {
-                    is_noted: true,
+                    records_events: true,
                     application: made,
                 }
             }
@@ -112,17 +158,17 @@ fn service(config: &RunConfig, topology: &Topology) -> Result<Option<Service>, R
         if found.replace(next).is_some() {
             return Err(RunError::Workload(Error::Matrix {
                 found: "two storage workloads or applications in one run".to_owned(),
-                allowed: "one; the share of reads of a storage workload may be anything",
+                allowed: "one; the share of reads of a storage workload can have any value",
             }));
         }
     }
     Ok(found)
 }
 
-/// Random streams of applications, for [`stream_seed`].
+/// Domain of the random streams of applications, for [`stream_seed`]. The value is ASCII for "app".
 const APPLICATION_DRAWS: u64 = 0x0061_7070;
 
-/// The requests for storage of a part of this class and number, with what the run's design makes of them.
+/// Returns the storage sessions of a part with this class and number, with the methods of the design.
 fn sessions(
     config: &RunConfig,
     topology: &Topology,
@@ -130,16 +176,16 @@ fn sessions(
     label: (Class, u64),
 ) -> Result<Sessions, Error> {
     let storage = storage(config, topology, spec, label)?;
-    let carriage = Carriage {
+    let methods = TransferMethods {
         write: spec.write,
         read: spec.read,
         several_ends: config.stack.design.several_ends,
         stragglers: config.settings.designs.scdp.stragglers,
     };
-    Ok(Sessions::new(storage, carriage))
+    Ok(Sessions::new(storage, methods))
 }
 
-/// The hosts that take part in a storage workload.
+/// Returns the hosts that take part in a storage workload.
 pub(crate) fn storage_hosts(
     topology: &Topology,
     spec: &StoragePart,
@@ -152,7 +198,7 @@ pub(crate) fn storage_hosts(
     }
 }
 
-/// The requests for storage of a part of this class and number.
+/// Returns the storage sessions of a part with this class and number.
 pub(crate) fn storage(
     config: &RunConfig,
     topology: &Topology,
@@ -177,7 +223,7 @@ pub(crate) fn storage(
     })
 }
 
-/// The hosts that a permutation of `left_out` of them leaves over.
+/// Returns the hosts that are not in a permutation of `left_out` hosts.
 fn beside(hosts: Vec<HostId>, left_out: u32, seed: u64) -> Result<Vec<HostId>, Error> {
     let taken = Matrix::sample(&hosts, left_out as usize, seed)?;
     let rest = hosts.into_iter().filter(|host| !taken.contains(host));
@@ -212,7 +258,7 @@ fn open(
     })
 }
 
-/// The flows a second of an open loop, of all its sources together.
+/// Returns the flow rate of an open loop, per second, of all its sources together.
 pub(crate) fn flows_per_second(
     config: &RunConfig,
     topology: &Topology,
@@ -230,10 +276,10 @@ pub(crate) fn flows_per_second(
     let load = Load {
         fraction,
         of: reference(of, &spec.matrix, matrix, topology),
-        counted: if wire_bytes {
-            Counted::Wire(config.settings.framing)
+        unit: if wire_bytes {
+            LoadUnit::Wire(config.settings.framing)
         } else {
-            Counted::Payload
+            LoadUnit::Payload
         },
     };
     load.flows_per_second(&spec.sizes)
@@ -252,11 +298,41 @@ fn closed(
         matrix: weighted(config, &spec.matrix, topology)?,
         sizes: (*spec.sizes).clone(),
         outstanding: spec.outstanding,
-        think: Think::Fixed(spec.think),
+        think: spec.think,
         jitter: Duration::ZERO,
         start: Time::ZERO + spec.from,
         until: Time::ZERO + spec.until,
         flows_at_most: spec.max_flows,
+        class: part.class,
+        path: part.path,
+    })
+}
+
+fn queries(
+    config: &RunConfig,
+    topology: &Topology,
+    part: &WorkloadPart,
+    spec: &QueriesPart,
+    label: u64,
+) -> Result<Queries, Error> {
+    let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
+    let aggregators = match spec.aggregators {
+        Some(count) => Matrix::sample(&hosts, count as usize, config.seed)?,
+        None => hosts.clone(),
+    };
+    Queries::new(QueriesSpec {
+        seed: config.seed,
+        label,
+        aggregators,
+        workers: hosts,
+        fan_out: spec.fan_out,
+        sizes: (*spec.sizes).clone(),
+        question: spec.question.map(|size| size.0),
+        outstanding: spec.outstanding,
+        think: spec.think,
+        start: Time::ZERO + spec.from,
+        until: Time::ZERO + spec.until,
+        queries_at_most: spec.max_queries,
         class: part.class,
         path: part.path,
     })
@@ -283,11 +359,11 @@ fn burst(
     })
 }
 
-/// How many flows, requests and sessions of open loops start in the mean; `None` for a workload of which
-/// another part starts some in any case.
+/// Returns the expected number of flows, requests and sessions of open loops. Returns `None` if another part of the
+/// workload always starts some.
 ///
 /// # Errors
-/// A matrix that the topology does not have.
+/// The matrix does not fit the topology.
 pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Option<f64>, Error> {
     let mut expected = 0.0;
     for part in &config.workload.parts {
@@ -300,8 +376,8 @@ pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Opti
     Ok(Some(expected))
 }
 
-/// How many flows, requests or sessions a second start in the mean between the limits of an open loop;
-/// `None` for what is none.
+/// Returns the expected rate of flows, requests or sessions per second, between the limits of an open loop. Returns
+/// `None` for other parts.
 pub(crate) fn per_second(
     config: &RunConfig,
     topology: &Topology,
@@ -309,8 +385,10 @@ pub(crate) fn per_second(
 ) -> Result<Option<f64>, Error> {
     Ok(match flows {
         FlowsSpec::Trace(_)
+        | FlowsSpec::Coflows(_)
         | FlowsSpec::Closed(_)
         | FlowsSpec::Burst(_)
+        | FlowsSpec::Queries(_)
         | FlowsSpec::Application(_) => None,
         FlowsSpec::Open(spec) => {
             let matrix = weighted(config, &spec.matrix, topology)?;
@@ -327,7 +405,7 @@ pub(crate) fn per_second(
     })
 }
 
-/// Who sends to whom in a run, and how much.
+/// Returns the traffic matrix of a run, with weights.
 pub(crate) fn weighted(
     config: &RunConfig,
     spec: &MatrixSpec,
@@ -337,7 +415,7 @@ pub(crate) fn weighted(
     Ok(matrix.weighted(&config.workload.weights))
 }
 
-/// Who sends to whom.
+/// Returns the traffic matrix, without weights.
 fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, Error> {
     let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
     let racks = Racks::from_ids(topology.racks.clone());
@@ -394,13 +472,13 @@ fn exists(host: HostId, topology: &Topology) -> Result<(), Error> {
     })
 }
 
-/// The capacity that a load refers to, for this matrix on this topology.
+/// Returns the capacity to which a load refers, for this matrix on this topology.
 fn reference(
     of: LoadReference,
     spec: &MatrixSpec,
     matrix: &Matrix,
     topology: &Topology,
-) -> Reference {
+) -> ReferenceCapacity {
     let uplinks = Rate::from_bps(topology.rack_uplink_capacity_bps());
     let of_hosts = || {
         let senders = matrix.sources();
@@ -408,18 +486,18 @@ fn reference(
             .iter()
             .map(|host| topology.host_rate(*host).as_bps())
             .sum();
-        Reference::Bottleneck {
-            // A host's link has a rate above zero, and a matrix has a sender.
+        ReferenceCapacity::Bottleneck {
+            // A host's link has a rate above zero, and a matrix has a sender, so the fallback is never used.
             rate: Rate::from_bps(rate).unwrap_or(Rate::from_mbps(1)),
             crossing: 1.0,
         }
     };
     match (of, uplinks) {
-        (LoadReference::Rate(rate), _) => Reference::Bottleneck {
+        (LoadReference::Rate(rate), _) => ReferenceCapacity::Bottleneck {
             rate,
             crossing: 1.0,
         },
-        (LoadReference::RackUplinks, Some(rate)) => Reference::Bottleneck {
+        (LoadReference::RackUplinks, Some(rate)) => ReferenceCapacity::Bottleneck {
             rate,
             crossing: crossing(spec, matrix, topology),
         },
@@ -427,7 +505,7 @@ fn reference(
     }
 }
 
-/// The expected share of flows that leave their rack.
+/// Returns the expected share of flows that leave their rack.
 fn crossing(spec: &MatrixSpec, matrix: &Matrix, topology: &Topology) -> f64 {
     let racks = &topology.racks;
     if matrix.is_weighted() {

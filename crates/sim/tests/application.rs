@@ -1,6 +1,6 @@
-//! Applications of one's own: they hear of their transfers, answer with others, and leave rows.
+//! Custom applications: they receive the events of their transfers, start further transfers, and write rows.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
@@ -17,7 +17,7 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
-/// Hands a word around the hosts of a switch, so often, and notes what it hears.
+/// Passes a message around the hosts of a switch, `hops` times, and records its events.
 struct Relay {
     hosts: u32,
     hops: u32,
@@ -33,7 +33,7 @@ impl Application for Relay {
     fn act(&mut self, desk: &mut Desk<'_>) {
         self.begins = None;
         assert_eq!(desk.hosts(), self.hosts);
-        // There is no such host, and nobody talks to himself.
+        // `send` rejects an unknown host and a transfer from a host to itself.
         assert_eq!(desk.send(HostId(0), HostId(self.hosts), 1), None);
         assert_eq!(desk.send(HostId(1), HostId(1), 1), None);
         desk.send(HostId(0), HostId(1), 1_000);
@@ -64,11 +64,11 @@ fn part(application: &'static OwnApplication) -> FlowsSpec {
     })
 }
 
-/// A run of five hops over three hosts, and what the relay called `name` heard.
+/// Returns a run of five hops over three hosts, and the events that the relay called `name` receives.
 fn relayed(name: &'static str, design: &str, parts: usize) -> (RunConfig, Arc<Mutex<Vec<String>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&heard);
-    let relay = OwnApplication::new(name, "hands a word around", move |seat| Relay {
+    let relay = OwnApplication::new(name, "passes a message around", move |seat| Relay {
         hosts: seat.hosts,
         hops: seat.at_most.unwrap_or(1) as u32,
         begins: Some(seat.from),
@@ -101,7 +101,7 @@ fn a_word_goes_round_as_often_as_the_application_hands_it_on() {
         let record = simulate(&config);
         let hops = [(0, 1), (1, 2), (2, 0), (0, 1), (1, 2)].map(|(src, dst)| (src, dst, 1_000));
         assert_eq!(ends(&record), hops, "{design}");
-        // Each hop begins when the one before has arrived, at the same instant.
+        // Each hop starts at the instant when the previous one has arrived.
         assert_eq!(record.flows[0].start, Time::ZERO + Duration::from_us(50));
         for pair in record.flows.windows(2) {
             let arrived = pair[0].start + pair[0].fct.expect("it arrived");
@@ -119,7 +119,7 @@ fn a_word_goes_round_as_often_as_the_application_hands_it_on() {
             .filter_map(|word| word.strip_suffix(" has it"))
             .collect();
         assert_eq!(arrivals, ["1", "2", "0", "1", "2"], "{design}");
-        assert_eq!(heard.len(), 10, "both ends speak of each hop: {heard:?}");
+        assert_eq!(heard.len(), 10, "both ends report each hop: {heard:?}");
     }
 }
 
@@ -130,7 +130,7 @@ fn a_run_has_one_application() {
     assert!(refused.to_string().contains("applications"), "{refused}");
 }
 
-/// Sends a large object, takes it back after a while, and notes what it hears of it.
+/// Sends a large object, cancels it after some time, and records the events.
 struct Regret {
     at: Vec<Time>,
     sent: Option<FlowId>,
@@ -164,8 +164,8 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&heard);
         let name: &'static str = format!("regret-{number}").leak();
-        let regret = OwnApplication::new(name, "takes its object back", move |seat| Regret {
-            // Taking it back twice is once.
+        let regret = OwnApplication::new(name, "cancels its object", move |seat| Regret {
+            // The second cancellation has no effect.
             at: [0, 2_000, 2_500]
                 .map(|us| seat.from + Duration::from_us(us))
                 .to_vec(),
@@ -186,7 +186,7 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
             panic!("{design}: one flow");
         };
         assert_eq!(row.fct, None, "{design}");
-        // Two milliseconds at 10 Gb/s are 2.5 MB.
+        // A sender at 10 Gb/s sends 2.5 MB in two milliseconds.
         let sent = row.payload_sent.0;
         assert!(
             (100_000..3_000_000).contains(&sent),
@@ -198,7 +198,7 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
     }
 }
 
-/// Sends an object to three hosts at once, one of which may go away while it comes.
+/// Sends an object to three hosts at the same time.
 struct Broadcast {
     begins: Option<Time>,
     receivers: Vec<HostId>,
@@ -235,7 +235,7 @@ impl Application for Broadcast {
     }
 }
 
-/// What a broadcast to hosts 1 to 3 of a switch heard, and the run's record.
+/// Returns the record of a broadcast to hosts 1 to 3 of a switch, and the events that the application received.
 fn broadcast(name: &'static str, design: &str) -> (RunRecord, Vec<(HostId, &'static str)>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&heard);
@@ -259,7 +259,7 @@ fn one_object_goes_to_several_hosts_once_and_each_has_a_row() {
     let of_all = ends(&record);
     assert_eq!(of_all, [1, 2, 3].map(|host| (0, host, 300_000)));
     assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
-    // Switches make the copies: the sender sends the object about once.
+    // Switches copy the packets, so the sender sends the object about once.
     let sent: Vec<u64> = record.flows.iter().map(|f| f.payload_sent.0).collect();
     assert!((300_000..360_000).contains(&sent[0]), "{sent:?}");
     assert_eq!(sent[1..], [0, 0]);
@@ -278,7 +278,7 @@ fn a_design_that_cannot_send_to_several_hosts_says_so_at_once() {
     assert_eq!(record.totals.sent.packets, 0);
 }
 
-/// Two hosts send a large object each to a third; one of the two is put into another class.
+/// Two hosts each send a large object to a third host. The class of the second flow changes.
 struct Favourite {
     at: Vec<Time>,
     class: u8,
@@ -303,9 +303,9 @@ impl Application for Favourite {
     }
 }
 
-/// How long the two objects took over strict priorities, when the second was put into `class`.
+/// Returns the completion times of the two objects over strict priorities, if the second one changes to `class`.
 fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
-    let own = OwnApplication::new(name, "has a favourite", move |seat| Favourite {
+    let own = OwnApplication::new(name, "changes the class of a flow", move |seat| Favourite {
         at: [0, 500]
             .map(|us| seat.from + Duration::from_us(us))
             .to_vec(),
@@ -316,7 +316,7 @@ fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
     let own = OwnApplication::named(name).expect("registered");
     let shape = single_switch(3, queue_of(100));
     let mut config = config("pias", "a switch", shape, workload(name, vec![part(own)]));
-    // All bytes are in the second class unless the application says otherwise.
+    // All bytes are in the second class, unless the application selects another class.
     config.settings.designs.pias.thresholds = vec![1];
     let record = simulate(&config);
     let fcts: Vec<Duration> = record.flows.iter().filter_map(|flow| flow.fct).collect();
@@ -326,7 +326,7 @@ fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
 #[test]
 fn a_flow_that_is_put_into_a_higher_class_overtakes_and_one_in_the_same_class_does_not() {
     let [first, second] = favoured("favourite-high", 0);
-    // 10 MB at 10 Gb/s are 8 ms; both together 16 ms.
+    // 10 MB at 10 Gb/s need 8 ms, both objects together 16 ms.
     assert!(second < Duration::from_us(10_500), "{second}");
     assert!(first > Duration::from_ms(15), "{first}");
     let [first, second] = favoured("favourite-same", 1);
@@ -335,7 +335,7 @@ fn a_flow_that_is_put_into_a_higher_class_overtakes_and_one_in_the_same_class_do
     }
 }
 
-/// A group of the network as hosts come and go.
+/// Multicast group whose members join and leave.
 struct Members {
     begins: Option<Time>,
 }
@@ -354,7 +354,11 @@ impl Application for Members {
         let nobody = desk.join_group(group, HostId(7));
         assert_eq!(nobody, Err(GroupError::Excluded(HostId(7))));
         desk.leave_group(group, HostId(2));
-        assert_eq!(desk.join_group(group, HostId(2)), Ok(()), "it comes back");
+        assert_eq!(
+            desk.join_group(group, HostId(2)),
+            Ok(()),
+            "the host joins again"
+        );
         desk.dissolve_group(group);
         let ended = desk.join_group(group, HostId(0));
         assert_eq!(ended, Err(GroupError::Unknown(group)));
@@ -363,7 +367,7 @@ impl Application for Members {
 
 #[test]
 fn hosts_join_and_leave_groups_by_the_applications_word() {
-    let own = OwnApplication::new("members", "comes and goes", |seat| Members {
+    let own = OwnApplication::new("members", "joins and leaves a group", |seat| Members {
         begins: Some(seat.from),
     });
     own.register().expect("a new name");

@@ -1,6 +1,6 @@
-//! What records say of flows that the run ends before.
+//! Records of flows that are unfinished at the end of the run.
 
-#[allow(dead_code, reason = "each test uses its part of the support")]
+#[allow(dead_code, reason = "each test uses a part of the support")]
 #[path = "truth/support.rs"]
 mod support;
 
@@ -26,7 +26,7 @@ fn a_flow_that_is_cut_off_has_what_it_cost_until_then() {
         );
         let none_too_much = open().all(|flow| flow.payload_sent.0 < 2 * flow.bytes.0 + 100_000);
         assert!(none_too_much, "{design}");
-        // All payload that has arrived had been sent.
+        // All payload that arrived was sent before.
         let sent = cut
             .flows
             .iter()

@@ -1,13 +1,13 @@
-//! What a workload is said to ask for before a run is what the run then has.
+//! Estimated demand of a workload, compared with the run.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
 
 use std::sync::Arc;
 use support::{config, leaf_spine, queue_of, simulate, single_switch, workload};
-use tailcut_sim::workload::{Arrivals, SizeDistribution};
+use tailcut_sim::workload::{Arrivals, SizeDistribution, ThinkTime};
 use tailcut_sim::{
     BurstPart, ClosedSpec, Demand, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
     RunConfig, demand,
@@ -36,7 +36,7 @@ fn closed() -> FlowsSpec {
         sizes: Arc::new(SizeDistribution::fixed(200_000)),
         matrix: MatrixSpec::Permutation { within_racks: true },
         outstanding: 2,
-        think: Duration::from_us(100),
+        think: ThinkTime::Fixed(Duration::from_us(100)),
         from: Duration::ZERO,
         until: Duration::from_ms(10),
         max_flows: None,
@@ -57,12 +57,12 @@ fn run_of(parts: Vec<FlowsSpec>) -> RunConfig {
     config("tcp", "three racks", shape, workload("some", parts))
 }
 
-fn asked(config: &RunConfig, draws: usize) -> Demand {
+fn estimated(config: &RunConfig, draws: usize) -> Demand {
     let topology = config.topology.shape.build().expect("a network");
     demand(config, &topology, draws).expect("a workload")
 }
 
-/// Full packets over the links of the paths: two within a rack, four between racks.
+/// Returns full packets times the links of their paths: two within a rack, four between racks.
 fn packet_hops(config: &RunConfig) -> f64 {
     let record = simulate(config);
     let hops = record.flows.iter().map(|flow| {
@@ -86,7 +86,7 @@ fn flows_that_are_drawn_are_those_of_the_run() {
         vec![open(Some(100)), burst(50_000)],
     ] {
         let config = run_of(parts);
-        let demand = asked(&config, 1_000_000);
+        let demand = estimated(&config, 1_000_000);
         assert_eq!(demand.transfers, simulate(&config).flows.len() as f64);
         assert_eq!(demand.packet_hops, packet_hops(&config));
     }
@@ -96,7 +96,7 @@ fn flows_that_are_drawn_are_those_of_the_run() {
 fn a_few_that_are_drawn_stand_for_all() {
     for parts in [vec![open(None)], vec![open(Some(400))]] {
         let config = run_of(parts);
-        let (some, all) = (asked(&config, 100), asked(&config, 1_000_000));
+        let (some, all) = (estimated(&config, 100), estimated(&config, 1_000_000));
         for (some, all) in [
             (some.transfers, all.transfers),
             (some.packet_hops, all.packet_hops),
@@ -109,9 +109,9 @@ fn a_few_that_are_drawn_stand_for_all() {
 #[test]
 fn a_closed_loop_is_told_by_its_links_and_pauses() {
     let config = run_of(vec![closed()]);
-    let told = asked(&config, 1_000_000).packet_hops / packet_hops(&config);
-    // Nobody knows where flows meet on their way.
-    assert!((0.7..1.5).contains(&told), "{told}");
+    let ratio = estimated(&config, 1_000_000).packet_hops / packet_hops(&config);
+    // The estimate does not include the time that flows wait for each other.
+    assert!((0.7..1.5).contains(&ratio), "{ratio}");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn a_run_that_ends_before_its_flows_is_told_by_its_time() {
         workload("some", vec![burst(1 << 40)]),
     );
     config.drain = Duration::from_ms(10);
-    // 4 hosts, 10 Gb/s, 10 ms, packets of 1,538 B on the wire, two links.
+    // 4 hosts send at 10 Gb/s for 10 ms, in packets of 1,538 B on the wire, over two links.
     let most = 4.0 * 1e10 * 0.01 / 8.0 / 1_538.0 * 2.0;
-    let told = asked(&config, 10).packet_hops / most;
-    assert!((told - 1.0).abs() < 1e-6, "{told}");
+    let ratio = estimated(&config, 10).packet_hops / most;
+    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
 }

@@ -1,6 +1,6 @@
-//! What packets weigh on links.
+//! Sizes of packets on links.
 
-#[allow(dead_code, reason = "each test uses its part of the support")]
+#[allow(dead_code, reason = "each test uses a part of the support")]
 #[path = "truth/support.rs"]
 mod support;
 
@@ -12,7 +12,7 @@ fn small_frames_are_padded_where_a_scenario_says_so() {
     let shape = || single_switch(2, queue_of(100));
     let any = web_search(0.1, Duration::from_us(1));
     let topology = Run::of(&config("tcp", "single", shape(), any)).topology;
-    // The last packet has one byte.
+    // The last packet has one byte of payload.
     let flow = || trace("start_ns,src,dst,bytes\n0,0,1,14601\n", &topology);
     for (min_frame, smallest) in [(0, 78), (64, 84)] {
         let mut config = config("tcp", "single", shape(), flow());
@@ -25,7 +25,7 @@ fn small_frames_are_padded_where_a_scenario_says_so() {
         assert!(flow.fct >= Some(flow.ideal_fct), "{flow:?}");
         let data = record.ports.iter().find(|port| port.name == "h0>s0");
         let data = data.expect("a port");
-        // Ten full packets, one byte with its headers, and the rest without payload.
+        // Ten full packets, one packet with one byte, and packets without payload.
         let last = if min_frame == 0 { 79 } else { 84 };
         assert_eq!(
             data.bytes.0,

@@ -1,7 +1,6 @@
-//! What hosts do between their transports and the network, and what switches make of their packets:
-//! host queues and weak hashes.
+//! Queues of hosts, between transports and network, and weak hashes at switches.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
@@ -13,7 +12,7 @@ use tailcut_sim::fabric::topology::SingleSwitch;
 use tailcut_sim::{EcmpHash, RunConfig, Shape};
 use tailcut_units::{Bytes, Duration};
 
-/// An elephant from a host at 1 Gb/s, and 20 KB from the same host to another, 50 times.
+/// A large flow from a host at 1 Gb/s, and 50 flows of 20 KB from the same host to another one.
 fn mice_beside_an_elephant(design: &str, queue: Option<u32>) -> RunConfig {
     let shape = Shape::SingleSwitch(SingleSwitch {
         hosts: 3,
@@ -32,7 +31,7 @@ fn mice_beside_an_elephant(design: &str, queue: Option<u32>) -> RunConfig {
     config
 }
 
-/// The longest completion time of a mouse, in milliseconds.
+/// Returns the longest completion time of a small flow, in milliseconds.
 fn slowest_mouse_ms(record: &RunRecord) -> f64 {
     let mice = record
         .flows
@@ -45,7 +44,7 @@ fn slowest_mouse_ms(record: &RunRecord) -> f64 {
 #[test]
 fn small_flows_wait_behind_a_large_one_of_their_host_where_it_has_a_queue() {
     let slowest = |queue| slowest_mouse_ms(&simulate(&mice_beside_an_elephant("tcp", queue)));
-    // A full packet takes 12.3 us. A mouse has a handshake and two windows, each behind the queue.
+    // A full packet takes 12.3 us. A small flow has a handshake and two windows, and each waits in the queue.
     assert!(slowest(None) < 1.0, "{}", slowest(None));
     let hundred = slowest(Some(100));
     assert!((2.4..5.0).contains(&hundred), "{hundred}");
@@ -62,7 +61,7 @@ fn behind_a_fifo_the_classes_of_pias_decide_nothing_at_the_host() {
 
 #[test]
 fn senders_that_wait_for_pulls_leave_little_in_their_queue() {
-    // An elephant has its window of symbols or packets there at most: 12 and 30, 0.15 and 0.37 ms.
+    // A large flow has at most its window in the queue: 12 symbols (0.15 ms) or 30 packets (0.37 ms).
     for design in ["scdp", "ndp"] {
         let slowest = |queue| slowest_mouse_ms(&simulate(&mice_beside_an_elephant(design, queue)));
         let (none, thousand) = (slowest(None), slowest(Some(1_000)));
@@ -90,7 +89,7 @@ fn a_queue_drops_nothing_and_every_design_over_flows_runs_behind_one() {
 
 #[test]
 fn with_a_weak_hash_the_copies_of_a_flow_meet_always_or_never() {
-    // 40 mice of their own from rack to rack over four spines, each on two connections.
+    // 40 small flows from rack to rack over four spines, each in its own run and on two connections.
     let shared = |hash| {
         let shape = slow_spines(queue_of(100));
         let topology = shape.build().expect("a topology");

@@ -1,6 +1,6 @@
-//! HULL in a network: queues that nearly vanish, at the price of some bandwidth.
+//! HULL in a network: queues are almost empty, at the cost of some bandwidth.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
@@ -27,8 +27,8 @@ fn marking_at(bytes: Option<u64>) -> QueueConfig {
     })
 }
 
-/// Hosts at 1 Gb/s on one switch, 100 us of way there and back: the window of a flow at a fraction of
-/// the link is above its floor of two segments.
+/// Hosts at 1 Gb/s on one switch, with a round-trip time of 100 us. With this delay, the window of a flow at a fraction
+/// of the link rate is above its minimum of two segments.
 fn gigabit_switch(hosts: u32, queue: QueueConfig) -> Shape {
     Shape::SingleSwitch(SingleSwitch {
         hosts,
@@ -38,7 +38,7 @@ fn gigabit_switch(hosts: u32, queue: QueueConfig) -> Shape {
     })
 }
 
-/// Hosts send in bursts of 64 KB; waits and bursts are measured.
+/// Sets bursts of 64 KB at the hosts, and measures waiting times and bursts.
 fn with_bursts(mut config: RunConfig) -> RunConfig {
     config.settings.tcp.lso_bytes = 65_536;
     config.settings.tcp.min_rto = Duration::from_ms(10);
@@ -66,8 +66,8 @@ fn poisson_incast(bytes: u64, flows_per_second: f64, seconds: u64) -> FlowsSpec 
     })
 }
 
-/// The dynamic-flow experiment of HULL's deck: nine senders, 80 % of flows of 1 KB, the others of
-/// 10 MB, at a load of 20 %.
+/// The dynamic-flow experiment of HULL's deck: nine senders at a load of 20 %. 80 % of the flows have 1 KB, the others
+/// 10 MB.
 fn dynamic(design: &str, mark_above: Option<u64>) -> RunConfig {
     let flows = vec![
         poisson_incast(1_000, 9.996, 60),
@@ -81,7 +81,7 @@ fn dynamic(design: &str, mark_above: Option<u64>) -> RunConfig {
     ))
 }
 
-/// Phantom queues that mark above so many bytes.
+/// Sets the size above which phantom queues mark, in bytes.
 fn with_threshold(mut config: RunConfig, bytes: u64) -> RunConfig {
     config.settings.designs.hull.phantom = Some(PhantomParameters {
         mark_above: Bytes(bytes),
@@ -90,7 +90,7 @@ fn with_threshold(mut config: RunConfig, bytes: u64) -> RunConfig {
     config
 }
 
-/// Mean and 99th percentile of the waits before the receiver, in microseconds.
+/// Returns the mean and the 99th percentile of the waiting times at the receiver's port, in microseconds.
 fn waits(record: &RunRecord) -> (f64, f64) {
     let waits = record.switch_waits.as_ref().expect("measured");
     assert_eq!(waits.busiest_port, "s0>h0");
@@ -101,8 +101,8 @@ fn waits(record: &RunRecord) -> (f64, f64) {
 fn the_four_rows_of_the_published_table_keep_their_order() {
     let mut six_k = dynamic("hull", Some(6_000));
     six_k.settings.designs.hull.phantom = None;
-    // The table does not say which of the published thresholds its last row has. With 6 KB its tail
-    // is above that of the row before; with the least one it is not.
+    // The table does not state the threshold of its last row. With 6 KB, its 99th percentile exceeds the one of the
+    // previous row. With the smallest published threshold it does not.
     let rows = [
         dynamic("tcp", None),
         dynamic("dctcp", Some(30_000)),
@@ -116,7 +116,7 @@ fn the_four_rows_of_the_published_table_keep_their_order() {
     }
 }
 
-/// Two long flows to one receiver for 300 ms.
+/// Two long flows to one receiver, for 300 ms.
 fn two_long_flows(design: &str, mark_above: Option<u64>) -> RunConfig {
     let shape = gigabit_switch(3, marking_at(mark_above));
     let topology = shape.build().expect("a topology");
@@ -127,7 +127,7 @@ fn two_long_flows(design: &str, mark_above: Option<u64>) -> RunConfig {
     with_bursts(config)
 }
 
-/// What the port to the receiver carried after the first 100 ms, over what it could.
+/// Returns the utilisation of the receiver's port after the first 100 ms, from 0 to 1.
 fn utilisation(record: &RunRecord) -> f64 {
     let port = record.ports.iter().find(|port| port.name == "s0>h0");
     let port = port.expect("the port").port;
@@ -196,7 +196,7 @@ fn mice_are_not_paced_and_need_no_more_than_an_empty_network_gives_nearly_always
     let mice = summary.fct.mice;
     assert!(mice.n > 400);
     assert!(mice.p50_us.expect("a median") < ideal + 12.4, "one packet");
-    // At the pacer's lowest rate alone a mouse would take 900 us.
+    // At the lowest rate of the pacer, a small flow would take 900 us.
     assert!(mice.p99_us.expect("a percentile") < 400.0, "{mice:?}");
 }
 
@@ -233,7 +233,7 @@ fn waits_are_those_of_all_packets_at_switches_and_measuring_changes_nothing() {
 
 #[test]
 fn the_more_frames_an_interrupt_the_longer_the_bursts_of_a_flow() {
-    // Hosts at 10 Gb/s over 1 Gb/s between the racks, which spaces the ACKs.
+    // The hosts have 10 Gb/s, but the links between the racks have 1 Gb/s, which spaces the ACKs.
     let bursts = [1, 2, 8, 32].map(|frames| {
         let shape = slow_spines(queue_of(400));
         let topology = shape.build().expect("a topology");

@@ -1,6 +1,6 @@
-//! Hosts with several links: symbols use them all.
+//! Hosts with several links: the symbols of a flow use all of them.
 
-#[allow(dead_code, reason = "each test uses its part of the support")]
+#[allow(dead_code, reason = "each test uses a part of the support")]
 #[path = "truth/support.rs"]
 mod support;
 
@@ -11,7 +11,7 @@ use tailcut_sim::Shape;
 use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, LeafSpine, Node, NodeNames, Wire};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// Two hosts, each with `homes` links of 10 Gb/s, one to each of as many switches.
+/// Two hosts, each with one link of 10 Gb/s to each of `homes` switches.
 fn pair(homes: u32) -> Shape {
     let links = (0..homes).flat_map(|switch| {
         [0, 1].map(|host| CustomLink {
@@ -54,7 +54,7 @@ fn a_long_scdp_flow_takes_all_links_of_its_hosts() {
         let fct = flow.fct.expect("complete");
         assert!(fct >= flow.ideal_fct, "{homes}: {flow:?}");
         let line = Rate::from_gbps(10 * u64::from(homes)).serialisation(10_000 * 1_538);
-        // A twentieth for the last pull's way, and a millisecond to decode the last block.
+        // 5 % for the path of the last pull, and 1 ms to decode the last block.
         let most = line + line / 20 + Duration::from_us(1_000);
         assert!(
             (line..most).contains(&fct),
@@ -67,7 +67,7 @@ fn a_long_scdp_flow_takes_all_links_of_its_hosts() {
     }
 }
 
-/// Two racks of two leaves and four hosts, each host on both leaves of its rack.
+/// Two racks, each with two leaves and four hosts. Each host connects to both leaves of its rack.
 fn two_racks() -> Shape {
     Shape::LeafSpine(LeafSpine {
         leaves: 4,
@@ -125,7 +125,7 @@ fn flows_of_a_host_share_its_links_by_their_hashes() {
         .iter()
         .filter_map(|flow| Some(flow.start + flow.fct?))
         .max();
-    // 64 flows of 100 packets: two links need half of the time of one, plus what the hash is uneven by.
+    // 64 flows of 100 packets: two links need half the time of one link, plus some time because the hash is uneven.
     let line = Rate::from_gbps(10).serialisation(6_400 * 1_538);
     let took = last.expect("flows").since(Time::ZERO);
     assert!(took < line * 4 / 5, "{took} of {line}");

@@ -1,4 +1,4 @@
-//! What users give names to: which names can be given, and what designs they make.
+//! Names of custom parts: valid names, and the designs that they give.
 
 use tailcut_sim::fabric::Packet;
 use tailcut_sim::fabric::load_balancer::{LoadBalancer, PortView};
@@ -48,7 +48,7 @@ fn a_registered_transport_is_a_design_that_prints_as_it_was_written() {
         assert_eq!(design.to_string(), name);
         assert_eq!(design.design.name, "printed");
     }
-    // What it is like is another design.
+    // A custom design is not equal to the design that it copies.
     let usual: Stack = "tcp".parse().expect("built in");
     assert_ne!("printed".parse::<Stack>(), Ok(usual));
     assert_ne!(
@@ -79,7 +79,7 @@ fn a_registered_load_balancer_stands_behind_the_at_sign() {
         (by_packet.balancer.choice, by_packet.to_string().as_str()),
         (Choice::Packet, "repsyn@packets-first")
     );
-    // There is no network between stations.
+    // The design `stations` has no network.
     assert!("stations@packets-first".parse::<Stack>().is_err());
 }
 
@@ -95,7 +95,7 @@ fn names_that_are_taken_or_are_no_names_are_refused_with_the_reason() {
         parameters: KEYS,
         ..like_tcp("queue")
     };
-    assert!(why(with_keys.register()).contains("another section"));
+    assert!(why(with_keys.register()).contains("already have a section"));
     for wrong in ["", "Tcp", "9tcp", "my tcp", "tcp+", "my@tcp", "tcp\n"] {
         assert!(
             why(like_tcp(wrong).register()).starts_with("a name is"),

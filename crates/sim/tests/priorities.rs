@@ -1,6 +1,6 @@
-//! pFabric, PIAS and QoS in a network: what priorities buy, to the packet.
+//! pFabric, PIAS and QoS in a network: exact effects of priorities.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
@@ -14,33 +14,40 @@ use tailcut_record::{FlowRecord, RunRecord};
 use tailcut_sim::RunConfig;
 use tailcut_units::{Bytes, Duration};
 
-/// A full packet of 1,538 B at 10 Gb/s: what a packet may find being sent.
+/// Transmission time of a full packet of 1,538 B at 10 Gb/s. A packet waits at most this time for a packet in
+/// transmission.
 const RESIDUAL: Duration = Duration::from_ps(1_230_400);
 
-/// Four elephants from hosts 1 to 4 to host 0 for good, and from 5 ms on a mouse of `bytes` from
-/// host 5 every 200 us.
+/// Four large flows and small flows of `bytes`.
 fn mice_under_elephants(design: &str, bytes: u64) -> RunConfig {
-    let shape = single_switch(6, queue_of(100));
+    mice_under(4, design, bytes, 0)
+}
+
+/// Large flows from hosts 1 to `elephants` to host 0 for the whole run. After the first 5 ms, the next host starts a
+/// small flow of `bytes` every 200 us. Each small flow starts `shift` ns later within the time of a packet.
+fn mice_under(elephants: u32, design: &str, bytes: u64, shift: u64) -> RunConfig {
+    let shape = single_switch(elephants + 2, queue_of(100));
     let topology = shape.build().expect("a topology");
     let mut csv = String::from("start_ns,src,dst,bytes\n");
-    for elephant in 1..=4 {
+    for elephant in 1..=elephants {
         writeln!(csv, "0,{elephant},0,20000000").expect("text");
     }
     for mouse in 0..100 {
-        let start = 5_000_000 + mouse * 200_000;
-        writeln!(csv, "{start},5,0,{bytes}").expect("text");
+        let start = 5_000_000 + mouse * 200_000 + mouse * shift % 1_300;
+        writeln!(csv, "{start},{},0,{bytes}", elephants + 1).expect("text");
     }
     config(design, "one switch", shape, trace(&csv, &topology))
 }
 
 fn mice(record: &RunRecord) -> Vec<&FlowRecord> {
-    let mice: Vec<_> = record.flows.iter().filter(|f| f.src.0 == 5).collect();
+    let is_mouse = |flow: &&FlowRecord| flow.bytes < Bytes(100_000);
+    let mice: Vec<_> = record.flows.iter().filter(is_mouse).collect();
     assert_eq!(mice.len(), 100);
     assert!(mice.iter().all(|flow| flow.fct.is_some()));
     mice
 }
 
-/// The longest that a mouse took beyond its ideal.
+/// Returns the longest difference between the completion time of a small flow and its ideal time.
 fn longest_delay(record: &RunRecord) -> Duration {
     let delays = mice(record).into_iter().filter_map(|flow| {
         let fct = flow.fct?;
@@ -62,24 +69,35 @@ fn a_mouse_under_pfabric_waits_for_one_packet_at_most_whatever_elephants_do() {
         mice(&record).iter().map(|f| f.retransmissions).sum::<u32>(),
         0
     );
-    // The same mice under TCP wait for the elephants' whole queue.
+    // With TCP, the same small flows wait for the whole queue of the large flows.
     let tcp = simulate(&mice_under_elephants("tcp", 10_000));
     assert!(longest_delay(&tcp) > RESIDUAL * 30);
 }
 
 #[test]
+fn probes_of_large_flows_that_wait_cost_small_flows_nothing_under_pfabric() {
+    // Sixteen starved large flows fill the queue with probes. No probe alone makes room for a packet.
+    for bytes in [10_000, 10_220, 10_500] {
+        let record = simulate(&mice_under(16, "pfabric", bytes, 13));
+        let resent = |flow: &&FlowRecord| flow.retransmissions;
+        assert_eq!(mice(&record).iter().map(resent).sum::<u32>(), 0, "{bytes}");
+        assert!(longest_delay(&record) <= RESIDUAL, "{bytes}");
+    }
+}
+
+#[test]
 fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
-    // Four packets: half of the initial window, which is what a mark in the first round trip leaves.
+    // Four packets: half of the initial window. This is the window after a mark in the first round trip.
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);
-    // The SYN waits, and the first packet of the data; the others come when it has gone.
+    // The SYN and the first data packet wait once each. The other packets arrive after the waiting time has ended.
     assert!(
         longest_delay(&record) <= RESIDUAL * 2,
         "{}",
         longest_delay(&record)
     );
-    // With the thresholds above all sizes PIAS is DCTCP, which keeps a queue of 65 packets.
+    // With thresholds above all sizes, PIAS equals DCTCP, which keeps a queue of 65 packets.
     config.settings.designs.pias.thresholds = vec![50_000_000];
     let record = simulate(&config);
     assert!(longest_delay(&record) > RESIDUAL * 30);
@@ -90,9 +108,9 @@ fn a_small_flow_under_qos_waits_for_one_packet_a_round_trip_and_loses_none_to_a_
     let record = simulate(&mice_under_elephants("qos", 10_000));
     let drops = record.totals.drops.total().packets;
     assert!(drops > 0, "elephants overflow");
-    // The SYN waits once, the data once.
+    // The SYN waits once, and the data waits once.
     assert!(longest_delay(&record) <= RESIDUAL * 2);
-    // Under a size that makes every flow large the same mice queue with the rest.
+    // With a size limit that makes every flow large, the small flows wait in the same queue as the others.
     let mut config = mice_under_elephants("qos", 10_000);
     config.settings.designs.qos.small_below = Bytes(10_000);
     assert!(longest_delay(&simulate(&config)) > RESIDUAL * 30);
@@ -121,8 +139,8 @@ fn flows_that_start_together_finish_in_the_order_of_their_sizes_under_pfabric() 
         .map(|flow| sizes[*flow] / 1_460 / 100)
         .collect();
     assert_eq!(finished, [1, 2, 3, 4, 5, 6, 7, 8]);
-    // Each in its turn at nearly the whole link: SRPT leaves it idle for little more than a timeout
-    // when a flow takes over from the one before.
+    // Each flow has almost the whole link while it is served. Under SRPT the link is idle for little more than one
+    // timeout when the next flow takes over.
     let mut bytes = 0;
     for flow in order {
         bytes += sizes[flow];

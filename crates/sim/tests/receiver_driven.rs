@@ -1,6 +1,6 @@
-//! NDP, NDP+ and SCDP over switches that trim: what one flow, an incast and a loaded network must do.
+//! NDP, NDP+ and SCDP over switches that trim: a single flow, an incast and a loaded network.
 
-#[allow(dead_code, reason = "each test uses its part of the support")]
+#[allow(dead_code, reason = "each test uses a part of the support")]
 #[path = "truth/support.rs"]
 mod support;
 
@@ -9,7 +9,7 @@ use support::{
     Run, config, fat_tree, leaf_spine, odd_network, queue_of, simulate, single_switch, slow_spines,
     trace, web_search, workload,
 };
-use tailcut_oracle::conservation::Books;
+use tailcut_oracle::conservation::Counters;
 use tailcut_record::RunRecord;
 use tailcut_sim::fabric::queue::Limit;
 use tailcut_sim::transport::scdp::DecodeSpeed;
@@ -19,7 +19,7 @@ use tailcut_units::{Bytes, Duration, Rate};
 
 const DESIGNS: [&str; 3] = ["ndp", "ndp-plus", "scdp"];
 
-/// A packet of 1,460 B on the wire, and a header.
+/// Sizes on the wire of a packet with 1,460 B of payload, and of a header.
 const FULL: u64 = 1_538;
 const HEADER: u64 = 78;
 
@@ -50,7 +50,7 @@ fn permutation(bytes: u64) -> WorkloadSpec {
     )
 }
 
-/// A codec that takes no time to speak of.
+/// Returns a codec with a negligible decoding time.
 fn decoded_at_once() -> DecodeSpeed {
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 }
@@ -64,13 +64,13 @@ fn last_completion(record: &RunRecord) -> Duration {
     last.since(tailcut_units::Time::ZERO)
 }
 
-/// Every packet and byte is somewhere, and no flow is faster than it could be.
+/// Checks that every packet and byte is accounted for, and that no flow is faster than its ideal time.
 fn audit(config: &RunConfig) -> RunRecord {
     let record = simulate(config);
     let case = format!("{} on {}", config.stack, config.topology.name);
     let totals = &record.totals;
     let drops = totals.drops.total();
-    let books = [
+    let counters = [
         (
             "packets",
             totals.sent.packets,
@@ -88,17 +88,17 @@ fn audit(config: &RunConfig) -> RunRecord {
             totals.remaining.bytes,
         ),
     ];
-    for (what, sent, delivered, dropped, trimmed, in_flight) in books {
-        let books = Books {
+    for (what, sent, delivered, dropped, trimmed, in_flight) in counters {
+        let counters = Counters {
             what: format!("{case}, {what}"),
             sent,
             delivered,
             dropped: vec![("all".to_owned(), dropped)],
             trimmed,
             in_flight,
-            ..Books::default()
+            ..Counters::default()
         };
-        books
+        counters
             .check()
             .unwrap_or_else(|imbalance| panic!("{imbalance}"));
     }
@@ -136,7 +136,7 @@ fn a_long_flow_alone_keeps_the_line_busy() {
         let flow = record.flows[0];
         let line = Rate::from_gbps(10).serialisation(10_000 * FULL);
         let fct = flow.fct.expect("complete");
-        // The last block may have to be decoded: a millisecond.
+        // If the last block must be decoded, this takes about 1 ms.
         let most = line + Duration::from_us(1_000);
         assert!((line..most).contains(&fct), "{design}: {fct} for {line}");
     }
@@ -159,14 +159,14 @@ fn with_buffers_that_never_fill_scdp_sends_k_symbols_to_the_byte_and_decodes_not
         let sent: u64 = uplinks.iter().map(|port| port.bytes.0).sum();
         let payload: u64 = record.flows.iter().map(|flow| flow.bytes.0).sum();
         let control = sent - payload - symbols * HEADER;
-        // A pull for each symbol beyond the window, and a last word a flow.
+        // Each symbol beyond the initial window needs a pull, and each flow sends one final message.
         let flows = record.flows.len() as u64;
         assert_eq!(control, (symbols - flows * 32 + flows) * HEADER);
     }
 }
 
-/// The receiver's link is busy from the first packet's arrival to the last completion but for a few
-/// packets' time, and what it carries beside data is headers of trimmed packets, in all a few percent.
+/// Checks that the receiver's link is busy from the arrival of the first packet to the last completion, except for the
+/// time of a few packets. In addition to data, it carries only headers of trimmed packets, which are a few per cent.
 fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
     let workload = incast(senders, bytes);
     let shape = single_switch(senders + 1, queue_of(100));
@@ -180,8 +180,8 @@ fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
         .iter()
         .find(|port| port.name == "s0>h0")
         .expect("the receiver's port");
-    // Data and, of each that was trimmed, its header; SCDP adds two symbols a block that lost some,
-    // and pulls for another host do not pass here.
+    // The link carries the data, and the header of each trimmed packet. SCDP adds two symbols for each block with a
+    // loss. Pulls go to other hosts, so they do not use this link.
     let carried = downlink.bytes.0;
     assert!(carried >= data, "{case}");
     let overhead = (carried - data) as f64 / data as f64;
@@ -320,7 +320,7 @@ fn a_flow_of_a_full_packet_and_a_byte_over_sprayed_paths_is_no_faster_than_its_f
             let topology = Run::of(&config("tcp", "k=4", shape.clone(), incast(1, 1))).topology;
             let record = simulate(&config(design, "k=4", shape, trace(&csv, &topology)));
             let flow = &record.flows[0];
-            // Six links between pods, all alike.
+            // A path between pods has six equal links.
             let link = &topology.links[0].config;
             let full = link.rate.serialisation(FULL);
             let least = (full + link.delay) * 6 + full * (full_packets - 1);
@@ -332,7 +332,7 @@ fn a_flow_of_a_full_packet_and_a_byte_over_sprayed_paths_is_no_faster_than_its_f
 
 #[test]
 fn an_incast_of_flows_that_end_in_short_packets_drains_within_two_per_cent_of_the_ideal() {
-    // 92 full packets a flow and one of 680 B.
+    // Each flow has 92 full packets and one packet of 680 B.
     let (senders, bytes) = (100, 135_000);
     let shape = single_switch(101, queue_of(100));
     let record = audit(&config("ndp", "one", shape, incast(senders, bytes)));
@@ -341,4 +341,27 @@ fn an_incast_of_flows_that_end_in_short_packets_drains_within_two_per_cent_of_th
     let ideal = link.serialisation(of_flow * u64::from(senders));
     let over = last_completion(&record).as_secs_f64() / ideal.as_secs_f64() - 1.0;
     assert!((0.0..0.02).contains(&over), "{over} over the ideal");
+}
+
+/// A round of all senders takes 29 ms, longer than NDP's initial timeout of 20 ms.
+#[test]
+fn in_an_incast_of_thousands_no_timer_of_ndp_fires_while_a_pull_is_due() {
+    let (senders, packets) = (4_000, 30);
+    let shape = single_switch(senders + 1, queue_of(100));
+    let workload = incast(senders, packets * 8_942);
+    let mut config = config("ndp", "one switch", shape, workload);
+    config.settings.framing.payload = 8_942;
+    config.settings.designs.ndp.initial_window = 23;
+    let record = simulate(&config);
+    let timeouts: u32 = record.flows.iter().map(|flow| flow.timeouts).sum();
+    assert_eq!(timeouts, 0);
+    let resends: u32 = record.flows.iter().map(|flow| flow.retransmissions).sum();
+    let resends = f64::from(resends) / (f64::from(senders) * packets as f64);
+    // The arithmetic is in docs/designs/ndp.md.
+    assert!((3.5..4.4).contains(&resends), "{resends} for each packet");
+    let last = last_completion(&record);
+    let ideal = support::FAST
+        .rate
+        .serialisation(u64::from(senders) * packets * 9_020);
+    assert!(last < ideal + ideal / 50, "{last} of {ideal}");
 }

@@ -1,5 +1,5 @@
-//! RepFlow and RepSYN in a network: whether they find the uncongested path as often as arithmetic
-//! says (RepNet paper, II-B), what they cost, and that the books balance.
+//! RepFlow and RepSYN in a network: the probability of an uncongested path (RepNet paper, II-B), the cost, and the
+//! conservation of packets.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const HOSTS_A_RACK: u32 = 8;
 const SPINES: u32 = 3;
 const LIMIT: u64 = 100_000;
 
-/// Two racks over three spines, all at 1 Gb/s.
+/// Two racks with three spines, all links at 1 Gb/s.
 fn config(design: &str, flows: FlowsSpec) -> RunConfig {
     let wire = Wire {
         rate: Rate::from_gbps(1),
@@ -96,8 +96,8 @@ fn record(config: &RunConfig) -> RunRecord {
     record
 }
 
-/// Four elephants fill the way over spine 0 for good, and from 50 ms on other hosts of the racks
-/// exchange probes of 1 KB that are not pinned.
+/// Four large flows fill the path over spine 0 for the whole run. After the first 50 ms, other hosts of the racks send
+/// probes of 1 KB that are not pinned to a path.
 fn one_congested_path(probes: u32) -> FlowsSpec {
     let mut text = String::from("start_ns,src,dst,bytes,path\n");
     for pair in 0..4 {
@@ -118,7 +118,7 @@ fn one_congested_path(probes: u32) -> FlowsSpec {
     ))
 }
 
-/// How often probes meet the congested path: they lose more than 20 packets' time in queues.
+/// Returns the share of probes on the congested path. These probes wait in queues for more than the time of 20 packets.
 fn share_that_meets_congestion(design: &str) -> Interval {
     let record = record(&config(design, one_congested_path(5_000)));
     let queueing = Duration::from_us(250);
@@ -145,14 +145,14 @@ fn the_better_of_two_paths_is_congested_in_a_ninth_of_the_cases() {
     }
 }
 
-/// Mice and elephants between the racks at half their capacity.
+/// Small and large flows between the racks, at half of the capacity.
 fn mice_and_elephants() -> FlowsSpec {
     let mut sizes = String::new();
     for (bytes, share) in [(1_000, 0.0), (10_000, 0.3), (90_000, 0.7), (1_000_000, 1.0)] {
         writeln!(sizes, "{bytes},{share}").expect("text");
     }
     FlowsSpec::Open(OpenSpec {
-        sizes: Arc::new(SizeDistribution::from_table(&sizes).expect("a table")),
+        sizes: Arc::new(SizeDistribution::from_table(&sizes, None).expect("a table")),
         arrivals: Arrivals::Poisson,
         matrix: MatrixSpec::BetweenRacks,
         rate: OfferedRate::Load {
@@ -183,7 +183,7 @@ fn mice_are_replicated_and_elephants_are_not() {
             assert_eq!(flow.copies, 1);
             assert!(flow.payload_sent.0 >= flow.bytes.0);
         }
-        // Without a loss the loser too has sent everything: its load is the cost.
+        // Without a loss, the slower connection has also sent all bytes. This is the cost of replication.
         let mut calm = mice(&record).filter(|flow| flow.retransmissions == 0);
         assert!(calm.clone().count() > 200);
         assert!(calm.all(|flow| flow.payload_sent.0 == times_sent * flow.bytes.0));

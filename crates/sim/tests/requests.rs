@@ -1,6 +1,6 @@
-//! Requests at stations: what queueing theory says of them, and what duplicates may and may not do.
+//! Requests at stations: comparison with queueing theory, and effects of duplicates.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
@@ -18,7 +18,7 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration, Rate, Time};
 
-/// Ten clients and ten servers with links of 1 Gb/s; objects of 1 MB in 64 chunks, 8 ms each.
+/// Ten clients and ten servers with links of 1 Gb/s. Objects have 1 MB in 64 chunks, and take 8 ms each.
 fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let part = RequestsPart {
         sizes: Arc::new(SizeDistribution::fixed(1_000_000)),
@@ -107,7 +107,9 @@ fn two_equal_copies_pay_at_a_tenth_of_the_load_and_diverge_beyond_half() {
     let gain = |load: f64| 1.0 - mean(&of("duplicate", load)) / mean(&of("stations", load));
     assert!(gain(0.1) > 0.01, "{}", gain(0.1));
     assert!(gain(0.4) < -0.2, "{}", gain(0.4));
-    // Below half the load the end is like the middle; above, the queue grows for as long as the run lasts.
+    // Below half of the load, the last requests are as fast as the requests in the middle of the run. Above
+    // it, the queue grows for the whole
+    // run.
     let growth = |load: f64| {
         let series = of("duplicate", load);
         let quarter = series.len() / 4;
@@ -131,16 +133,17 @@ fn priority_and_purging_delay_no_request_at_any_load() {
                     simulate(&config)
                 };
                 let (single, duplicated) = (run("stations"), run(design));
-                // A shared clock rounds to fractions of a picosecond, a change of the crowd each.
+                // Under processor sharing, each change in the number of jobs rounds the clock by a fraction of a
+                // picosecond.
                 let rounding = match discipline {
                     Discipline::Fifo => Duration::ZERO,
                     Discipline::ProcessorSharing => Duration::from_ns(1),
                 };
-                for (alone, beside) in single.requests.iter().zip(&duplicated.requests) {
-                    let (alone, beside) = (alone.latency.unwrap(), beside.latency.unwrap());
+                for (alone, duplicate) in single.requests.iter().zip(&duplicated.requests) {
+                    let (alone, duplicate) = (alone.latency.unwrap(), duplicate.latency.unwrap());
                     assert!(
-                        beside <= alone + rounding,
-                        "{design} at {load}: {beside} after {alone}"
+                        duplicate <= alone + rounding,
+                        "{design} at {load}: {duplicate} after {alone}"
                     );
                 }
             }
@@ -169,7 +172,7 @@ fn bytes_of_both_copies_sum_to_the_object_and_what_was_sent_beyond_is_called_was
         match design {
             "stations" => assert_eq!(amplification, 1.0),
             "duplicate" | "duplicate-low" => assert_eq!(amplification, 2.0),
-            // The two copies meet within a chunk each, and a purge is under way for 50 us and more.
+            // The two copies overlap by at most a chunk each, and a purge takes at least 50 us.
             "rans" => assert!(amplification < 1.05, "{amplification}"),
             _ => assert!(amplification < 2.0, "{design}: {amplification}"),
         }
@@ -187,7 +190,7 @@ fn bytes_of_every_copy_count_however_many_there_are() {
     for copies in [3, 4] {
         let record = run(copies);
         let share = mean(&latencies(&record)) / alone;
-        // Idle servers share the object evenly, but for a chunk or two of 64.
+        // Idle servers share the object evenly, except for one or two of 64 chunks.
         let ideal = 2.0 / f64::from(copies);
         assert!(share < ideal + 0.15, "{copies} copies: {share}");
         for request in &record.requests {
@@ -239,7 +242,7 @@ fn a_quorum_waits_for_its_slowest_answer_and_a_low_third_copy_makes_that_faster(
     assert!(mean(&latencies(&three)) < 0.95 * mean(&latencies(&two)));
 }
 
-/// One client and one server whose processor works `mean` in the mean; bytes take next to no time.
+/// One client, and one server with a processor time of 1 ms on average. The transfer of bytes takes a negligible time.
 fn processor(load: f64, count: u64) -> RunConfig {
     let mut config = requests("stations", load, count);
     let part = of_requests(&mut config);
@@ -294,7 +297,8 @@ fn a_shared_link_takes_as_long_as_processor_sharing_whatever_the_sizes() {
     }
 }
 
-/// Sojourns of both classes at a station, each Poisson at `rates` with exponential work of 1 ms.
+/// Returns the sojourn times of both classes at a station. Arrivals are Poisson with `rates`, and the work is
+/// exponential with a mean of 1 ms.
 fn two_classes(preemption: Preemption, rates: [f64; 2], jobs: u64) -> [Vec<f64>; 2] {
     let mut station = Station::new(Discipline::Fifo, preemption);
     let mut streams = [0, 1].map(|class| Stream::new(7, 0x7465_7374, class));
@@ -373,8 +377,8 @@ fn a_link_that_does_not_interrupt_costs_a_primary_one_chunk_or_one_object_at_mos
 
 #[test]
 fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() {
-    // 40 servers, exponential work, one copy in twenty ten times as long; the delay is the 95th
-    // percentile of an idle server.
+    // 40 servers with exponential work, which is ten times as long for one copy in twenty. The delay of the hedge is
+    // the 95th percentile of an idle server.
     let run = |design: &str| {
         let mut config = requests(design, 0.8, 20_000);
         let part = of_requests(&mut config);
@@ -394,7 +398,7 @@ fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() 
     assert!(p99(&run("hedge")) > 5.0 * single);
     assert!(p99(&run("hedge-purge")) < 0.5 * single);
     assert!(p99(&run("das")) < 0.2 * single);
-    // Where what runs can be killed at once there is nothing left for priorities to save.
+    // If a purge also stops running work at once, priorities give no further advantage.
     assert!(p99(&run("duplicate-purge")) < p99(&run("das")));
 }
 

@@ -1,6 +1,6 @@
-//! Requests over the fabric: the same clients and servers, with connections, queues and purges on the way.
+//! Requests over the fabric: the same clients and servers, with connections, queues and purges in the network.
 
-#![allow(dead_code, reason = "the configurations serve other tests too")]
+#![allow(dead_code, reason = "other tests also use the configurations")]
 
 #[path = "truth/support.rs"]
 mod support;
@@ -25,7 +25,7 @@ fn mean_us(record: &RunRecord) -> f64 {
     summary.latency.mean_us.expect("finished requests")
 }
 
-/// What went into the network came out, was dropped for a reason, or is still there.
+/// Checks that every packet was delivered or dropped, or is still in the network.
 fn in_the_books(record: &RunRecord) {
     let (totals, drops) = (&record.totals, record.totals.drops.total());
     assert_eq!(
@@ -106,8 +106,9 @@ fn requests_run_over_every_transport_that_leaves_a_class_to_duplicates() {
 
 #[test]
 fn switches_that_choose_paths_choose_those_of_requests_too() {
-    // Three servers and three clients behind four links of 1 Gb/s: 60 % of what these carry, both ways. A
-    // path is chosen by the congestion on the way of who opens: the client and its long requests.
+    // Three servers and three clients share four links of 1 Gb/s, with a load of 60 % in both directions. Switches
+    // choose a path by the congestion in the direction of the client's packets, so the requests are as long as the
+    // answers.
     let mean_over = |routing: &str| {
         let mut config = requests(&format!("dctcp{routing}"), 0.08, 2_000);
         config.topology.shape = slow_spines(queue_of(100));
@@ -130,7 +131,7 @@ fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_n
     let alone = simulate(&requests("dctcp", 0.0001, 5));
     for request in &alone.requests {
         let latency = request.latency.expect("it is done");
-        // 300 KB at 10 Gb/s with headers, two round trips of 4 us and more, and slow start.
+        // 300 KB with headers at 10 Gb/s, at least two round trips of 4 us, and slow start.
         let bytes = Duration::from_us(252);
         assert!(
             latency > bytes && latency < bytes + Duration::from_us(150),
@@ -139,7 +140,7 @@ fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_n
     }
     let beside = simulate(&requests("duplicate-low+dctcp", 0.0001, 5));
     for (alone, beside) in alone.requests.iter().zip(&beside.requests) {
-        // The two answers meet at the client's link, where the low one waits.
+        // Both answers use the client's link, where the low copy waits.
         let residual = Duration::from_us(20);
         assert!(beside.latency.unwrap() <= alone.latency.unwrap() + residual);
         assert_eq!(beside.winner, Some(0));
@@ -148,7 +149,7 @@ fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_n
 
 #[test]
 fn an_answer_flows_while_its_disk_reads() {
-    // The disk is as fast as the link: 240 us for 300 KB.
+    // The disk is as fast as the link: both need 240 us for 300 KB.
     let latency = |chunk: u64| {
         let mut config = requests("dctcp", 0.0001, 5);
         config.settings.designs.requests.disk = Some(Rate::from_gbps(10));
@@ -204,7 +205,7 @@ fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
     config.settings.designs.requests.purge = CancelScope::Queued;
     let queued = simulate(&config);
     assert!(of(&all, service) < of(&queued, service));
-    // A reset is under way for a link's delay twice and a few packets.
+    // A reset crosses two links, and waits behind a few packets.
     let fastest = all
         .requests
         .iter()
@@ -217,17 +218,18 @@ fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
     );
 }
 
-/// The same where copies change places at a lead of so many bytes of window.
+/// Exchanges the priorities of copies at a lead of `lead` bytes of window.
 fn swapping(mut config: RunConfig, lead: u64) -> RunConfig {
     config.settings.designs.requests.swap_lead = Some(Bytes(lead));
     config
 }
 
-/// Trouble of a server's link from the start on.
+/// Returns a failure of a server's link for the whole run.
 fn trouble_at(server: u32, trouble: Trouble) -> LinkFault {
     LinkFault {
         a: Node::Host(HostId(server)),
         b: Node::Switch(0),
+        number: None,
         trouble,
         from: Time::ZERO,
         until: Time::MAX,
@@ -235,7 +237,7 @@ fn trouble_at(server: u32, trouble: Trouble) -> LinkFault {
     }
 }
 
-/// The same with links of `gbps` at the first servers.
+/// Sets the links of the first servers to `gbps`.
 fn slow_servers(mut config: RunConfig, servers: u32, gbps: u64) -> RunConfig {
     let slow = |server| trouble_at(server, Trouble::Slow(Rate::from_gbps(gbps)));
     config.faults.extend((0..servers).map(slow));
@@ -246,7 +248,7 @@ fn slow_servers(mut config: RunConfig, servers: u32, gbps: u64) -> RunConfig {
 fn bytes_of_three_copies_count() {
     for design in ["rans+dctcp", "rans+pias", "rans+ndp", "rans+scdp"] {
         let mean = |copies: u8| {
-            // Servers' links are the bottleneck, also of three copies together.
+            // The links of servers are the bottleneck, even with three copies.
             let mut config = slow_servers(requests(design, 0.02, 60), 6, 2);
             config.settings.designs.requests.copies = copies;
             config.settings.designs.requests.chunk = Bytes(30_000);
@@ -275,7 +277,7 @@ fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
         let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
         let slowest = to_dead.map(|r| r.latency.expect("the other server answers"));
         let slowest = slowest.max().expect("requests to the dead server");
-        // After 10 ms at the latest, and the other server takes a few.
+        // The hedge is sent after at most 10 ms, and the other server needs a few milliseconds.
         assert!(slowest < Duration::from_ms(20), "{design}: {slowest}");
     }
 }
@@ -301,7 +303,7 @@ fn copies_that_never_change_places_leave_primaries_unharmed() {
     assert!(might < 1.05 * single, "{might} and {single}");
 }
 
-/// Web-search flows from anywhere to anywhere at `load` of the hosts' links beside the requests.
+/// Adds web-search flows between random hosts, at `load` of the hosts' links.
 fn with_flows(mut config: RunConfig, load: f64) -> RunConfig {
     let flows = poisson(named_sizes("websearch"), load, Duration::from_ms(20));
     config.workload.parts.push(WorkloadPart {
@@ -313,30 +315,36 @@ fn with_flows(mut config: RunConfig, load: f64) -> RunConfig {
 }
 
 #[test]
-fn flows_beside_requests_share_the_network_with_them_and_everything_is_in_the_books() {
+fn flows_next_to_requests_share_the_network_with_them_and_everything_is_in_the_books() {
     for design in ["dctcp", "rans+dctcp", "duplicate+tcp"] {
         let alone = simulate(&requests(design, 0.3, 400));
-        let beside = simulate(&with_flows(requests(design, 0.3, 400), 0.3));
-        in_the_books(&beside);
-        assert!(beside.flows.len() > 50, "{design}");
-        for flow in &beside.flows {
+        let with_flows_too = simulate(&with_flows(requests(design, 0.3, 400), 0.3));
+        in_the_books(&with_flows_too);
+        assert!(with_flows_too.flows.len() > 50, "{design}");
+        for flow in &with_flows_too.flows {
             assert!(flow.fct.is_some(), "{design}: {flow:?}");
             assert!(flow.payload_sent.0 >= flow.bytes.0, "{design}: {flow:?}");
             assert_eq!(flow.class, Class::Background as u8);
         }
-        for (alone, beside) in alone.requests.iter().zip(&beside.requests) {
-            assert_eq!((alone.start, alone.server), (beside.start, beside.server));
+        for (alone, with_flows_too) in alone.requests.iter().zip(&with_flows_too.requests) {
+            assert_eq!(
+                (alone.start, alone.server),
+                (with_flows_too.start, with_flows_too.server)
+            );
         }
-        let (alone, beside) = (mean_us(&alone), mean_us(&beside));
-        assert!(beside > 1.05 * alone, "{design}: {beside} and {alone}");
+        let (alone, with_flows_too) = (mean_us(&alone), mean_us(&with_flows_too));
+        assert!(
+            with_flows_too > 1.05 * alone,
+            "{design}: {with_flows_too} and {alone}"
+        );
     }
 }
 
 #[test]
 fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
     let mut config = requests("das+dctcp", 0.2, 400);
-    // Nothing is lost but by purges, and nothing that is slow is taken for lost, so that what had to be
-    // sent again was purged.
+    // In this configuration only purges drop packets, and the timeout is long. Any retransmission would therefore be
+    // caused by a purge.
     config.topology.shape = single_switch(12, queue_of(10_000));
     (config.settings.tcp.min_rto, config.settings.tcp.initial_rto) =
         (Duration::from_ms(1_000), Duration::from_ms(1_000));
@@ -390,7 +398,10 @@ fn queues_and_links_of_requests_are_sampled_and_the_record_knows_the_network() {
     let mut config = requests("rans+dctcp", 0.5, 200);
     config.sample_every = Some(Duration::from_us(50));
     let sampled = simulate(&config);
-    assert_eq!(sampled.requests, plain.requests, "to look changes nothing");
+    assert_eq!(
+        sampled.requests, plain.requests,
+        "samples do not change the run"
+    );
     assert!(plain.queues.is_empty() && plain.links.is_empty());
     assert!(!sampled.queues.is_empty() && !sampled.links.is_empty());
     assert_eq!(sampled.topology.len(), 24, "twelve hosts, both directions");
@@ -405,7 +416,7 @@ fn queues_and_links_of_requests_are_sampled_and_the_record_knows_the_network() {
         until + every >= last && until < last + every * 2,
         "{until} {last}"
     );
-    // What the samples say was carried is what the ports say, but for what followed the last of them.
+    // The bytes in the samples equal the bytes at the ports, except for bytes after the last sample.
     let by_samples: u64 = sampled.links.iter().map(|sample| sample.bytes.0).sum();
     let by_ports: u64 = sampled.ports.iter().map(|port| port.bytes.0).sum();
     assert!(by_samples <= by_ports && by_samples as f64 > 0.99 * by_ports as f64);

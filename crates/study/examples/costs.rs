@@ -1,7 +1,7 @@
-//! How well the CPU time of a study is told before it is run: for each scenario that is named, two seeds of
-//! it, expected against measured.
+//! Accuracy of the estimated CPU time of a study. The program runs each scenario of its arguments with two seeds, and
+//! compares the measured time with the estimate.
 //!
-//! Run it with `make costs`; docs/studies.md has the table.
+//! `make costs` runs this program. docs/studies.md contains its table.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,11 +9,11 @@ use tailcut_scenario::Scenario;
 use tailcut_scenario::sim::{Unattended, run};
 use tailcut_study::{Draft, Program};
 
-/// What counts as told.
+/// Relative error up to which an estimate counts as correct.
 const WITHIN: f64 = 0.3;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut told = 0;
+    let mut within = 0;
     let paths: Vec<String> = std::env::args().skip(1).collect();
     println!("| scenario | cases | expected, CPU s | measured, CPU s | expected over measured |");
     println!("|---|---|---|---|---|");
@@ -24,14 +24,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut draft = Draft::of(&scenario, Program::default())?;
         draft.estimate(&Unattended);
         let expected: Option<f64> = draft.plan.cases.iter().map(|case| case.cpu_seconds).sum();
-        let expected = expected.ok_or_else(|| format!("{path}: nothing was expected"))?;
+        let expected =
+            expected.ok_or_else(|| format!("{path}: at least one case has no estimate"))?;
         let mut measured = 0.0;
         for config in &draft.study.runs {
             let cost = run(config, &Unattended)?.cost;
             measured += cost.cpu_seconds.or(cost.wall_seconds).unwrap_or_default();
         }
         let ratio = expected / measured;
-        told += usize::from((ratio - 1.0).abs() <= WITHIN);
+        within += usize::from((ratio - 1.0).abs() <= WITHIN);
         println!(
             "| `{}` | {} | {expected:.2} | {measured:.2} | {ratio:.2} |",
             draft.plan.name,
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let percent = WITHIN * 100.0;
     println!(
-        "\n{told} of {} scenarios within {percent:.0} %.",
+        "\n{within} of {} scenarios within {percent:.0} %.",
         paths.len()
     );
     Ok(())

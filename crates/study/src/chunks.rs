@@ -1,35 +1,34 @@
-//! Cases in chunks that are worth a job of an engine each.
+//! Chunks of cases. A job of an engine such as Slurm runs one chunk.
 
 use crate::error::Error;
 use crate::places;
 use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 
-/// Cases that one job runs, one after the other.
+/// Chunk: cases that one job runs, one after the other.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chunk {
-    /// Their places, in order.
+    /// Indices of the cases in the plan, in order.
     pub places: Vec<usize>,
-    /// The CPU time that they are expected to take, in seconds; `None` where nothing is known of one of
-    /// them.
+    /// Expected CPU time in seconds. `None` if no time is known for one of the cases.
     pub cpu_seconds: Option<f64>,
 }
 
 impl Chunk {
-    /// Its places as a command line names them: `0..2,7,9..11`.
+    /// Returns the indices in the notation of a command line: `0..2,7,9..11`.
     pub fn places_as_argument(&self) -> String {
         places::as_argument(&self.places)
     }
 }
 
 impl StudyDir {
-    /// The cases that nobody has begun, or whose process has ended, in chunks: each is expected to take
-    /// `least` seconds of CPU time or more, by what cases that are done took against the plan. A case of
-    /// which nothing is known counts as `least`. Where there would be more than `most` chunks, they are
-    /// larger. One chunk may be all there is, and less.
+    /// Returns the cases that no process has started, or whose process has ended, in chunks. The expected CPU time of a
+    /// chunk is at least `least` seconds. It follows from the plan's estimate, corrected by the time of finished cases.
+    /// A case without a known time counts as `least`. The number of chunks is at most `most`: if necessary, the chunks
+    /// are larger. If all cases together take less than `least`, they are one chunk.
     ///
     /// # Errors
-    /// A result that cannot be read, or what the system refuses.
+    /// A result cannot be read, or a system call fails.
     pub fn chunks(&self, least: f64, most: usize) -> Result<Vec<Chunk>, Error> {
         let status = self.status()?;
         let states = status.states.iter().enumerate();
@@ -45,11 +44,11 @@ fn chunks_of(waiting: &[(usize, Option<f64>)], least: f64, most: usize) -> Vec<C
     let all: f64 = waiting.iter().map(|(_, seconds)| weight(*seconds)).sum();
     let enough = least.max(all / most.max(1) as f64);
     let mut chunks: Vec<Chunk> = Vec::new();
-    // An empty one is full, as there is none to add to.
+    // CPU time of the current chunk. Infinity stands for a full chunk, so that the first case opens a new chunk.
     let mut last = f64::INFINITY;
     let mut rest = all;
     for &(place, seconds) in waiting {
-        // What would be left over for the last one belongs to the one before.
+        // If too little is left for a further chunk, the rest goes to the current one.
         let is_full = last >= enough && (rest >= enough || chunks.is_empty());
         if is_full && chunks.len() < most.max(1) {
             chunks.push(Chunk {
@@ -89,7 +88,11 @@ mod tests {
         let chunks = chunks_of(&each(3, 100.0), 60.0, 1_000);
         assert_eq!(places(&chunks), ["0", "1", "2"]);
         let chunks = chunks_of(&each(2, 1.0), 60.0, 1_000);
-        assert_eq!(places(&chunks), ["0..1"], "less than asked is all there is");
+        assert_eq!(
+            places(&chunks),
+            ["0..1"],
+            "all cases together are shorter than one chunk"
+        );
         assert_eq!(chunks_of(&[], 60.0, 1_000), []);
     }
 

@@ -1,5 +1,4 @@
-//! The clock of the file system, by which the age of a lock is told: machines need not agree on the
-//! time.
+//! Clock of the file system. The age of a lock is measured with it, because the clocks of machines may differ.
 
 use crate::holder::mark;
 use std::fs::{self, File};
@@ -8,16 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The clock by which a folder's files get their times; where nobody may write there, that of this machine.
+/// Clock from which a folder's files get their times. If the folder is not writable, this machine's clock replaces it.
 #[derive(Debug)]
 pub(crate) struct Clock {
     folder: PathBuf,
-    /// What it showed, and when that was by the clock of this process.
+    /// One moment on two clocks: the clock of the file system, and the clock of this process. `None` before
+    /// the first use.
     seen: OnceLock<(SystemTime, Instant)>,
 }
 
 impl Clock {
-    /// That of a folder which can be written to.
+    /// Creates the clock of a folder that is writable.
     pub fn of(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -25,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// How long ago this was; nothing for what is still to come.
+    /// Returns the time since `time`, or zero if `time` is in the future.
     pub fn since(&self, time: SystemTime) -> Duration {
         let show = || {
             (
@@ -39,13 +39,13 @@ impl Clock {
     }
 }
 
-/// What the clock shows: the time that a new file gets.
+/// Returns the time of the clock, which is the time that a new file gets.
 fn show(folder: &Path) -> io::Result<SystemTime> {
     let path = folder.join(format!(".clock-{}", mark()));
     let mut file = File::options().write(true).create_new(true).open(&path)?;
     let mut shown = || {
         file.write_all(b"\n")?;
-        // A server sets the time when it has the bytes.
+        // A file server sets the time only when it has received the bytes.
         file.sync_all()?;
         file.metadata()?.modified()
     };

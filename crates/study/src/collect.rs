@@ -1,4 +1,5 @@
-//! From results of cases to the directory that one command would have written.
+//! Collection: copies the results of a study's cases into an output directory. A command that runs all cases itself
+//! writes the same directory.
 
 use crate::error::Error;
 use crate::layout::{DONE, FAILED};
@@ -8,34 +9,35 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tailcut_record::{self as record, Earlier, Manifest, Origin, OutputDir, RunSummary, StoredRun};
 
-/// What may be collected.
+/// Imperfections that a collection accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Collecting {
-    /// Whether a part of the study will do.
+pub struct CollectOptions {
+    /// Whether some of the cases may be missing.
     pub partial: bool,
-    /// Whether cases of several builds of the program may stand beside each other.
+    /// Whether the cases may come from several builds of the program.
     pub any_build: bool,
 }
 
-/// What was collected.
+/// Result of a collection.
 #[derive(Debug)]
 pub struct Collected {
-    /// The directory, which no other process writes into while this lives.
+    /// Output directory. No other process writes into it as long as this value exists.
     pub output: OutputDir,
-    /// The runs' summaries, by places; `None` for cases that are not done.
+    /// Summaries of the runs, by index. `None` for unfinished cases.
     pub runs: Vec<Option<RunSummary>>,
-    /// By how many builds they were run.
+    /// Number of builds of the program that ran the cases.
     pub builds: usize,
 }
 
 impl StudyDir {
-    /// Writes the runs that are done, and their manifest, into `out`, as a command would have that ran all
-    /// of them itself. Runs that are there already stay, tables that are on the same file system are shared.
+    /// Writes the finished runs and their manifest into `out`, like a command that runs all cases itself. Runs that
+    /// `out` already contains stay. If `out` is on the same file system, the tables are not copied: both directories
+    /// refer to the same files.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows that; [`Error::Locked`]; results
-    /// that are damaged, or what the system refuses.
-    pub fn collect(&self, out: &Path, what: Collecting) -> Result<Collected, Error> {
+    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`]; damaged results, or a
+    /// failed system call.
+    pub fn collect(&self, out: &Path, what: CollectOptions) -> Result<Collected, Error> {
         let _lock = self.lock()?;
         let plan = self.plan();
         let results = self.results()?;
@@ -91,15 +93,15 @@ impl StudyDir {
         })
     }
 
-    /// How many cases of the plan each build of the program ran, of those that are done.
+    /// Returns the number of finished cases of the plan for each build of the program.
     ///
     /// # Errors
-    /// A result that is damaged, or what the system refuses.
+    /// A damaged result, or a failed system call.
     pub fn builds(&self) -> Result<BTreeMap<String, usize>, Error> {
         Ok(count_builds(&self.results()?))
     }
 
-    /// The results of the cases, by places; `None` for those that are not done.
+    /// Returns the results of the cases, by index. `None` for unfinished cases.
     fn results(&self) -> Result<Vec<Option<(StoredRun, Origin)>>, Error> {
         let done = self.names_in(DONE)?;
         let result = |case: &PlannedCase| match done.contains(&case.hash) {
@@ -109,7 +111,7 @@ impl StudyDir {
         self.plan().cases.iter().map(result).collect()
     }
 
-    /// The result of a case that is done, and what decided it.
+    /// Returns the result of a finished case, with its origin.
     fn result_of(&self, hash: &str) -> Result<(StoredRun, Origin), Error> {
         let path = self.result(hash);
         let run = StoredRun::open(&path)?;

@@ -1,4 +1,4 @@
-//! Errors: each names the place, what was found and what is allowed.
+//! Errors of the crate. Each text contains the place of the fault, the value that was found, and the allowed values.
 
 use crate::holder::Holder;
 use std::io;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use tailcut_record as record;
 use tailcut_scenario::ScenarioError;
 
-/// Why something could not be done with a study's directory.
+/// Error of an operation on a study's directory.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused, or a file is not what was written.
+    /// A system call failed, or a file is damaged.
     #[error(transparent)]
     Record(#[from] record::Error),
-    /// What the plan's scenario cannot be.
+    /// The plan's scenario is not valid.
     #[error(transparent)]
     Scenario(#[from] Box<ScenarioError>),
     /// The directory has no plan.
@@ -21,79 +21,80 @@ pub enum Error {
         .path.display()
     )]
     NoStudy {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
-        /// What it has instead.
+        /// Fault: there is no directory, or no plan in it.
         found: &'static str,
     },
-    /// The directory has other files and no plan, and is left alone.
+    /// The directory contains files but no plan. It stays unchanged, because the files are not of a study.
     #[error(
-        "{}: found files and no plan.json, so it is left alone; allowed: a new or empty \
-         directory, or that of a study",
+        "{}: found files and no plan.json, so it stays unchanged; allowed: a new or empty \
+         directory, or the directory of a study",
         .path.display()
     )]
     OtherFiles {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
     },
-    /// Somebody else plans, collects, retries or prunes.
+    /// Another process is planning, collecting, retrying or pruning.
     #[error(
-        "{}: {} is planning or collecting here; wait until that has ended, or name another directory",
+        "{}: {} is planning or collecting here; wait until it has ended, or name another directory",
         .path.display(),
         .by.as_ref().map_or("another process".to_owned(), |by| format!("{by}, since {}", by.since))
     )]
     Locked {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
-        /// Who; `None` where the lock does not say it yet.
+        /// Process that has the lock. `None` if the lock file does not contain it yet.
         by: Option<Box<Holder>>,
     },
-    /// What cannot be handed to an engine such as Slurm, or what that refuses; in words.
+    /// An engine such as Slurm refuses the jobs, or its script cannot contain a path or flag. The text gives the
+    /// reason.
     #[error("{0}")]
     Engine(String),
-    /// Places that the plan does not have.
+    /// The plan does not contain the named cases.
     #[error("cases: found '{found}'; allowed: {}", allowed_places(*.cases))]
     Places {
-        /// What was asked for.
+        /// Cases that the user named.
         found: String,
-        /// How many cases the plan has.
+        /// Number of cases in the plan.
         cases: usize,
     },
-    /// This program makes something else of a case than the one that planned it.
+    /// For the same case, this build of the program makes a different run than the build that planned the case.
     #[error(
-        "{}: case {case}: found another configuration of it in this build of tailcut than in \
+        "{}: case {case}: found another configuration in this build of tailcut than in \
          the plan; allowed: the build that planned it, or `tailcut study plan` again",
         .path.display()
     )]
     Changed {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
-        /// The case's place.
+        /// Index of the case.
         case: usize,
     },
-    /// Cases are not done, and a part of the study was not asked for.
+    /// Cases are unfinished, and the user did not allow a part of the study.
     #[error(
         "{}: found {} of {cases} cases missing ({:.1} %), {failed} of them failed: {}; \
-         allowed: all of them done, or --partial for a report of the others",
+         allowed: all cases done, or --partial for a report of the others",
         .path.display(),
         .missing.len(),
         .missing.len() as f64 / (*.cases).max(1) as f64 * 100.0,
         crate::places::in_words(.missing)
     )]
     Incomplete {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
-        /// How many cases the plan has.
+        /// Number of cases in the plan.
         cases: usize,
-        /// The places of those that are missing.
+        /// Indices of the missing cases.
         missing: Vec<usize>,
-        /// How many of these failed.
+        /// Number of missing cases that have failed.
         failed: usize,
     },
-    /// A process that was to run cases could not be started, or was refused something.
+    /// A process that should run cases could not be started, or refused its command line.
     #[error("{0}")]
     Process(String),
-    /// Cases were run by several builds of the program, and that was not accepted.
+    /// Several builds of the program ran the cases, and the user did not allow that.
     #[error(
         "{}: found cases of {} builds of tailcut ({}); allowed: cases of one build, or \
          --accept-older for all of them",
@@ -102,9 +103,9 @@ pub enum Error {
         .cases.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
     )]
     Builds {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
-        /// How many cases each build ran, the most first.
+        /// Number of cases of each build, the largest first.
         cases: Vec<usize>,
     },
 }
@@ -123,7 +124,7 @@ impl Error {
 
 fn allowed_places(cases: usize) -> String {
     match cases {
-        0 => "nothing, as the plan has no cases".to_owned(),
+        0 => "no place, because the plan has no cases".to_owned(),
         _ => format!(
             "I, I..J, I.. or ..J, or a list of these such as 0..3,7, with places from 0 to {}",
             cases - 1

@@ -1,49 +1,50 @@
-//! Failures of cases, kept as data.
+//! Failures of cases, stored as data.
 
 use crate::error::Error;
 use crate::holder::{host, now};
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockAttempt};
 use crate::plan::Program;
 use crate::study_dir::StudyDir;
 use serde::{Deserialize, Serialize};
 use tailcut_record::{RunKey, read_json, write_json};
 
-/// What `failed/HASH.json` holds.
+/// Contents of `failed/HASH.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// The hash of the case.
+    /// Hash of the case.
     pub hash: String,
-    /// What names its run.
+    /// Key of its run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// What went wrong.
+    /// Error message.
     pub error: String,
-    /// Who ran it.
+    /// Program that ran the case.
     #[serde(flatten)]
     pub by: Program,
-    /// The machine.
+    /// Machine.
     pub host: String,
-    /// When it failed: RFC 3339, UTC.
+    /// Time of the failure: RFC 3339, UTC.
     pub failed_at: String,
 }
 
 impl StudyDir {
-    /// Keeps it that a case has failed, unless it is done or somebody else runs it: for a program that had
-    /// a process of this machine run it, which has ended without a word. `ended` is that process's number.
+    /// Records that a case has failed, unless the case is done or another process is running it. Use it after a process
+    /// of this machine ended without an error message while it ran the case. `ended` is the number of the ended
+    /// process.
     ///
     /// # Errors
-    /// [`Error::Places`], or what the system refuses.
+    /// [`Error::Places`], or a failed system call.
     pub fn fail(&self, place: usize, ended: u32, error: &str, by: &Program) -> Result<(), Error> {
         let case = self.case(place)?;
         match Lock::take_after(&self.case_lock(&case.hash), &self.clock, Some(ended))? {
-            Taken::Mine(_lock) if !self.is_done(&case.hash) => {
+            LockAttempt::Acquired(_lock) if !self.is_done(&case.hash) => {
                 self.keep_failure(place, error, by).map(drop)
             }
             _ => Ok(()),
         }
     }
 
-    /// Writes a failure of a case whose lock this process has.
+    /// Writes a failure of a case. This process must have the case's lock.
     pub(crate) fn keep_failure(
         &self,
         place: usize,
@@ -63,7 +64,7 @@ impl StudyDir {
         Ok(failure)
     }
 
-    /// The failure of a case that has one.
+    /// Returns the failure of a case, or `None` if the case has not failed.
     pub(crate) fn failure_of(&self, hash: &str) -> Result<Option<Failure>, Error> {
         let path = self.failure(hash);
         match path.exists() {

@@ -1,48 +1,48 @@
-//! How long a study still takes, from the runs of it that have ended.
+//! Forecast of the remaining time of a study, from its finished runs.
 
 use std::collections::HashMap;
 use tailcut_record::RunKey;
 
-/// A run under way.
+/// Run in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct UnderWay {
-    /// Its place in the study.
+    /// Index of the run in the study.
     pub run: usize,
-    /// Since it started, in seconds.
+    /// Time since its start, in seconds.
     pub elapsed: f64,
-    /// The share of it that is over, 0 to 1.
+    /// Finished share of the run, 0 to 1.
     pub share: f64,
 }
 
-/// The least share of a run that says something about the rest of it.
-const TELLING_SHARE: f64 = 0.1;
+/// Smallest finished share from which the rest of a run can be estimated.
+const LEAST_SHARE_TO_EXTRAPOLATE: f64 = 0.1;
 
-/// What some runs took, and what they had been expected to take.
+/// Measured and expected time of some runs, in seconds.
 #[derive(Clone, Copy, Default, Debug)]
-struct Kept {
+struct TimeTotals {
     took: f64,
     expected: f64,
 }
 
-impl Kept {
+impl TimeTotals {
     fn add(&mut self, took: f64, expected: f64) {
         self.took += took;
         self.expected += expected;
     }
 
-    /// How many times as long as expected they took.
+    /// Returns the measured time divided by the expected time.
     fn ratio(&self) -> Option<f64> {
         (self.expected > 0.0).then(|| self.took / self.expected)
     }
 }
 
-/// Runs of one kind: they differ by their seeds only.
+/// Totals of the runs of one kind, which differ only in their seeds.
 #[derive(Clone, Copy, Default, Debug)]
 struct Kind {
     ended: u32,
     seconds: f64,
-    kept: Kept,
-    /// Which of the designs.
+    totals: TimeTotals,
+    /// Index of the design.
     design: usize,
 }
 
@@ -52,43 +52,43 @@ impl Kind {
     }
 }
 
-/// A run, as far as its time goes.
+/// Data of a run from which its time follows.
 #[derive(Clone, Copy, Debug)]
-struct Forecasted {
+struct RunForecast {
     kind: usize,
-    /// What it was expected to take before any had ended.
+    /// Time in seconds that was expected before the first run finished.
     expected: Option<f64>,
-    /// Whether it has not started.
+    /// Whether the run has not started.
     is_waiting: bool,
 }
 
-/// What is known of the time that runs take.
+/// Forecast of the time that runs take.
 ///
-/// A run that nothing was expected of takes what those of its kind took in the mean. One that was expected
-/// to take some time takes that, corrected by what runs of its kind took against what had been expected of
-/// them; else by those of its design, else by all.
+/// The forecast for a run without an expected time is the mean time of the finished runs of its kind. For a run with an
+/// expected time, the forecast is this time, multiplied by the ratio of measured to expected time of other runs: the
+/// finished runs of its kind, or of its design if its kind has none, or of the study if its design has none.
 #[derive(Debug)]
 pub struct Forecast {
-    runs: Vec<Forecasted>,
+    runs: Vec<RunForecast>,
     kinds: Vec<Kind>,
-    designs: Vec<Kept>,
-    all: Kept,
+    designs: Vec<TimeTotals>,
+    all: TimeTotals,
 }
 
 impl Forecast {
-    /// Of a study's runs, none of which has started.
+    /// Creates the forecast of a study's runs, none of which has started.
     pub fn new<'a>(runs: impl IntoIterator<Item = &'a RunKey>) -> Self {
         Self::expecting(runs.into_iter().map(|key| (key, None)))
     }
 
-    /// Of a study's runs, none of which has started, each with the seconds that it is expected to take.
+    /// Creates the forecast of a study's runs, none of which has started, each with its expected seconds.
     pub fn expecting<'a>(runs: impl IntoIterator<Item = (&'a RunKey, Option<f64>)>) -> Self {
         let (mut known, mut of_design) = (HashMap::new(), HashMap::new());
         let mut forecast = Self {
             runs: Vec::new(),
             kinds: Vec::new(),
             designs: Vec::new(),
-            all: Kept::default(),
+            all: TimeTotals::default(),
         };
         for (key, expected) in runs {
             let load = key.load.map(f64::to_bits);
@@ -99,14 +99,14 @@ impl Forecast {
                 let designs = &mut forecast.designs;
                 let design = *of_design.entry(&key.design).or_insert(designs.len());
                 if design == designs.len() {
-                    designs.push(Kept::default());
+                    designs.push(TimeTotals::default());
                 }
                 forecast.kinds.push(Kind {
                     design,
                     ..Kind::default()
                 });
             }
-            forecast.runs.push(Forecasted {
+            forecast.runs.push(RunForecast {
                 kind,
                 expected,
                 is_waiting: true,
@@ -115,55 +115,54 @@ impl Forecast {
         forecast
     }
 
-    /// A run starts, or need not be run.
+    /// Records that a run starts, or that it does not have to run.
     pub fn started(&mut self, run: usize) {
         self.runs[run].is_waiting = false;
     }
 
-    /// A run took so many seconds, now or in an earlier study.
+    /// Records that a run took `seconds`, in this study or in an earlier study.
     pub fn ended(&mut self, run: usize, seconds: f64) {
         let run = self.runs[run];
         let kind = &mut self.kinds[run.kind];
         kind.ended += 1;
         kind.seconds += seconds;
         if let Some(expected) = run.expected {
-            kind.kept.add(seconds, expected);
+            kind.totals.add(seconds, expected);
             self.designs[kind.design].add(seconds, expected);
             self.all.add(seconds, expected);
         }
     }
 
-    /// How many seconds a run takes, where that can be known.
-    fn seconds_of(&self, run: &Forecasted) -> Option<f64> {
+    /// Returns the seconds that a run takes, or `None` if they are unknown.
+    fn seconds_of(&self, run: &RunForecast) -> Option<f64> {
         let kind = &self.kinds[run.kind];
         let Some(expected) = run.expected else {
             return kind.mean();
         };
-        let of_kind = kind.kept.ratio();
+        let of_kind = kind.totals.ratio();
         let of_design = || self.designs[kind.design].ratio();
         let ratio = of_kind.or_else(of_design).or_else(|| self.all.ratio());
         Some(expected * ratio.unwrap_or(1.0))
     }
 
-    /// How many seconds a run of the study takes, where that can be known.
+    /// Returns the seconds that a run of the study takes, or `None` if they are unknown.
     pub fn seconds_of_run(&self, run: usize) -> Option<f64> {
         self.seconds_of(self.runs.get(run)?)
     }
 
-    /// How many seconds the study still takes; `None` while there is a run to come of which nothing
-    /// is known.
+    /// Returns the remaining seconds of the study. `None` as long as the time of a remaining run is unknown.
     pub fn seconds_to_go(&self, under_way: &[UnderWay], threads: usize) -> Option<f64> {
         let (work, longest) = self.to_go(under_way)?;
         Some(longest.max(work / threads as f64))
     }
 
-    /// How many seconds the study still takes one thread; `None` while there is a run to come of which
-    /// nothing is known.
+    /// Returns the remaining seconds of the study on one thread. `None` as long as the time of a remaining run is
+    /// unknown.
     pub fn work_to_go(&self, under_way: &[UnderWay]) -> Option<f64> {
         self.to_go(under_way).map(|(work, _)| work)
     }
 
-    /// The seconds of all runs to come together, and those of the longest.
+    /// Returns the seconds of all remaining runs together, and of the longest.
     fn to_go(&self, under_way: &[UnderWay]) -> Option<(f64, f64)> {
         let (mut work, mut longest) = (0.0, 0.0f64);
         for run in self.runs.iter().filter(|run| run.is_waiting) {
@@ -174,7 +173,9 @@ impl Forecast {
         for run in under_way {
             let rest = match self.seconds_of(&self.runs[run.run]) {
                 Some(seconds) => (seconds - run.elapsed).max(0.0),
-                None if run.share >= TELLING_SHARE => run.elapsed * (1.0 / run.share - 1.0),
+                None if run.share >= LEAST_SHARE_TO_EXTRAPOLATE => {
+                    run.elapsed * (1.0 / run.share - 1.0)
+                }
                 None => return None,
             };
             work += rest;
@@ -199,7 +200,7 @@ pub fn rounded_time(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Two designs, two seeds.
+    /// Returns a forecast for two designs with two seeds.
     fn forecast() -> Forecast {
         let key = |design: &str, seed| RunKey {
             design: design.to_owned(),
@@ -273,12 +274,12 @@ mod tests {
         let mut forecast = Forecast::expecting(keys.iter().zip(expected));
         assert_eq!(forecast.work_to_go(&[]), Some(72.0));
         forecast.started(0);
-        // Twice as long as expected, and so are the other seed, the other load and the other design.
+        // The run took twice as long as expected. The forecast applies the factor 2 to all other runs.
         forecast.ended(0, 20.0);
         assert_eq!(forecast.work_to_go(&[]), Some(124.0));
         forecast.started(3);
         forecast.ended(3, 30.0);
-        // The design has runs of its own now; the others are what they were.
+        // The design now has its own finished run. The other runs keep their forecast.
         assert_eq!(forecast.work_to_go(&[]), Some(64.0));
         forecast.started(1);
         assert_eq!(forecast.work_to_go(&[under_way(1, 4.0, 0.0)]), Some(60.0));

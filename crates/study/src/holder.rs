@@ -1,4 +1,4 @@
-//! Who holds a lock: a process on some machine.
+//! Holder of a lock: a process on some machine.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,22 +8,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tailcut_record::Fingerprint;
 
-/// A process that holds a lock, as the lock's file tells it.
+/// Process that holds a lock. The lock's file contains these fields.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Holder {
-    /// The name of its machine.
+    /// Name of the machine.
     pub host: String,
-    /// Its number there.
+    /// Process number on the machine.
     pub pid: u32,
-    /// Within which that number means something: the machine's boot and its namespace of processes;
-    /// empty where the system does not say.
+    /// Scope of the process number: boot of the machine and process namespace. Empty if the system does not provide it.
     #[serde(default)]
     pub pids_of: String,
-    /// Since when it has had the lock: RFC 3339, UTC, by its machine's clock.
+    /// Time when the process took the lock: RFC 3339, UTC, by the clock of its machine.
     pub since: String,
-    /// When it last said that it goes on, by the same clock.
+    /// Time of the last heartbeat, by the same clock.
     pub heartbeat: String,
-    /// Tells this lock from every other.
+    /// Unique mark of this lock.
     pub mark: String,
 }
 
@@ -34,7 +33,7 @@ impl fmt::Display for Holder {
 }
 
 impl Holder {
-    /// This process, now.
+    /// Returns this process at the current time.
     pub(crate) fn this() -> Self {
         let now = now();
         Self {
@@ -47,18 +46,20 @@ impl Holder {
         }
     }
 
-    /// Whether its number is one of this machine.
+    /// Returns whether the process number belongs to this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.host == host() && self.pids_of == pids_of()
     }
 
-    /// Whether the process has certainly ended: its number is of this machine, and nobody has it.
+    /// Returns whether the process has certainly ended: its number belongs to this machine, and no process has the
+    /// number.
     pub(crate) fn has_ended(&self) -> bool {
         let is_known = !self.pids_of.is_empty() && self.is_here();
         is_known && !is_running(self.pid)
     }
 
-    /// Seconds from when it took the lock to its last heartbeat, by its own clock.
+    /// Returns the seconds between the time when the holder took the lock and its last heartbeat, by the holder's
+    /// clock.
     pub(crate) fn held_seconds(&self) -> f64 {
         let read = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
         match (read(&self.since), read(&self.heartbeat)) {
@@ -68,19 +69,19 @@ impl Holder {
     }
 }
 
-/// This moment: RFC 3339, UTC, whole seconds.
+/// Returns the current time: RFC 3339, UTC, whole seconds.
 pub(crate) fn now() -> String {
     chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
-/// Digits that nobody else has, for names of files.
+/// Returns a unique text of 16 hexadecimal digits for names of files.
 pub(crate) fn mark() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since_1970.map_or(0, |since| since.as_nanos());
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut all = Fingerprint::new();
-    // A fingerprint takes everything.
+    // Writing to a fingerprint cannot fail.
     let _ = write!(
         all,
         "{} {} {} {nanos} {number}",
@@ -104,17 +105,18 @@ pub(crate) fn host() -> String {
     "this machine".to_owned()
 }
 
-/// Whether a process of this number goes on, where the system tells that in `/proc`.
+/// Returns whether a process with this number is running, according to `/proc`.
 fn is_running(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // Behind the name, which may have anything in it, is a letter: Z for what has ended unnoticed.
+    // The state is the letter after the process name, which is in parentheses and may contain any character. Z is a
+    // process that has ended, but whose parent has not read its exit status yet. X is a dead process.
     let state = stat.rsplit(") ").next().unwrap_or_default();
     !state.starts_with(['Z', 'X'])
 }
 
-/// What a process's number is unique within; empty where the system does not say.
+/// Returns the scope in which a process number is unique. Empty if the system does not provide it.
 fn pids_of() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let namespace = fs::read_link("/proc/self/ns/pid");

@@ -1,4 +1,4 @@
-//! HyperQueue: a job file for its program `hq`. Nobody has tested it against that program.
+//! Job file for HyperQueue's program `hq`. It has not been tested with this program.
 
 use crate::error::Error;
 use crate::paths::{WAIT, absolute, refused, text};
@@ -7,25 +7,25 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use tailcut_record::write_whole;
 
-/// The name of the file in a study's directory.
+/// Name of the job file in a study's directory.
 const FILE: &str = "hq.toml";
 
-/// What the cases of a task are expected to take at least, in CPU seconds: starting it costs some
-/// hundredths.
+/// Smallest expected CPU time of a task, in seconds. A task runs one chunk of cases. The start of a task costs some
+/// hundredths of a second.
 const CHUNK: f64 = 10.0;
 
-/// Writes the cases that wait as a job file, a chunk of them a task, and gives the file's path. `program`
-/// is `tailcut`, by a path that all workers have.
+/// Writes the waiting cases into a job file, with one chunk per task, and returns the file's path. `program` is the
+/// path of `tailcut`, which must be the same on all workers.
 ///
 /// # Errors
-/// [`Error::Engine`] for a path that the file cannot hold; what the system refuses.
+/// [`Error::Engine`] for a path that the file cannot contain; a failed system call.
 pub fn write(study: &StudyDir, program: &Path) -> Result<PathBuf, Error> {
     let file = study.path().join(FILE);
     write_whole(&file, job(study, program)?.as_bytes())?;
     Ok(file)
 }
 
-/// What becomes of a job file, in words.
+/// Returns the text that shows the user how to submit the job file.
 pub fn in_words(file: &Path) -> String {
     format!(
         "Job file, not tested with `hq`: hq job submit-file {}",
@@ -38,11 +38,11 @@ fn job(study: &StudyDir, program: &Path) -> Result<String, Error> {
     let (dir, printed) = (text(&dir)?, text(&printed)?);
     if printed.contains("%{") {
         return Err(refused(format!(
-            "study plan: {printed}: found '%{{' in the path; allowed: any other text, as HyperQueue reads \
-             it as the beginning of a placeholder"
+            "study plan: {printed}: found '%{{' in the path; allowed: any other text, because HyperQueue \
+             reads it as the beginning of a placeholder"
         )));
     }
-    // A string of JSON is one of TOML, and so is an array of them.
+    // A JSON string or array of strings is also valid TOML.
     let log = json!(format!("{printed}/hq-%{{JOB_ID}}_%{{TASK_ID}}.log"));
     let mut job = format!("name = {}\n", json!(study.plan().name));
     for chunk in study.chunks(CHUNK, usize::MAX)? {
@@ -87,7 +87,7 @@ mod tests {
         sizes = "fixed:20KB"
     "#;
 
-    /// A study in `dir` of a temporary folder, of which each case is expected to take so long.
+    /// Returns a study in directory `dir` of a temporary folder. Each case is expected to take `cpu_seconds`.
     fn study(dir: &str, cpu_seconds: f64) -> (tempfile::TempDir, StudyDir) {
         let place = tempfile::tempdir().expect("a directory");
         let scenario = Scenario::from_text(SCENARIO).expect("a scenario");
@@ -99,7 +99,7 @@ mod tests {
         (place, study)
     }
 
-    /// The tasks of a study's job file, and the places of each.
+    /// Returns the tasks of a study's job file, and the cases of each.
     fn tasks(study: &StudyDir) -> (Vec<Table>, Vec<String>) {
         let file = write(study, Path::new("/opt/my bin/tailcut")).expect("a job file");
         let text = std::fs::read_to_string(file).expect("a file");
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(tasks(&study).1, ["0", "1", "2"]);
         let runner = study.runner(Program::default()).expect("a runner");
         runner.run(1, &Unattended).expect("a run");
-        // What is known by now is that a case takes next to nothing.
+        // The finished case took almost no time, so that the others are expected to be short.
         assert_eq!(tasks(&study).1, ["0,2"]);
         for place in [0, 2] {
             runner.run(place, &Unattended).expect("a run");
@@ -160,11 +160,12 @@ mod tests {
     #[test]
     fn a_path_that_hyperqueue_would_change_is_refused() {
         let (_place, study) = study("%{CWD}", 20.0);
-        let told = write(&study, Path::new("tailcut")).expect_err("a refusal");
+        let error = write(&study, Path::new("tailcut")).expect_err("a refusal");
         assert!(
-            told.to_string()
+            error
+                .to_string()
                 .contains("found '%{' in the path; allowed: "),
-            "{told}"
+            "{error}"
         );
     }
 }

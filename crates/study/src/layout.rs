@@ -1,27 +1,27 @@
-//! What the files of a study's directory are called.
+//! Names of the files in a study's directory.
 
-/// The plan.
+/// File with the plan.
 pub const PLAN: &str = "plan.json";
-/// Held by whoever plans, collects, retries or prunes.
+/// File that is the lock of the process that plans, collects, retries or prunes.
 pub const LOCK: &str = "lock";
-/// What scenarios read, by the hashes of the bytes.
+/// Folder with copies of the files that the scenario reads. The name of a copy is the hash of its bytes.
 pub const FILES: &str = "files";
-/// A folder for each case that is done, by its hash.
+/// Folder with one folder for each finished case. The name is the hash of the case.
 pub const DONE: &str = "done";
-/// A file for each case that failed, by its hash.
+/// Folder with one file for each failed case. The name begins with the hash of the case.
 pub const FAILED: &str = "failed";
-/// A file for each case that is being run, by its hash.
+/// Folder with one lock file for each running case. The name begins with the hash of the case.
 pub const LOCKS: &str = "locks";
-/// What jobs printed that ran cases under an engine.
+/// Folder with the output of the jobs of an engine such as Slurm.
 pub const JOBS: &str = "jobs";
-/// What the names of locks end in.
+/// Suffix of the name of a lock's file.
 pub const LOCK_END: &str = ".lock";
-/// What the name of a claim to a stale lock ends in.
+/// Suffix of the name of a claim to a stale lock.
 pub const STALE_END: &str = ".stale";
-/// What the names of failures end in.
+/// Suffix of the name of a failure's file.
 pub const FAILED_END: &str = ".json";
-/// What the name of something ends in that is being written.
+/// Suffix of the name of a file or folder that is being written.
 pub const PARTIAL_END: &str = ".partial";
 
-/// The folders of a study.
+/// Folders that every study has. The folder for jobs is created when it is needed.
 pub const FOLDERS: [&str; 4] = [FILES, DONE, FAILED, LOCKS];

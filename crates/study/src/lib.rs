@@ -1,16 +1,17 @@
-//! A study as a directory of cases, which any number of processes on any number of machines run.
+//! Study as a directory of cases. Any number of processes on any number of machines run the cases.
 //!
-//! [`Draft::of`] plans a scenario: each of its runs is a case, known by the hash of all that decides its
-//! result. [`StudyDir::write`] puts the plan into a directory. A [`Runner`] runs cases by their places;
-//! whoever else does the same in the same directory takes the others. A case that is done is never run
-//! again. [`StudyDir::collect`] makes of the results what one command would have written.
+//! [`Draft::of`] plans a scenario: each of its runs is a case, identified by the hash of everything that determines its
+//! result. [`StudyDir::write`] writes the plan into a directory. A [`Runner`] runs the case at a place, which is the
+//! index of the case in the plan. Several processes can run the cases of one directory at the same time: each takes
+//! cases that no other process has taken. A finished case never runs again. [`StudyDir::collect`] writes the results
+//! into the same files as one command that runs all cases itself.
 //!
-//! Whatever stops a process, and whenever, the directory stays sound: a result is written under another
-//! name and renamed once the disk has all of it. All that is asked of a file system is that it creates a
-//! file exclusively and renames within a folder.
+//! The directory stays consistent if a process is stopped at any time: a result is written under a temporary name, and
+//! gets its final name when all of it is on the disk. The file system must support two operations: the exclusive
+//! creation of a file, and the renaming of a file within a folder.
 //!
-//! The crate reads no environment and prints nothing. Errors name the place, what was found there and
-//! what is allowed.
+//! The crate reads no environment variables and prints nothing. Errors contain the place, the value that was found
+//! there, and the allowed values.
 
 mod chunks;
 mod clock;
@@ -32,25 +33,25 @@ pub mod slurm;
 mod status;
 mod study_dir;
 mod tally;
-mod told;
+mod text;
 mod variation;
 mod watch;
 
 pub use chunks::Chunk;
-pub use collect::{Collected, Collecting};
+pub use collect::{CollectOptions, Collected};
 pub use error::Error;
 pub use failed::Failure;
 pub use forecast::{Forecast, UnderWay, rounded_time};
 pub use holder::Holder;
-pub use lock::{HEARTBEAT, SILENCE};
+pub use lock::{HEARTBEAT, LOCK_TIMEOUT};
 pub use places::{as_argument, in_words};
 pub use plan::{Draft, PLAN_FORMAT, Plan, PlannedCase, PlannedScenario, Program};
 pub use prune::Prunable;
-pub use runner::{Ran, Runner};
-pub use status::{CaseState, Holding, Status};
-pub use study_dir::{Found, StudyDir};
+pub use runner::{CaseOutcome, Runner};
+pub use status::{CaseState, RunningCase, Status};
+pub use study_dir::{ExistingResults, StudyDir};
 pub use tally::Tally;
-pub use told::in_a_line;
+pub use text::in_a_line;
 pub use variation::{VARIATIONS, Variation};
 pub use watch::Watch;
 

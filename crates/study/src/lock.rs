@@ -1,11 +1,11 @@
-//! Locks that hold on a shared file system: a file that is created exclusively, and whose holder writes
-//! into it again and again.
+//! Locks on a shared file system. A lock is a file that one process creates exclusively. This process, the holder of
+//! the lock, rewrites the file at intervals (heartbeat).
 //!
-//! A lock whose file has not been written for [`SILENCE`] is stale, and so is one whose process is known
-//! to have ended. Who wants it claims it with a file named after the stale holder, again created
-//! exclusively, and renames a lock of its own over the stale one. Two processes may still believe that they
-//! hold one lock, after one of them was halted for longer than [`SILENCE`]: nothing may depend on a lock but
-//! that work is not done twice.
+//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended. A
+//! process that wants a stale lock first creates a claim, again exclusively: a file whose name contains the mark of the
+//! stale holder. It then renames its own lock over the stale one. If a holder is halted for longer than
+//! [`LOCK_TIMEOUT`], two processes may believe that they hold the same lock. Locks may therefore only prevent
+//! duplicate work.
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -19,14 +19,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tailcut_record::write_whole;
 
-/// A lock that has been silent for longer is taken over. Clients of NFS may know a file's time as it was
-/// up to a minute ago.
-pub const SILENCE: Duration = Duration::from_secs(60);
+/// Time without a heartbeat after which another process may take the lock over. NFS clients may cache the time of a
+/// file for up to a minute.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a holder says that it goes on.
+/// Interval of heartbeats.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// A lock that this process holds until it is dropped.
+/// Lock that this process holds. It is released when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -35,31 +35,32 @@ pub(crate) struct Lock {
     beating: Option<JoinHandle<()>>,
 }
 
-/// What became of the wish for a lock.
+/// Result of an attempt to take a lock.
 #[derive(Debug)]
-pub(crate) enum Taken {
-    /// This process has it.
-    Mine(Lock),
-    /// Somebody else has it; `None` where the lock does not say yet who.
-    Theirs(Option<Holder>),
+pub(crate) enum LockAttempt {
+    /// This process has the lock.
+    Acquired(Lock),
+    /// Another process has the lock. The holder is `None` if the file does not contain it yet.
+    HeldBy(Option<Holder>),
 }
 
-/// A lock's file as it was read.
+/// Contents and age of a lock's file.
 #[derive(PartialEq, Debug)]
-pub(crate) struct Seen {
-    /// Who has it; `None` where the file does not say yet.
+pub(crate) struct LockFile {
+    /// Holder. `None` if the file does not contain it yet.
     pub holder: Option<Holder>,
-    /// Since when nothing has been heard.
+    /// Time since the last heartbeat.
     pub silent: Duration,
 }
 
-impl Seen {
-    /// A lock's file; `None` where there is none.
+impl LockFile {
+    /// Reads a lock's file. Returns `None` if there is no file.
     ///
     /// # Errors
-    /// Where the system refuses.
+    /// A failed system call.
     pub fn at(path: &Path, clock: &Clock) -> Result<Option<Self>, Error> {
-        // On NFS a file's time is fresh once the file has been opened.
+        // The file is opened even if only its time is of interest: when an NFS client opens a file, it reads the time
+        // from the server.
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -71,7 +72,7 @@ impl Seen {
             .and_then(|_| file.metadata()?.modified());
         let written = match written {
             Ok(written) => written,
-            // It was removed on the server while it was open here.
+            // The file was removed on the server while it was open here.
             Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle => return Ok(None),
             Err(error) => return Err(Error::io("read", path)(error)),
         };
@@ -81,12 +82,12 @@ impl Seen {
         }))
     }
 
-    /// Whether its holder is no longer there.
+    /// Returns whether the lock may be taken over: the holder has ended, or has been silent for too long.
     pub fn is_stale(&self) -> bool {
-        self.silent > SILENCE || self.holder.as_ref().is_some_and(Holder::has_ended)
+        self.silent > LOCK_TIMEOUT || self.holder.as_ref().is_some_and(Holder::has_ended)
     }
 
-    /// Whether this process had it, which has ended since.
+    /// Returns whether the holder is the process `ended`, which has ended.
     fn is_of(&self, ended: Option<u32>) -> bool {
         let holder = self.holder.as_ref();
         holder.is_some_and(|holder| Some(holder.pid) == ended && holder.is_here())
@@ -94,30 +95,34 @@ impl Seen {
 }
 
 impl Lock {
-    /// Takes the lock at `path`, unless somebody else has it who is not silent.
+    /// Takes the lock at `path` if it is free or stale.
     ///
     /// # Errors
-    /// Where the system refuses.
-    pub fn take(path: &Path, clock: &Clock) -> Result<Taken, Error> {
+    /// A failed system call.
+    pub fn take(path: &Path, clock: &Clock) -> Result<LockAttempt, Error> {
         Self::take_after(path, clock, None)
     }
 
-    /// [`Lock::take`] by somebody who knows that a process of this machine has ended.
+    /// Takes the lock like [`Lock::take`], also from the process `ended` of this machine, which is known to have ended.
     ///
     /// # Errors
-    /// Where the system refuses.
-    pub fn take_after(path: &Path, clock: &Clock, ended: Option<u32>) -> Result<Taken, Error> {
+    /// A failed system call.
+    pub fn take_after(
+        path: &Path,
+        clock: &Clock,
+        ended: Option<u32>,
+    ) -> Result<LockAttempt, Error> {
         loop {
             let holder = Holder::this();
             if create(path, &holder)? {
-                return Self::held(path, holder).map(Taken::Mine);
+                return Self::held(path, holder).map(LockAttempt::Acquired);
             }
-            let Some(seen) = Seen::at(path, clock)? else {
-                // It was given back meanwhile.
+            let Some(seen) = LockFile::at(path, clock)? else {
+                // The lock was released in the meantime.
                 continue;
             };
             if !seen.is_stale() && !seen.is_of(ended) {
-                return Ok(Taken::Theirs(seen.holder));
+                return Ok(LockAttempt::HeldBy(seen.holder));
             }
             let claim = claim_of(path, seen.holder.as_ref());
             if create(&claim, &Holder::this())? {
@@ -125,30 +130,31 @@ impl Lock {
                 let _ = fs::remove_file(&claim);
                 return taken;
             }
-            match Seen::at(&claim, clock)? {
-                // Whoever claimed it has ended before it was theirs.
+            match LockFile::at(&claim, clock)? {
+                // The process that claimed the lock ended before it took the lock.
                 Some(claimed) if claimed.is_stale() => {
                     let _ = fs::remove_file(&claim);
                 }
-                Some(claimed) => return Ok(Taken::Theirs(claimed.holder)),
+                Some(claimed) => return Ok(LockAttempt::HeldBy(claimed.holder)),
                 None => {}
             }
         }
     }
 
-    /// Puts a lock over the stale one of `before`, which this process alone has claimed.
-    fn replace(path: &Path, before: Option<&Holder>) -> Result<Taken, Error> {
+    /// Replaces the stale lock of the holder `before`. This process must have the claim to this lock.
+    fn replace(path: &Path, before: Option<&Holder>) -> Result<LockAttempt, Error> {
         let there = holder_at(path);
         if there.as_ref().map(|holder| &holder.mark) != before.map(|b| &b.mark) {
-            // Somebody else had claimed it before, and has it now.
-            return Ok(Taken::Theirs(there));
+            // Another process claimed the lock earlier, and has it now.
+            return Ok(LockAttempt::HeldBy(there));
         }
         let holder = Holder::this();
         write_whole(path, &encoded(&holder))?;
-        Self::held(path, holder).map(Taken::Mine)
+        Self::held(path, holder).map(LockAttempt::Acquired)
     }
 
-    /// A lock whose file is there. It is given back where it cannot be kept.
+    /// Returns the lock whose file this process has just written, and starts its heartbeat. Releases the lock if the
+    /// heartbeat cannot start.
     fn held(path: &Path, holder: Holder) -> Result<Self, Error> {
         let mut lock = Self {
             path: path.to_owned(),
@@ -166,20 +172,20 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let (ended, told) = &*self.ended;
+        let (ended, released) = &*self.ended;
         *ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        told.notify_all();
+        released.notify_all();
         if let Some(beating) = self.beating.take() {
             let _ = beating.join();
         }
-        // Somebody who has taken it over meanwhile keeps it.
+        // If another process has taken the lock over, the file belongs to that process.
         if holder_at(&self.path).is_some_and(|holder| holder.mark == self.mark) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Creates the file of a lock, or of a claim to one; `false` where there is one.
+/// Creates the file of a lock or of a claim. Returns `false` if the file already exists.
 fn create(path: &Path, holder: &Holder) -> Result<bool, Error> {
     let mut file = match File::options().write(true).create_new(true).open(path) {
         Ok(file) => file,
@@ -196,22 +202,22 @@ fn create(path: &Path, holder: &Holder) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Writes into a lock's file now and then, until that has ended.
+/// Rewrites a lock's file at intervals, until the lock is released.
 fn beat(path: &Path, mut holder: Holder, ended: &(Mutex<bool>, Condvar)) {
-    let (ended, told) = ended;
+    let (ended, released) = ended;
     let mut is_over = ended.lock().unwrap_or_else(PoisonError::into_inner);
     while !*is_over {
-        let waited = told.wait_timeout(is_over, HEARTBEAT);
+        let waited = released.wait_timeout(is_over, HEARTBEAT);
         is_over = waited.unwrap_or_else(PoisonError::into_inner).0;
         if !*is_over {
             holder.heartbeat = now();
-            // A beat that fails is a silence: the next one may be heard.
+            // Other processes see a failed heartbeat only as a longer interval. The next heartbeat may succeed.
             let _ = write_again(path, &holder);
         }
     }
 }
 
-/// Writes a holder's heartbeat, where the lock is still its own.
+/// Writes a holder's heartbeat, if the lock still belongs to this holder.
 fn write_again(path: &Path, holder: &Holder) -> io::Result<()> {
     let mut file = File::options().read(true).write(true).open(path)?;
     let mut bytes = Vec::new();
@@ -220,15 +226,16 @@ fn write_again(path: &Path, holder: &Holder) -> io::Result<()> {
     if there.is_some_and(|there| there.mark != holder.mark) {
         return Ok(());
     }
-    // The text is as long as before, so that nobody reads a part of it.
+    // The text has the same length as before, so that no reader sees a part of it.
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&encoded(holder))?;
     file.sync_all()
 }
 
-/// The file that claims the stale lock of a holder.
+/// Returns the path of the claim file for the stale lock of `holder`.
 fn claim_of(path: &Path, holder: Option<&Holder>) -> PathBuf {
     let mark = holder.map_or("unknown", |holder| &holder.mark);
+    // The mark comes from a file, so it may contain characters that have a meaning in a path, such as `/`.
     let plain: String = mark.chars().filter(char::is_ascii_alphanumeric).collect();
     path.with_extension(format!("{plain}{STALE_END}"))
 }
@@ -249,7 +256,7 @@ mod tests {
     use std::sync::Barrier;
     use std::time::SystemTime;
 
-    /// A lock of another machine, last written so long ago.
+    /// Writes the lock file of a process on another machine, whose last heartbeat was `silent` ago.
     fn of_another(path: &Path, silent: Duration) -> Holder {
         let holder = Holder {
             host: "elsewhere".to_owned(),
@@ -271,24 +278,24 @@ mod tests {
         (dir, path, clock)
     }
 
-    fn is_mine(taken: &Taken) -> bool {
-        matches!(taken, Taken::Mine(_))
+    fn is_mine(taken: &LockAttempt) -> bool {
+        matches!(taken, LockAttempt::Acquired(_))
     }
 
     #[test]
     fn a_lock_is_held_until_it_is_given_back() {
         let (dir, path, clock) = place();
-        let Taken::Mine(lock) = Lock::take(&path, &clock).expect("a lock") else {
-            panic!("nobody had it");
+        let LockAttempt::Acquired(lock) = Lock::take(&path, &clock).expect("a lock") else {
+            panic!("no process holds the lock, so this process gets it");
         };
-        let Taken::Theirs(Some(holder)) = Lock::take(&path, &clock).expect("no lock") else {
-            panic!("somebody has it");
+        let LockAttempt::HeldBy(Some(holder)) = Lock::take(&path, &clock).expect("no lock") else {
+            panic!("this process already holds the lock");
         };
         assert_eq!(holder.pid, std::process::id());
         drop(lock);
         assert!(is_mine(&Lock::take(&path, &clock).expect("a lock")));
         let left = fs::read_dir(dir.path()).expect("a directory").count();
-        assert_eq!(left, 0, "nothing is left of any of them");
+        assert_eq!(left, 0, "no file of the locks is left");
     }
 
     #[test]
@@ -297,8 +304,8 @@ mod tests {
         for (silent, taken) in [(50, false), (61, true)] {
             let holder = of_another(&path, Duration::from_secs(silent));
             match Lock::take(&path, &clock).expect("an answer") {
-                Taken::Mine(_) => assert!(taken),
-                Taken::Theirs(by) => assert!(!taken && by == Some(holder)),
+                LockAttempt::Acquired(_) => assert!(taken),
+                LockAttempt::HeldBy(by) => assert!(!taken && by == Some(holder)),
             }
         }
     }
@@ -317,7 +324,7 @@ mod tests {
         child.wait().expect("its end");
         fs::write(&path, encoded(&holder)).expect("a lock");
         let taken = Lock::take(&path, &clock).expect("a lock");
-        // Elsewhere nothing says which processes there are.
+        // On other systems, the running processes are unknown.
         assert!(is_mine(&taken) || holder.pids_of.is_empty());
     }
 
@@ -332,7 +339,7 @@ mod tests {
                     scope.spawn(|| {
                         start.wait();
                         let taken = Lock::take(&path, &clock).expect("an answer");
-                        // Nobody gives it back before all have tried.
+                        // No thread releases the lock before all threads have tried to take it.
                         end.wait();
                         is_mine(&taken)
                     })
@@ -354,14 +361,18 @@ mod tests {
         let stale = of_another(&path, Duration::from_secs(61));
         let claim = claim_of(&path, Some(&stale));
         let by = of_another(&claim, Duration::from_secs(5));
-        let Taken::Theirs(Some(holder)) = Lock::take(&path, &clock).expect("an answer") else {
-            panic!("somebody is about to take it");
+        let LockAttempt::HeldBy(Some(holder)) = Lock::take(&path, &clock).expect("an answer")
+        else {
+            panic!("another process has the claim to the lock");
         };
         assert_eq!(holder.mark, by.mark);
         of_another(&claim, Duration::from_secs(61));
         assert!(is_mine(&Lock::take(&path, &clock).expect("a lock")));
         let left = fs::read_dir(dir.path()).expect("a directory").count();
-        assert_eq!(left, 0, "the claim is gone, too");
+        assert_eq!(
+            left, 0,
+            "the files of the lock and of the claim are removed"
+        );
     }
 
     #[test]
@@ -370,7 +381,9 @@ mod tests {
         let mut holder = of_another(&path, Duration::from_secs(30));
         holder.heartbeat = now();
         write_again(&path, &holder).expect("a beat");
-        let seen = Seen::at(&path, &clock).expect("a lock").expect("a lock");
+        let seen = LockFile::at(&path, &clock)
+            .expect("a lock")
+            .expect("a lock");
         assert!(seen.silent < Duration::from_secs(10), "{seen:?}");
         let later = of_another(&path, Duration::ZERO);
         write_again(&path, &holder).expect("no beat");

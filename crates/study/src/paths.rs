@@ -1,18 +1,19 @@
-//! Paths as scripts and job files hold them.
+//! Paths in scripts and job files.
 
 use crate::error::Error;
 use std::path::{Path, PathBuf};
 
-/// How long a job waits for cases that another process is at, in seconds. After a machine has failed their
-/// locks are still there for a minute.
+/// Time for which a job waits if other processes are running its remaining cases, in seconds. It is longer than a
+/// minute, because the locks of a failed machine become stale after a minute.
 pub const WAIT: u32 = 90;
 
-/// Not by what it links to: machines know a directory by the name that users know.
+/// Returns the absolute path of a path. Symbolic links in it are not resolved, because other machines may only have the
+/// path that the user sees.
 pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(Error::io("find", path))
 }
 
-/// A path that a file can hold on one line.
+/// Returns a path as text, if it can be part of one line of a script.
 pub fn text(path: &Path) -> Result<&str, Error> {
     match path.to_str() {
         Some(text) if !text.contains(char::is_control) => Ok(text),
@@ -22,7 +23,7 @@ pub fn text(path: &Path) -> Result<&str, Error> {
     }
 }
 
-/// What an engine cannot be told.
+/// Returns the error for jobs that an engine such as Slurm cannot receive. `why` is the text of the error.
 pub fn refused(why: String) -> Error {
     Error::Engine(why)
 }

@@ -1,13 +1,13 @@
-//! Places of cases in a plan, as a command line names them.
+//! Notation of a command line for places. The place of a case is its index in the plan.
 
 use crate::error::Error;
 use std::ops::Range;
 
-/// The places that a text names in a plan of so many cases, in order: `I`, `I..J` with both ends, `I..`,
-/// `..J`, or several of these with commas between. They count from 0.
+/// Returns the places that a text selects in a plan of `cases` cases, in order. The text is `I`, `I..J`, `I..` or
+/// `..J`, or several of these with commas between them. A range includes both ends. The first place is 0.
 ///
 /// # Errors
-/// [`Error::Places`] for another text, or places that the plan does not have.
+/// [`Error::Places`] if the text has another form, or the plan does not have these places.
 pub fn read(text: &str, cases: usize) -> Result<Vec<usize>, Error> {
     let ranges = text.split(',').map(|range| read_range(range, cases));
     let ranges = ranges.collect::<Option<Vec<_>>>();
@@ -30,7 +30,7 @@ fn read_range(text: &str, cases: usize) -> Option<Range<usize>> {
         "" => open,
         _ => text.parse().ok(),
     };
-    // Without a number on either side nobody has said what they mean.
+    // A range without any number, `..`, is refused, because it is probably an error of the user.
     let first_open = (!last.is_empty()).then_some(0);
     let last_open = (!first.is_empty()).then(|| cases.saturating_sub(1));
     let first = place(first, first_open)?;
@@ -38,13 +38,14 @@ fn read_range(text: &str, cases: usize) -> Option<Range<usize>> {
     (first <= last && last < cases).then(|| first..last + 1)
 }
 
-/// Places in order as a command line names them, all of them: `0..2,7,9..11`.
+/// Returns places in the notation of a command line: `0..2,7,9..11`. `places` are in order.
 pub fn as_argument(places: &[usize]) -> String {
     let ranges: Vec<String> = ranges(places).into_iter().map(range_in_words).collect();
     ranges.join(",")
 }
 
-/// Places in order, each range of them with both ends: `0..2, 7, 9..11`; only the first few of many.
+/// Returns places as ranges that include both ends, for a text: `0..2, 7, 9..11`. The text contains at most the first 8
+/// ranges.
 pub fn in_words(places: &[usize]) -> String {
     const MOST: usize = 8;
     let ranges = ranges(places);
@@ -57,7 +58,7 @@ pub fn in_words(places: &[usize]) -> String {
     words
 }
 
-/// Places in order as ranges, each with its first and its last.
+/// Returns places as ranges, each with its first and its last place. `places` are in order.
 fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &place in places {
@@ -107,12 +108,12 @@ mod tests {
         for text in [
             "10", "5..10", "6..5", "..", "", "-1", "a..b", "1..2..3", "1,", "1,10",
         ] {
-            let told = read(text, 10).expect_err(text).to_string();
+            let error = read(text, 10).expect_err(text).to_string();
             let allowed = "or a list of these such as 0..3,7, with places from 0 to 9";
-            assert!(told.ends_with(allowed), "{told}");
+            assert!(error.ends_with(allowed), "{error}");
         }
-        let told = read("0", 0).expect_err("no case").to_string();
-        assert!(told.ends_with("as the plan has no cases"), "{told}");
+        let error = read("0", 0).expect_err("no case").to_string();
+        assert!(error.ends_with("because the plan has no cases"), "{error}");
     }
 
     #[test]

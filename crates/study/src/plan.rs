@@ -1,4 +1,4 @@
-//! The plan of a study: its scenario, and the cases that follow from it.
+//! Plan of a study: its scenario, and the cases that follow from it.
 
 use crate::error::Error;
 use crate::holder::now;
@@ -11,92 +11,92 @@ use std::path::Path;
 use tailcut_record::{self as record, Fingerprint, Origin, RunKey, SCHEMA_VERSION, TableFormat};
 use tailcut_scenario::{Scenario, ScenarioText, Study};
 
-/// The version of a plan's format. A reader refuses any other.
+/// Version of the plan's format. A reader refuses any other version.
 pub const PLAN_FORMAT: u32 = 1;
 
-/// What `plan.json` holds.
+/// Contents of `plan.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// [`PLAN_FORMAT`] of the writer.
     pub format: u32,
-    /// The version of what runs write: [`SCHEMA_VERSION`] of the writer.
+    /// Version of the records of runs: [`SCHEMA_VERSION`] of the writer.
     pub record_format: u32,
-    /// Who planned it.
+    /// Program that planned the study.
     #[serde(flatten)]
     pub by: Program,
-    /// When: RFC 3339, UTC.
+    /// Time when the plan was made: RFC 3339, UTC.
     pub planned_at: String,
-    /// The study's name.
+    /// Name of the study.
     pub name: String,
-    /// What it shows; may be empty.
+    /// Description of the study. May be empty.
     pub about: String,
-    /// The first seed.
+    /// First seed.
     pub seed: u64,
-    /// The format of its tables: `parquet` or `csv`.
+    /// Format of the tables: `parquet` or `csv`.
     pub tables: String,
-    /// The scenario, from which every process makes the same runs.
+    /// Scenario. Every process that runs cases makes the same runs from it.
     pub scenario: PlannedScenario,
-    /// Every key with its value, as manifests keep it.
+    /// All keys of the scenario with their values, as in manifests.
     pub config: serde_json::Value,
-    /// The cases, by their places.
+    /// Cases, by index.
     pub cases: Vec<PlannedCase>,
 }
 
-/// A program, as it tells who it is.
+/// Identity of a program.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Program {
-    /// Its version.
+    /// Version of the program.
     pub version: String,
-    /// The hash of its executable.
+    /// Hash of the executable.
     pub build: String,
-    /// Its command line, one argument an element.
+    /// Command line, one argument per element.
     pub command_line: Vec<String>,
 }
 
-/// A scenario with all that it reads.
+/// Scenario with all files that it reads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlannedScenario {
-    /// What it is called unless it names itself.
+    /// Name of the scenario, if its text does not contain one.
     pub name: String,
-    /// Its text in TOML, with whatever flags have set.
+    /// Text in TOML, with the values that flags have set.
     pub text: String,
-    /// Keys that it only starts from: nothing need read them.
+    /// Keys whose values come from a template. If no component reads such a key, this is not an error.
     pub start: Vec<String>,
-    /// Files that it names, by the paths under which it does: the hash of the bytes, which is the name
-    /// of the copy in `files/`.
+    /// Files that the scenario reads, by the paths in its text. The value is the hash of the file's bytes, which is
+    /// also the name of the copy in `files/`.
     pub files: BTreeMap<String, String>,
 }
 
-/// A run that is planned.
+/// Planned run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlannedCase {
-    /// The hash of its content: 32 hexadecimal digits.
+    /// Hash of the case's content: 32 hexadecimal digits.
     pub hash: String,
-    /// What names the run.
+    /// Key of the run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// The CPU time that it is expected to take, in seconds; `None` where nobody has asked.
+    /// Expected CPU time in seconds. `None` if it was not estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
 }
 
-/// A plan that has not been written yet.
+/// Plan that has not been written yet.
 #[derive(Debug)]
 pub struct Draft {
-    /// The plan.
+    /// Plan.
     pub plan: Plan,
-    /// Its runs, in the order of the cases.
+    /// Runs of the plan, in the order of the cases.
     pub study: Study,
-    /// The bytes of its files by their hashes.
+    /// Bytes of the scenario's files, by their hashes.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Draft {
-    /// The plan of a scenario, planned by `by`.
+    /// Plans a scenario. `by` is the program that plans.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or a file of it that cannot be read; [`Error::Changed`] for one whose
-    /// text makes other runs.
+    /// An error in the scenario; one of its files cannot be read; [`Error::Changed`] if the plan's text of the scenario
+    /// results in other runs than the scenario itself.
     pub fn of(scenario: &Scenario, by: Program) -> Result<Self, Error> {
         let ScenarioText { text, name, start } = scenario.to_text();
         let mut files = BTreeMap::new();
@@ -132,7 +132,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// That another process makes the same runs of the plan; seeds are all alike.
+    /// Checks that another process will make the same runs from the plan. Only runs with the first seed are compared,
+    /// because all seeds have the same configuration.
     fn check(&self) -> Result<(), Error> {
         let bytes = |hash: &String| Ok(self.files.get(hash).cloned().unwrap_or_default());
         let again = self.plan.scenario.study("plan", bytes)?;
@@ -154,7 +155,8 @@ impl Draft {
 }
 
 impl PlannedScenario {
-    /// The runs that follow from it; `bytes` gives those of a file by their hash.
+    /// Returns the study of the scenario. `place` names the scenario in errors. `bytes` returns the bytes of a file by
+    /// its hash.
     fn study(
         &self,
         place: &str,
@@ -194,7 +196,7 @@ impl Plan {
                 reason,
             })
         };
-        // The numbers first: what another version wrote may have another shape.
+        // Another version may have other fields, so the version numbers are checked before the fields are read.
         for (name, ours) in [("format", PLAN_FORMAT), ("record_format", SCHEMA_VERSION)] {
             let found = value.get(name).and_then(serde_json::Value::as_u64);
             if found != Some(u64::from(ours)) {
@@ -208,7 +210,7 @@ impl Plan {
             serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?;
         let is_hash = |text: &str| text.len() == 32 && text.chars().all(|c| c.is_ascii_hexdigit());
         let hashes = plan.cases.iter().map(|case| &case.hash);
-        // They are names of files.
+        // The hashes become file names. Any other text is refused, because it could be a path to another folder.
         match hashes
             .chain(plan.scenario.files.values())
             .find(|hash| !is_hash(hash))
@@ -223,28 +225,28 @@ impl Plan {
         }
     }
 
-    /// The runs of the plan in `dir`, made again from its scenario.
+    /// Makes the study again from the plan's scenario. `dir` is the directory of the plan.
     pub(crate) fn study(&self, dir: &Path) -> Result<Study, Error> {
         let place = dir.join(PLAN).display().to_string();
         self.scenario.study(&place, |hash| {
             let path = dir.join(FILES).join(hash);
             let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
             if hash_of(&bytes) != *hash {
-                let reason = "damaged: it is not what was planned".to_owned();
+                let reason = "damaged: it differs from the planned file".to_owned();
                 return Err(record::Error::Damaged { path, reason }.into());
             }
             Ok(bytes)
         })
     }
 
-    /// The format of its tables.
+    /// Returns the format of the tables.
     pub(crate) fn table_format(&self) -> TableFormat {
         let is_it = |format: &TableFormat| format.extension() == self.tables;
         TableFormat::ALL.into_iter().find(is_it).unwrap_or_default()
     }
 }
 
-/// A run of a study as a case.
+/// Returns a run of a study as a case.
 pub(crate) fn case_of(study: &Study, run: usize) -> Option<PlannedCase> {
     Some(PlannedCase {
         hash: hash_of_case(&study.origin(run, "")?),
@@ -253,7 +255,8 @@ pub(crate) fn case_of(study: &Study, run: usize) -> Option<PlannedCase> {
     })
 }
 
-/// The hash of a case's content: whatever decides its run but for the program, and the format of the record.
+/// Returns the hash of a case's content. The content is the configuration of the run, and the version of the record's
+/// format. The program is not part of it.
 pub(crate) fn hash_of_case(origin: &Origin) -> String {
     let content = format!("records {SCHEMA_VERSION}, run {}", origin.config);
     hash_of(content.as_bytes())
@@ -261,7 +264,7 @@ pub(crate) fn hash_of_case(origin: &Origin) -> String {
 
 fn hash_of(bytes: &[u8]) -> String {
     let mut hash = Fingerprint::new();
-    // A fingerprint takes everything.
+    // Writing to a fingerprint cannot fail.
     let _ = hash.write_all(bytes);
     hash.digits()
 }

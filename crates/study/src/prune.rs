@@ -1,8 +1,8 @@
-//! Running failed cases again, and removing what is no longer needed.
+//! Retries of failed cases, and removal of files that a study no longer needs.
 
 use crate::error::Error;
 use crate::layout::{DONE, FAILED, FILES, JOBS, LOCK_END, LOCKS, PARTIAL_END};
-use crate::lock::{SILENCE, Seen};
+use crate::lock::{LOCK_TIMEOUT, LockFile};
 use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 use serde::Serialize;
@@ -12,25 +12,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tailcut_record::StoredRun;
 
-/// What may be removed of a study's directory without any loss to the plan, by paths.
+/// Files and folders of a study's directory that can be removed without loss to the plan.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Prunable {
-    /// Results of cases that are not planned.
+    /// Results of cases that are not in the plan.
     pub results: Vec<PathBuf>,
-    /// Failures of cases that are not planned, or that are done.
+    /// Failures of cases that are not in the plan or are done.
     pub failures: Vec<PathBuf>,
     /// Files that the scenario does not read.
     pub files: Vec<PathBuf>,
-    /// What somebody began to write who has been silent for too long.
+    /// Unfinished files and folders that have not been written for [`LOCK_TIMEOUT`].
     pub partial: Vec<PathBuf>,
-    /// Locks of processes that have ended, or have been silent for too long.
+    /// Locks of processes that have ended or have been silent for too long.
     pub locks: Vec<PathBuf>,
-    /// What jobs printed, where no process is at any case and nothing has been printed for a while.
+    /// Outputs of jobs that have not been written for [`LOCK_TIMEOUT`]. Empty while a process is running a case.
     pub printed: Vec<PathBuf>,
 }
 
 impl Prunable {
-    /// How many paths these are.
+    /// Returns the number of paths.
     pub fn count(&self) -> usize {
         let all = [
             &self.results,
@@ -45,10 +45,10 @@ impl Prunable {
 }
 
 impl StudyDir {
-    /// Lets failed cases of the plan be run again. Gives their places.
+    /// Removes the failures of cases, so that these cases run again. Returns their places.
     ///
     /// # Errors
-    /// [`Error::Locked`], or what the system refuses.
+    /// [`Error::Locked`], or a failed system call.
     pub fn retry(&self) -> Result<Vec<usize>, Error> {
         let _lock = self.lock()?;
         let failed = self.names_in(FAILED)?;
@@ -62,10 +62,10 @@ impl StudyDir {
         Ok(again)
     }
 
-    /// What may be removed.
+    /// Returns the files and folders that can be removed.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// A failed system call.
     pub fn prunable(&self) -> Result<Prunable, Error> {
         let plan = self.plan();
         let planned: HashSet<&str> = plan.cases.iter().map(|case| case.hash.as_str()).collect();
@@ -78,8 +78,9 @@ impl StudyDir {
                 let hash = name.split('.').next().unwrap_or_default();
                 let is_planned = planned.contains(hash);
                 if name.ends_with(PARTIAL_END) {
-                    // A large table may take its writer a while.
-                    let lock = Seen::at(&self.case_lock(hash), &self.clock)?;
+                    // A large table takes long to write. Its file is not removed as long as the lock of its case is not
+                    // stale.
+                    let lock = LockFile::at(&self.case_lock(hash), &self.clock)?;
                     let is_written = lock.is_some_and(|lock| !lock.is_stale());
                     if !is_written && self.is_silent(&path)? {
                         found.partial.push(path);
@@ -91,12 +92,13 @@ impl StudyDir {
                     FAILED if !is_planned || done.contains(hash) => found.failures.push(path),
                     FILES if !read.contains(name.as_str()) => found.files.push(path),
                     LOCKS if name.ends_with(LOCK_END) => {
-                        let seen = Seen::at(&path, &self.clock)?;
-                        if seen.is_some_and(|seen| seen.is_stale()) {
+                        let file = LockFile::at(&path, &self.clock)?;
+                        if file.is_some_and(|file| file.is_stale()) {
                             found.locks.push(path);
                         }
                     }
-                    // Claims, and what was written to read the clock.
+                    // Other files in this folder are claims to stale locks, and files that show the file system's
+                    // clock.
                     LOCKS if self.is_silent(&path)? => found.locks.push(path),
                     _ => {}
                 }
@@ -115,13 +117,13 @@ impl StudyDir {
         Ok(found)
     }
 
-    /// Removes what [`StudyDir::prunable`] has found, and what may still be removed by now.
+    /// Removes the paths in `found` that can still be removed.
     ///
     /// # Errors
-    /// [`Error::Locked`], or what the system refuses.
+    /// [`Error::Locked`], or a failed system call.
     pub fn prune(&self, found: &Prunable) -> Result<(), Error> {
         let _lock = self.lock()?;
-        // Somebody may have planned again, or run a case.
+        // Another process may have written a new plan or run a case in the meantime.
         let now = Self::open(self.path())?.prunable()?;
         let in_both = |found: &[PathBuf], now: &[PathBuf]| -> Vec<PathBuf> {
             let found: HashSet<&PathBuf> = found.iter().collect();
@@ -150,10 +152,10 @@ impl StudyDir {
         Ok(())
     }
 
-    /// Whether nothing has been written there for a while.
+    /// Returns whether the path has not been written for [`LOCK_TIMEOUT`]. Returns `false` if it no longer exists.
     fn is_silent(&self, path: &Path) -> Result<bool, Error> {
         match fs::metadata(path).and_then(|about| about.modified()) {
-            Ok(written) => Ok(self.clock.since(written) > SILENCE),
+            Ok(written) => Ok(self.clock.since(written) > LOCK_TIMEOUT),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(Error::io("read", path)(error)),
         }

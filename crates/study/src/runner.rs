@@ -1,10 +1,10 @@
-//! Running a case: nobody else does so meanwhile, and its result is there whole or not at all.
+//! Execution of cases. Only one process at a time runs a case, and its result appears completely or not at all.
 
 use crate::error::Error;
 use crate::failed::Failure;
 use crate::holder::{Holder, mark};
 use crate::layout::DONE;
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockAttempt};
 use crate::plan::{Program, case_of};
 use crate::study_dir::StudyDir;
 use std::any::Any;
@@ -15,38 +15,38 @@ use tailcut_record::{PackedRun, RunSummary, StoredRun, WrittenRun};
 use tailcut_scenario::Study;
 use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
 
-/// Runs the cases of a study, one after the other.
+/// Runner of a study's cases. It runs them one after the other.
 #[derive(Debug)]
 pub struct Runner<'a> {
     dir: &'a StudyDir,
     study: Study,
     by: Program,
-    /// Cases that were done when it began.
+    /// Hashes of the cases that were done at the start.
     done: HashSet<String>,
 }
 
-/// What became of a case.
+/// Outcome of a case.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Ran {
-    /// It was run, and its result is in its place.
+pub enum CaseOutcome {
+    /// The case was run, and its result is stored.
     Done(Box<RunSummary>),
-    /// It was done before, or by another process meanwhile.
+    /// The case was already done, or another process finished it in the meantime.
     DoneAlready,
-    /// It failed.
+    /// The case failed.
     Failed(Box<Failure>),
-    /// It failed before, and is not run again unless somebody asks for that.
+    /// The case failed earlier. It only runs again after a retry.
     FailedBefore(Box<Failure>),
-    /// Another process is at it; `None` where that has not said yet who it is.
+    /// Another process is running the case. `None` if the lock does not contain that process yet.
     Busy(Option<Box<Holder>>),
-    /// It was stopped, and waits as before.
+    /// The case was stopped before its end. A later process can run it.
     Stopped,
 }
 
 impl StudyDir {
-    /// What runs the cases in this process, which is `by`.
+    /// Returns a runner for the cases. `by` is this program.
     ///
     /// # Errors
-    /// What this version of the program refuses of the plan's scenario, or a file of it that is damaged.
+    /// An error in the plan's scenario for this version of the program, or a damaged file of the scenario.
     pub fn runner(&self, by: Program) -> Result<Runner<'_>, Error> {
         Ok(Runner {
             study: self.plan().study(self.path())?,
@@ -56,9 +56,9 @@ impl StudyDir {
         })
     }
 
-    /// Whether the result of a case is there.
+    /// Returns whether the result of a case exists.
     pub(crate) fn is_done(&self, hash: &str) -> bool {
-        // On NFS a folder's names are fresh once the folder has been opened.
+        // An NFS client reads the names in a folder from the server when it opens the folder.
         let _ = File::open(self.path().join(DONE));
         self.result(hash).exists()
     }
@@ -68,23 +68,23 @@ impl Runner<'_> {
     /// Runs the case at a place, unless it is done, has failed or is being run.
     ///
     /// # Errors
-    /// [`Error::Places`]; [`Error::Changed`] where this program makes another run of it than was planned;
-    /// what the system refuses. What goes wrong with the run itself is no error but a
-    /// [failure](Ran::Failed).
-    pub fn run(&self, place: usize, control: &dyn RunControl) -> Result<Ran, Error> {
+    /// [`Error::Places`]; [`Error::Changed`] if this program makes a different run of the case than the program that
+    /// planned it; a failed system call. If the run itself fails, this is not an error but the outcome
+    /// [`CaseOutcome::Failed`].
+    pub fn run(&self, place: usize, control: &dyn RunControl) -> Result<CaseOutcome, Error> {
         let dir = self.dir;
         let case = dir.case(place)?;
         if self.done.contains(&case.hash) {
-            return Ok(Ran::DoneAlready);
+            return Ok(CaseOutcome::DoneAlready);
         }
         if let Some(ended) = self.ended(&case.hash)? {
             return Ok(ended);
         }
         let lock = match Lock::take(&dir.case_lock(&case.hash), &dir.clock)? {
-            Taken::Mine(lock) => lock,
-            Taken::Theirs(by) => return Ok(Ran::Busy(by.map(Box::new))),
+            LockAttempt::Acquired(lock) => lock,
+            LockAttempt::HeldBy(by) => return Ok(CaseOutcome::Busy(by.map(Box::new))),
         };
-        // Whoever had the lock may have ended the case.
+        // The previous holder of the lock may have finished the case.
         if let Some(ended) = self.ended(&case.hash)? {
             return Ok(ended);
         }
@@ -100,7 +100,7 @@ impl Runner<'_> {
         }));
         let ran = match run {
             Ok(Ok(record)) => self.keep(place, &record)?,
-            Ok(Err(RunError::Stopped)) => Ran::Stopped,
+            Ok(Err(RunError::Stopped)) => CaseOutcome::Stopped,
             Ok(Err(error)) => self.fail(place, &error.to_string())?,
             Err(panic) => self.fail(place, &format!("panic: {}", message(&*panic)))?,
         };
@@ -108,40 +108,40 @@ impl Runner<'_> {
         Ok(ran)
     }
 
-    /// What has become of a case before.
-    fn ended(&self, hash: &str) -> Result<Option<Ran>, Error> {
+    /// Returns the outcome of a case that ended earlier. `None` if the case has not ended.
+    fn ended(&self, hash: &str) -> Result<Option<CaseOutcome>, Error> {
         if self.dir.is_done(hash) {
-            return Ok(Some(Ran::DoneAlready));
+            return Ok(Some(CaseOutcome::DoneAlready));
         }
         let failure = self.dir.failure_of(hash)?;
-        Ok(failure.map(|failure| Ran::FailedBefore(Box::new(failure))))
+        Ok(failure.map(|failure| CaseOutcome::FailedBefore(Box::new(failure))))
     }
 
-    /// What is run at a place.
+    /// Returns the configuration of the run at a place.
     pub fn config(&self, place: usize) -> Option<&RunConfig> {
         self.study.runs.get(place)
     }
 
-    fn keep(&self, place: usize, record: &PackedRun) -> Result<Ran, Error> {
+    fn keep(&self, place: usize, record: &PackedRun) -> Result<CaseOutcome, Error> {
         let case = self.dir.case(place)?;
         let origin = self.study.origin(place, &self.by.build);
         let result = self.dir.result(&case.hash);
         let written = StoredRun::write(&result, &mark(), self.study.format, origin, record)?;
         Ok(match written {
-            WrittenRun::Here(summary) => Ran::Done(summary),
-            WrittenRun::ThereAlready => Ran::DoneAlready,
+            WrittenRun::Here(summary) => CaseOutcome::Done(summary),
+            WrittenRun::ThereAlready => CaseOutcome::DoneAlready,
         })
     }
 
-    fn fail(&self, place: usize, error: &str) -> Result<Ran, Error> {
+    fn fail(&self, place: usize, error: &str) -> Result<CaseOutcome, Error> {
         let failure = self.dir.keep_failure(place, error, &self.by)?;
-        Ok(Ran::Failed(Box::new(failure)))
+        Ok(CaseOutcome::Failed(Box::new(failure)))
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("without a word")
+    text.unwrap_or("without a message")
 }

@@ -1,4 +1,4 @@
-//! Slurm: the script of a job array, each job of which runs a chunk of cases, and handing it in.
+//! Script of a Slurm job array, and its submission. Each job of the array runs one chunk of cases.
 
 use crate::chunks::Chunk;
 use crate::error::Error;
@@ -10,49 +10,51 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Jobs of an array at most, where Slurm does not say: its own default.
+/// Largest number of jobs in an array if Slurm does not report it. This is Slurm's default.
 const MOST_JOBS: usize = 1_000;
 
-/// A job's limit of time is so many times what its cases are expected to take, and so many seconds more:
-/// nodes differ, and others work on them.
+/// Factor of the time limit of a job, which is `TIMES` multiplied by the expected time of the job's cases, plus
+/// `SECONDS_MORE`. The limit is long, because nodes differ in speed and other jobs run on them.
 const TIMES: f64 = 4.0;
+/// Second part of a job's time limit, in seconds. See [`TIMES`].
 const SECONDS_MORE: f64 = 600.0;
 
-/// How long before its limit a job is asked to end, in seconds: a run looks up now and then, and gives its
-/// lock back.
+/// Seconds between Slurm's signal SIGTERM to a job and the job's time limit. A run checks at intervals whether the
+/// signal has arrived. Then it ends and releases its lock.
 const NOTICE: u32 = 30;
 
-/// An array of jobs, each of which runs a chunk of a study's cases.
+/// Array of jobs, each of which runs a chunk of a study's cases.
 #[derive(Debug)]
 pub struct Array<'a> {
-    /// The study, whose directory all nodes have under the same path.
+    /// Study. Its directory must have the same path on all nodes.
     pub study: &'a StudyDir,
-    /// The cases of each job.
+    /// Cases of each job.
     pub chunks: &'a [Chunk],
-    /// The program `tailcut`, by a path that all nodes have.
+    /// Path of the program `tailcut`, which must be the same on all nodes.
     pub program: &'a Path,
-    /// Flags of sbatch that were asked for.
+    /// Further flags for sbatch.
     pub flags: Vec<String>,
-    /// The limit of time that was asked for, as sbatch takes it.
+    /// Time limit that the user set, in sbatch's notation.
     pub time_limit: Option<&'a str>,
-    /// How many jobs run at the same time at most.
+    /// Largest number of jobs that run at the same time. `None` for no limit.
     pub at_most: Option<usize>,
 }
 
 impl Array<'_> {
-    /// The script for `sbatch`. The folder for what jobs print is made.
+    /// Returns the script for `sbatch`, and creates the folder for the output of the jobs.
     ///
     /// # Errors
-    /// [`Error::Engine`] for a path or a flag that a script cannot hold; what the system refuses.
+    /// [`Error::Engine`] for a path or a flag that a script cannot contain; a failed system call.
     pub fn script(&self) -> Result<String, Error> {
         let printed = absolute(&self.study.jobs()?)?;
         let dir = absolute(self.study.path())?;
         let (printed, dir) = (text(&printed)?, text(&dir)?);
-        // Slurm puts the numbers of jobs in for `%`, unless there is a backslash.
+        // In the path of the output, Slurm replaces patterns such as `%A` by job numbers. A backslash disables this
+        // replacement.
         if let Some(found) = printed.chars().find(|c| matches!(c, '%' | '\\')) {
             return Err(refused(format!(
-                "study submit: {printed}: found '{found}' in the path; allowed: any other character, as \
-                 Slurm reads it as a pattern"
+                "study submit: {printed}: found '{found}' in the path; allowed: any other character, \
+                 because Slurm reads it as a pattern"
             )));
         }
         let last = self.chunks.len().saturating_sub(1);
@@ -83,7 +85,7 @@ impl Array<'_> {
         for chunk in self.chunks {
             script.push_str(&format!("    {}\n", chunk.places_as_argument()));
         }
-        // Signals reach the program itself, as it takes the shell's place.
+        // `exec` replaces the shell, so that signals reach the program itself.
         script.push_str(&format!(
             ")\nexec {} case {} \"${{cases[$SLURM_ARRAY_TASK_ID]}}\" \\\n    --threads 1 --wait {WAIT}\n",
             for_shell(text(self.program)?),
@@ -92,12 +94,12 @@ impl Array<'_> {
         Ok(script)
     }
 
-    /// In minutes; `None` where nobody can tell.
+    /// Returns the time limit in minutes. `None` if the time of the cases is unknown.
     fn usual_limit(&self) -> Option<u64> {
         Some(((self.longest()? * TIMES + SECONDS_MORE) / 60.0).ceil() as u64)
     }
 
-    /// What the longest chunk is expected to take, in CPU seconds.
+    /// Returns the expected time of the longest chunk, in CPU seconds.
     fn longest(&self) -> Option<f64> {
         let mut expected = self.chunks.iter().map(|one| one.cpu_seconds);
         expected.try_fold(0.0, |longest: f64, one| Some(longest.max(one?)))
@@ -107,7 +109,7 @@ impl Array<'_> {
         self.chunks.iter().map(|chunk| chunk.places.len()).sum()
     }
 
-    /// In words, once it is handed in as a job.
+    /// Returns the text for the user after the submission as job `job`.
     pub fn text(&self, job: &str) -> String {
         let (cases, jobs) = (self.cases(), self.chunks.len());
         let longest = self.longest().map_or_else(String::new, |longest| {
@@ -117,12 +119,12 @@ impl Array<'_> {
         format!(
             "Job {job}: {cases} cases of {dir} in an array of {jobs} jobs{longest}\n\
              Watch: squeue --job {job}; tailcut study status {dir}\n\
-             What jobs print: {dir}/jobs/{job}_*.log\n\
-             In the end: tailcut study collect {dir}"
+             Output of the jobs: {dir}/jobs/{job}_*.log\n\
+             Afterwards: tailcut study collect {dir}"
         )
     }
 
-    /// The same as data; `None` for a script that is not handed in.
+    /// Returns the array as JSON. `job` is `None` for a script that was not submitted.
     pub fn json(&self, job: Option<&str>, script: &str) -> Value {
         let chunks = self.chunks.iter().map(|chunk| {
             json!({
@@ -139,7 +141,7 @@ impl Array<'_> {
     }
 }
 
-/// How many jobs an array may have, as Slurm says.
+/// Returns the largest number of jobs in an array, from Slurm's configuration.
 pub fn most_jobs() -> usize {
     let asked = Command::new("scontrol")
         .args(["show", "config"])
@@ -151,17 +153,18 @@ pub fn most_jobs() -> usize {
         .unwrap_or(MOST_JOBS)
 }
 
-/// The number above all that jobs of an array may have, and so how many there may be.
+/// Returns `MaxArraySize` of Slurm's configuration. The indices of an array's jobs start at 0 and must be below this
+/// value, so it is also the largest number of jobs.
 fn max_array_size(config: &str) -> Option<usize> {
     let mut lines = config.lines().filter_map(|line| line.split_once('='));
     let (_, size) = lines.find(|(key, _)| key.trim() == "MaxArraySize")?;
     size.trim().parse().ok().filter(|size| *size > 0)
 }
 
-/// Hands a script in and gives the number of the job.
+/// Submits a script and returns the number of the job.
 ///
 /// # Errors
-/// Where there is no `sbatch`, or it refuses; it says itself why.
+/// There is no `sbatch`, or `sbatch` refuses the script. In this case, `sbatch` itself prints the reason.
 pub fn submit(script: &str) -> Result<String, Error> {
     let started = Command::new("sbatch")
         .arg("--parsable")
@@ -172,8 +175,8 @@ pub fn submit(script: &str) -> Result<String, Error> {
         Ok(sbatch) => sbatch,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(Error::Engine(
-                "study submit: found no sbatch on the PATH; allowed: a machine that hands jobs to Slurm, \
-                 or --print for a script to take there"
+                "study submit: found no sbatch on the PATH; allowed: a machine that submits jobs to Slurm, \
+                 or --print for a script to submit there"
                     .to_owned()));
         }
         Err(error) => {
@@ -182,7 +185,7 @@ pub fn submit(script: &str) -> Result<String, Error> {
             )));
         }
     };
-    // Where it refuses before it has read all, it says why.
+    // If sbatch ends before it has read the whole script, this write fails. The exit status below shows that error.
     let _ = sbatch
         .stdin
         .take()
@@ -197,7 +200,7 @@ pub fn submit(script: &str) -> Result<String, Error> {
         )));
     }
     let said = String::from_utf8_lossy(&ended.stdout);
-    // With several clusters, theirs follows.
+    // With several clusters, the name of the cluster follows the job number.
     let job = said.lines().last().unwrap_or_default().split(';').next();
     let job = job.unwrap_or_default().trim().to_owned();
     match job.is_empty() || job.contains(|c: char| !c.is_ascii_digit()) {
@@ -209,12 +212,13 @@ pub fn submit(script: &str) -> Result<String, Error> {
     }
 }
 
+/// Returns a name without control characters, such as line breaks.
 fn one_line(name: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     name.chars().map(plain).collect()
 }
 
-/// A flag as a line of directives holds it.
+/// Returns a flag with the quotes that it needs in an `#SBATCH` line.
 fn for_slurm(flag: &str) -> Result<String, Error> {
     if flag.contains(char::is_control) {
         return Err(refused(format!(
@@ -228,7 +232,7 @@ fn for_slurm(flag: &str) -> Result<String, Error> {
     })
 }
 
-/// A text as a word of the shell.
+/// Returns a text with the quotes that make it one argument in a shell script.
 fn for_shell(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=:@%,./+".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {

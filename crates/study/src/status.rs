@@ -1,57 +1,58 @@
-//! How far a study is.
+//! Progress of a study: the states of its cases, and the remaining time.
 
 use crate::error::Error;
 use crate::failed::Failure;
 use crate::forecast::{Forecast, UnderWay};
 use crate::holder::Holder;
 use crate::layout::{DONE, FAILED, LOCKS};
-use crate::lock::{HEARTBEAT, Seen};
+use crate::lock::{HEARTBEAT, LockFile};
 use crate::study_dir::StudyDir;
 use serde::Serialize;
 use std::fmt;
 use tailcut_record::StoredRun;
 
-/// What has become of a case.
+/// State of a case.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum CaseState {
-    /// Its result is there.
+    /// The result exists.
     Done,
-    /// It failed, and waits for somebody to say that it shall be run again.
+    /// The case failed. It only runs again after a retry.
     Failed(Box<Failure>),
-    /// A process is at it.
-    Running(Box<Holding>),
-    /// A process was at it and has ended, or has been silent for too long: whoever comes by runs it.
-    Stale(Box<Holding>),
-    /// Nobody has begun it.
+    /// A process is running the case.
+    Running(Box<RunningCase>),
+    /// The process that was running the case has ended, or has been silent for too long. Another process can run the
+    /// case.
+    Stale(Box<RunningCase>),
+    /// No process has started the case.
     Waiting,
 }
 
-/// A process that has the lock of a case.
+/// Process that holds the lock of a case.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Holding {
-    /// Which one; `None` where it has not said yet.
+pub struct RunningCase {
+    /// Holder. `None` if the lock does not contain it yet.
     #[serde(flatten)]
     pub by: Option<Holder>,
-    /// For how long it has been at the case.
+    /// Time since the process started the case, in seconds.
     pub seconds: f64,
-    /// For how long nothing has been heard of it.
+    /// Time since the last heartbeat of the process, in seconds.
     pub silent_seconds: f64,
 }
 
-impl Holding {
-    pub(crate) fn of(seen: Seen) -> Self {
-        let silent = seen.silent.as_secs_f64();
-        let held = seen.holder.as_ref().map_or(0.0, Holder::held_seconds);
+impl RunningCase {
+    pub(crate) fn of(file: LockFile) -> Self {
+        let silent = file.silent.as_secs_f64();
+        let held = file.holder.as_ref().map_or(0.0, Holder::held_seconds);
         Self {
-            by: seen.holder,
+            by: file.holder,
             seconds: held + silent,
             silent_seconds: silent,
         }
     }
 }
 
-impl fmt::Display for Holding {
+impl fmt::Display for RunningCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.by {
             Some(holder) => write!(f, "{holder}")?,
@@ -65,33 +66,34 @@ impl fmt::Display for Holding {
     }
 }
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Debug)]
 pub struct Status {
-    /// What has become of each case, by places.
+    /// State of each case, by index.
     pub states: Vec<CaseState>,
-    /// The CPU time of the cases that are done, in seconds.
+    /// CPU time of the finished cases, in seconds.
     pub spent: f64,
-    /// What these had been expected to take; `None` where nothing was expected of one of them.
+    /// Expected CPU time of the finished cases, in seconds. `None` if one of them had no expected time.
     pub expected_of_done: Option<f64>,
     forecast: Forecast,
     under_way: Vec<UnderWay>,
 }
 
 impl Status {
-    /// The CPU time that the cases which are neither done nor failed still take, in seconds: as expected,
-    /// corrected by what cases that are done took. `None` while nothing is known of one of them.
+    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds. It follows from their
+    /// expected times, corrected by the measured times of finished cases. `None` if the time of one case is unknown.
     pub fn cpu_seconds_to_go(&self) -> Option<f64> {
         self.forecast.work_to_go(&self.under_way)
     }
 
-    /// The CPU time that the case at a place is expected to take, in seconds: as [`Status::cpu_seconds_to_go`]
-    /// counts it. `None` where nothing is known of it.
+    /// Returns the expected CPU time of the case at a place, in seconds. It is corrected as in
+    /// [`Status::cpu_seconds_to_go`]. `None` if it is unknown.
     pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
         self.forecast.seconds_of_run(place)
     }
 
-    /// How long these still take so many processes, in seconds.
+    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time. `None` if it is
+    /// unknown.
     pub fn seconds_to_go(&self, processes: usize) -> Option<f64> {
         self.forecast
             .seconds_to_go(&self.under_way, processes.max(1))
@@ -99,10 +101,10 @@ impl Status {
 }
 
 impl StudyDir {
-    /// How far the study is.
+    /// Returns the progress of the study.
     ///
     /// # Errors
-    /// A result that cannot be read, or what the system refuses.
+    /// A result cannot be read, or a system call fails.
     pub fn status(&self) -> Result<Status, Error> {
         let cases = &self.plan().cases;
         let states = self.states(0..cases.len())?;
@@ -129,6 +131,7 @@ impl StudyDir {
                         share: 0.0,
                     });
                 }
+                // A failed case does not run again without a retry, so no time remains for it.
                 CaseState::Failed(_) => forecast.started(run),
                 CaseState::Stale(_) | CaseState::Waiting => {}
             }
@@ -142,10 +145,10 @@ impl StudyDir {
         })
     }
 
-    /// What has become of the cases at some places, in order.
+    /// Returns the states of the cases at some places, in order.
     ///
     /// # Errors
-    /// [`Error::Places`], or what the system refuses.
+    /// [`Error::Places`], or a failed system call.
     pub fn states(&self, places: impl IntoIterator<Item = usize>) -> Result<Vec<CaseState>, Error> {
         let locked = self.names_in(LOCKS)?;
         let (done, failed) = (self.names_in(DONE)?, self.names_in(FAILED)?);
@@ -164,13 +167,13 @@ impl StudyDir {
                 if !locked.contains(hash) {
                     return Ok(CaseState::Waiting);
                 }
-                // Whoever had the lock may have ended the case since the folders were read.
-                match Seen::at(&self.case_lock(hash), &self.clock)? {
+                // The holder of the lock may have finished the case after the folders were read.
+                match LockFile::at(&self.case_lock(hash), &self.clock)? {
                     None if self.is_done(hash) => Ok(CaseState::Done),
                     None => Ok(CaseState::Waiting),
-                    Some(seen) => {
-                        let is_stale = seen.is_stale();
-                        let holding = Box::new(Holding::of(seen));
+                    Some(file) => {
+                        let is_stale = file.is_stale();
+                        let holding = Box::new(RunningCase::of(file));
                         Ok(match is_stale {
                             true => CaseState::Stale(holding),
                             false => CaseState::Running(holding),

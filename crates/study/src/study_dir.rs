@@ -1,9 +1,9 @@
-//! The directory of a study.
+//! Directory of a study.
 
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::layout::{DONE, FAILED, FAILED_END, FILES, FOLDERS, JOBS, LOCK, LOCK_END, LOCKS, PLAN};
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockAttempt};
 use crate::places;
 use crate::plan::{Draft, Plan, PlannedCase};
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tailcut_record::{write_json, write_whole};
 
-/// The directory of a study: its plan, and what has become of its cases.
+/// Directory of a study: its plan, and the states of its cases.
 #[derive(Debug)]
 pub struct StudyDir {
     path: PathBuf,
@@ -20,22 +20,21 @@ pub struct StudyDir {
     pub(crate) clock: Clock,
 }
 
-/// What a new plan finds in its directory.
+/// Results that a directory already contains, compared with a new plan.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Found {
-    /// Cases of the plan that are done already.
+pub struct ExistingResults {
+    /// Cases of the plan that are already done.
     pub done: usize,
-    /// Those that have failed.
+    /// Cases of the plan that have failed.
     pub failed: usize,
-    /// Results of cases that are not planned.
+    /// Results of cases that are not in the plan.
     pub left_over: usize,
-    /// The CPU time that all cases which are not done are expected to take, in seconds; `None` where that
-    /// cannot be told.
+    /// Expected CPU time of all unfinished cases, in seconds. `None` if it is unknown for one of these cases.
     pub cpu_seconds_to_go: Option<f64>,
 }
 
 impl StudyDir {
-    /// Opens a study that was planned before.
+    /// Opens a study that was planned earlier.
     ///
     /// # Errors
     /// [`Error::NoStudy`], or a plan that cannot be read.
@@ -53,12 +52,12 @@ impl StudyDir {
         }
     }
 
-    /// Writes a plan into a directory that is new, empty or that of a study. Cases that are there already
-    /// keep what they have.
+    /// Writes a plan into a directory that is new, empty or the directory of a study. Finished cases of the study keep
+    /// their results.
     ///
     /// # Errors
-    /// [`Error::OtherFiles`], [`Error::Locked`], or what the system refuses.
-    pub fn write(path: impl Into<PathBuf>, draft: Draft) -> Result<(Self, Found), Error> {
+    /// [`Error::OtherFiles`], [`Error::Locked`], or a failed system call.
+    pub fn write(path: impl Into<PathBuf>, draft: Draft) -> Result<(Self, ExistingResults), Error> {
         let path = path.into();
         Self::check_free(&path)?;
         for folder in FOLDERS {
@@ -73,27 +72,29 @@ impl StudyDir {
                 write_whole(&file, bytes)?;
             }
         }
+        // The plan is written last, so that a process that finds it also finds the scenario's files.
         write_json(&dir.path.join(PLAN), &dir.plan)?;
         let found = dir.found()?;
         Ok((dir, found))
     }
 
-    /// What a plan would find in a directory that is new, empty or that of a study.
+    /// Returns the results that a directory already contains, compared with a plan. The directory is new, empty or the
+    /// directory of a study. Writes nothing.
     ///
     /// # Errors
-    /// [`Error::OtherFiles`], or what the system refuses.
-    pub fn look(path: impl Into<PathBuf>, draft: &Draft) -> Result<Found, Error> {
+    /// [`Error::OtherFiles`], or a failed system call.
+    pub fn inspect(path: impl Into<PathBuf>, draft: &Draft) -> Result<ExistingResults, Error> {
         let path = path.into();
         Self::check_free(&path)?;
         Self::with(path, draft.plan.clone()).found()
     }
 
-    fn found(&self) -> Result<Found, Error> {
+    fn found(&self) -> Result<ExistingResults, Error> {
         let (done, failed) = (self.names_in(DONE)?, self.names_in(FAILED)?);
         let cases = &self.plan.cases;
         let planned: HashSet<&str> = cases.iter().map(|one| one.hash.as_str()).collect();
         let to_go = || cases.iter().filter(|case| !done.contains(&case.hash));
-        Ok(Found {
+        Ok(ExistingResults {
             done: cases.len() - to_go().count(),
             failed: to_go().filter(|case| failed.contains(&case.hash)).count(),
             left_over: done
@@ -104,10 +105,10 @@ impl StudyDir {
         })
     }
 
-    /// Refuses a directory with files of others.
+    /// Checks that a directory is new, empty or the directory of a study.
     ///
     /// # Errors
-    /// [`Error::OtherFiles`], or what the system refuses.
+    /// [`Error::OtherFiles`], or a failed system call.
     pub fn check_free(path: &Path) -> Result<(), Error> {
         if path.join(PLAN).exists() {
             return Ok(());
@@ -117,7 +118,7 @@ impl StudyDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::io("open", path)(error)),
         };
-        // What a program leaves that is killed before its first plan is written.
+        // A program that was killed before it wrote its first plan may have left files with these names.
         let own = |name: &str| {
             FOLDERS.contains(&name) || name.starts_with(LOCK) || name.starts_with(PLAN)
         };
@@ -132,18 +133,18 @@ impl StudyDir {
         Ok(())
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The places that a text names, in order: `I`, `I..J` with both ends, `I..`, `..J`, or several of these
-    /// with commas between; all of them without one.
+    /// Returns the places that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or several of these
+    /// with commas between them. A range includes both ends. Without a text, returns all places.
     ///
     /// # Errors
     /// [`Error::Places`].
@@ -155,7 +156,7 @@ impl StudyDir {
         )
     }
 
-    /// The case at a place.
+    /// Returns the case at a place.
     ///
     /// # Errors
     /// [`Error::Places`].
@@ -166,44 +167,43 @@ impl StudyDir {
         })
     }
 
-    /// The folder for what jobs of the study print under an engine such as Slurm, which is made where it is
-    /// not there.
+    /// Returns the folder for the output of jobs under an engine such as Slurm, and creates it if necessary.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// A failed system call.
     pub fn jobs(&self) -> Result<PathBuf, Error> {
         let folder = self.path.join(JOBS);
         fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         Ok(folder)
     }
 
-    /// Takes the lock that keeps plans, collections and removals apart.
+    /// Takes the lock of the directory. A process needs it to plan, collect, retry or prune.
     pub(crate) fn lock(&self) -> Result<Lock, Error> {
         match Lock::take(&self.path.join(LOCK), &self.clock)? {
-            Taken::Mine(lock) => Ok(lock),
-            Taken::Theirs(by) => Err(Error::Locked {
+            LockAttempt::Acquired(lock) => Ok(lock),
+            LockAttempt::HeldBy(by) => Err(Error::Locked {
                 path: self.path.clone(),
                 by: by.map(Box::new),
             }),
         }
     }
 
-    /// Where the result of a case is, once it is done.
+    /// Returns the path of a case's result.
     pub(crate) fn result(&self, hash: &str) -> PathBuf {
         self.path.join(DONE).join(hash)
     }
 
-    /// Where the failure of a case is, once it has failed.
+    /// Returns the path of a case's failure.
     pub(crate) fn failure(&self, hash: &str) -> PathBuf {
         self.path.join(FAILED).join(format!("{hash}{FAILED_END}"))
     }
 
-    /// Where the lock of a case is while it is run.
+    /// Returns the path of a case's lock.
     pub(crate) fn case_lock(&self, hash: &str) -> PathBuf {
         self.path.join(LOCKS).join(format!("{hash}{LOCK_END}"))
     }
 
-    /// The names in a folder up to their first dot, without those of what is being written.
+    /// Returns the names of the finished files in a folder, each up to its first dot.
     pub(crate) fn names_in(&self, folder: &str) -> Result<HashSet<String>, Error> {
         let entries = self.entries(folder)?.into_iter();
         let whole = entries.filter(|name| !name.ends_with(crate::layout::PARTIAL_END));
@@ -211,7 +211,7 @@ impl StudyDir {
         Ok(names.collect())
     }
 
-    /// All names in a folder.
+    /// Returns all names in a folder.
     pub(crate) fn entries(&self, folder: &str) -> Result<Vec<String>, Error> {
         let path = self.path.join(folder);
         let entries = match fs::read_dir(&path) {

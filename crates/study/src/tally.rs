@@ -1,40 +1,40 @@
-//! Cases, counted by what has become of them.
+//! Tally of cases by state.
 
 use crate::error::Error;
 use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 use serde::Serialize;
 
-/// What has become of the cases at some places.
+/// Number or places of the cases in each state, for a selection of cases.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Tally {
-    /// How many cases these are.
+    /// Number of selected cases.
     pub cases: usize,
-    /// How many are done.
+    /// Number of finished cases.
     pub done: usize,
-    /// The places of those that failed.
+    /// Places of failed cases.
     pub failed: Vec<usize>,
-    /// The places of those that processes are at.
+    /// Places of running cases.
     pub running: Vec<usize>,
-    /// Which processes these are, in words.
+    /// Processes that are running cases, each as text.
     #[serde(skip)]
     pub by: Vec<String>,
-    /// The places of those that whoever comes by runs.
+    /// Places of cases that no process is running. The next free process runs them.
     pub waiting: Vec<usize>,
 }
 
 impl Tally {
-    /// How many are neither done nor failed.
+    /// Returns the number of cases that are neither done nor failed.
     pub fn open(&self) -> usize {
         self.running.len() + self.waiting.len()
     }
 }
 
 impl StudyDir {
-    /// What has become of the cases at some places.
+    /// Counts the states of the cases at some places.
     ///
     /// # Errors
-    /// As [`StudyDir::states`].
+    /// The errors of [`StudyDir::states`].
     pub fn tally(&self, places: &[usize]) -> Result<Tally, Error> {
         let mut tally = Tally {
             cases: places.len(),

@@ -1,4 +1,5 @@
-//! The same runs with timers and buffers halved and doubled, one at a time.
+//! Variations of a study. Each is the same runs with one change: halved or doubled timers, or halved or doubled
+//! buffers.
 
 use std::sync::Arc;
 use tailcut_record::Parameter;
@@ -8,7 +9,7 @@ use tailcut_scenario::sim::fabric::queue::{Limit, QueueConfig};
 use tailcut_scenario::sim::{RunConfig, Shape};
 use tailcut_scenario::units::{Bytes, Duration};
 
-/// A constant, times this over that.
+/// Factor: the first number divided by the second number.
 #[derive(Clone, Copy)]
 struct Factor(u64, u64);
 
@@ -18,6 +19,7 @@ const DOUBLE: Factor = Factor(2, 1);
 impl Factor {
     const fn of(self, value: u64) -> u64 {
         let product = value.saturating_mul(self.0) / self.1;
+        // Zero is not allowed for a timer or a buffer.
         if product == 0 { 1 } else { product }
     }
 
@@ -27,6 +29,7 @@ impl Factor {
 
     fn limit(self, limit: &mut Limit) {
         *limit = match *limit {
+            // This is a queue without a limit.
             Limit::Packets(u32::MAX) => return,
             Limit::Packets(packets) => {
                 Limit::Packets(u32::try_from(self.of(packets.into())).unwrap_or(u32::MAX))
@@ -36,12 +39,12 @@ impl Factor {
     }
 }
 
-/// What may differ from a study as it was asked for.
+/// Variation of a study: one change of the parameters of all its runs, such as halved timers.
 #[derive(Clone, Copy, Debug)]
 pub struct Variation {
-    /// In words.
+    /// Description of the change.
     pub what: &'static str,
-    /// As the name of a directory.
+    /// Name of the directory for the results of the variation.
     pub name: &'static str,
     change: fn(&mut RunConfig),
 }
@@ -54,7 +57,7 @@ const fn variation(
     Variation { what, name, change }
 }
 
-/// Every variation: one thing at a time.
+/// All variations.
 pub const VARIATIONS: [Variation; 4] = [
     variation("timers halved", "timers-halved", |run| timers(run, HALF)),
     variation("timers doubled", "timers-doubled", |run| {
@@ -66,8 +69,8 @@ pub const VARIATIONS: [Variation; 4] = [
     }),
 ];
 
-/// Retransmission timeouts of every design, and how long an ACK is held back. pFabric's, where it follows
-/// from the round trip, stays.
+/// Multiplies the retransmission timeouts of all designs and the delay of delayed ACKs by `factor`. A timeout of
+/// pFabric that follows from the round-trip time stays unchanged.
 fn timers(run: &mut RunConfig, factor: Factor) {
     factor.span(&mut run.settings.tcp.min_rto);
     run.settings.tcp.clock_granularity = run
@@ -92,8 +95,9 @@ fn timers(run: &mut RunConfig, factor: Factor) {
     }
 }
 
-/// What switches hold: queues, memory that ports share, and the queues that designs have of their own.
-/// Thresholds of marking stay, at most as high as 65 % of a queue in packets.
+/// Multiplies the buffers of switches by `factor`: queues, memory that ports share, and queues of designs. Marking
+/// thresholds stay unchanged, unless a threshold in packets is more than 65 % of its queue: then it becomes 65 % of the
+/// queue, as with `mark_above = "auto"`.
 fn buffers(run: &mut RunConfig, factor: Factor) {
     let (queue, shared) = match &mut run.topology.shape {
         Shape::SingleSwitch(shape) => (&mut shape.queue, &mut shape.shared_buffer),
@@ -153,7 +157,7 @@ mod tests {
 
     #[test]
     fn one_thing_at_a_time_is_half_or_twice_what_it_was() {
-        let study = study("designs = [\"tcp\"]\n[tcp]\nmin_rto = \"8ms\"\ninitial_rto = \"6ms\"\n");
+        let study = study("designs = [\"tcp\"]\n[tcp]\nmin_rto = \"6ms\"\ninitial_rto = \"8ms\"\n");
         let figures = |study: &Study| {
             let run = &study.runs[0];
             let Shape::LeafSpine(shape) = &run.topology.shape else {
@@ -172,15 +176,15 @@ mod tests {
                 limit,
             )
         };
-        assert_eq!(figures(&study), (8.0, 6.0, 100));
+        assert_eq!(figures(&study), (6.0, 8.0, 100));
         let all = VARIATIONS.map(|variation| figures(&variation.of(&study)));
         assert_eq!(
             all,
             [
-                (4.0, 3.0, 100),
-                (16.0, 12.0, 100),
-                (8.0, 6.0, 50),
-                (8.0, 6.0, 200)
+                (3.0, 4.0, 100),
+                (12.0, 16.0, 100),
+                (6.0, 8.0, 50),
+                (6.0, 8.0, 200)
             ]
         );
     }

@@ -1,9 +1,9 @@
-//! Processes that run cases, and one that watches them: what ends without a word is a failure of its case,
-//! and not a hole.
+//! Watcher of processes that run cases. If such a process ends without a message, the watcher records a failure of the
+//! case that the process was running, and starts another process for the remaining cases.
 
 use crate::error::Error;
 use crate::plan::Program;
-use crate::runner::{Ran, Runner};
+use crate::runner::{CaseOutcome, Runner};
 use crate::study_dir::StudyDir;
 use crate::tally::Tally;
 use std::collections::VecDeque;
@@ -15,73 +15,78 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tailcut_scenario::sim::RunControl;
 
-/// How often a process is looked at.
+/// Interval at which the watcher checks whether a process has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How often cases are looked at that other processes are at.
+/// Interval at which the watcher checks the cases that other processes are running.
 const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
-/// Lines of a process that has ended without a word which are kept of it.
+/// Number of last lines of a process that the watcher keeps. They describe the failure if the process ends without a
+/// message.
 const LAST_LINES: usize = 20;
 
-/// What a line begins with that tells of a case.
+/// Beginning of a line about a case on standard error.
 const OF_A_CASE: &str = "case ";
 
-/// Exit codes of a process that has said all there is to say: done, refused, interrupted.
+/// Exit code of a process that has walked over all its cases.
 const DONE: i32 = 0;
+/// Exit code of a process that was refused, for example because of its command line.
 const REFUSED: i32 = 2;
+/// Exit code of a process that was stopped.
 const INTERRUPTED: i32 = 130;
 
 impl Runner<'_> {
-    /// Runs the cases at some places until `control` stops it, in a process that [`Watch`] has started: it
-    /// tells that one on `out` where it is. `told` hears what became of each case.
+    /// Runs the cases at `places` one after the other until `control` stops it. A process that [`Watch`] has started
+    /// calls this function. It writes the place of each case to `out` before it runs the case. `report` receives the
+    /// outcome of each case.
     ///
     /// # Errors
-    /// As [`Runner::run`]; an `out` that nobody reads.
+    /// The errors of [`Runner::run`]; an error if `out` cannot be written.
     pub fn walk(
         &self,
         places: &[usize],
         control: &dyn RunControl,
         out: &mut dyn Write,
-        told: &dyn Fn(usize, &Ran),
+        report: &dyn Fn(usize, &CaseOutcome),
     ) -> Result<(), Error> {
         for &place in places {
             if control.stop() {
                 break;
             }
+            // If this process ends without a message, the watcher reads from this line which case was running.
             let written = writeln!(out, "{place}").and_then(|()| out.flush());
-            written.map_err(|error| Error::Process(format!("cannot tell where it is: {error}")))?;
-            told(place, &self.run(place, control)?);
+            written.map_err(|error| Error::Process(format!("cannot report its place: {error}")))?;
+            report(place, &self.run(place, control)?);
         }
         Ok(())
     }
 }
 
-/// Runs cases in processes of this machine, and watches over these.
+/// Watcher. It runs cases in processes of this machine.
 pub struct Watch<'a> {
-    /// The study.
+    /// Study.
     pub study: &'a StudyDir,
     /// This program.
     pub by: &'a Program,
-    /// The command that [walks](Runner::walk) over some places. It ends when its standard input does, with
-    /// an exit code of 0, with 2 and a last line on standard error that says what was refused, or with 130
-    /// when it was stopped.
+    /// Function that returns a command, which calls [`Runner::walk`] with these places. The command must stop when its
+    /// standard input ends. Its exit code must be 0 at the end of the walk, 2 if it was refused, or 130 if it was
+    /// stopped. If it was refused, its last line on standard error is the reason.
     pub command: &'a (dyn Fn(&[usize]) -> Command + Sync),
-    /// Hears each line that the processes write to standard error. Those that tell of a case begin with
-    /// `case`.
-    pub told: &'a (dyn Fn(&str) + Sync),
-    /// Turns true when they are to stop.
+    /// Callback for each line that the processes write to standard error. Lines about a case begin with `case`.
+    pub report: &'a (dyn Fn(&str) + Sync),
+    /// Flag that becomes true to stop the processes.
     pub stop: &'a AtomicBool,
-    /// How long to wait for cases that other processes are at, once there is nothing else to run.
+    /// Time for which the watcher waits when other processes are running all remaining cases.
     pub wait: Duration,
 }
 
 impl Watch<'_> {
-    /// Runs the cases at some places with so many processes at the same time, until each is done, has
-    /// failed or is another's. Each process walks over all of them: locks keep them apart.
+    /// Runs the cases at `places` with `processes` processes at the same time, until each case is done, has failed, or
+    /// belongs to another process. Each process walks over all places. The locks of the cases prevent that two
+    /// processes run the same case.
     ///
     /// # Errors
-    /// [`Error::Process`] for what the processes are refused, or where none can be started.
+    /// [`Error::Process`] if a process is refused, or if none can be started.
     pub fn run(&self, places: &[usize], processes: usize) -> Result<Tally, Error> {
         let mut tally = self.study.tally(places)?;
         let mut idle_since = None;
@@ -91,12 +96,12 @@ impl Watch<'_> {
                 self.run_once(places, processes.min(tally.waiting.len()).max(1))?;
                 tally = self.study.tally(places)?;
             }
-            // A case may be left over that another process has given up meanwhile.
+            // Another process may have released a case in the meantime.
             if tally.open() < before && !tally.waiting.is_empty() {
                 idle_since = None;
                 continue;
             }
-            // Others are at all that is left, or about to take it.
+            // Other processes are running all remaining cases, or are about to take them.
             let since = *idle_since.get_or_insert_with(Instant::now);
             if tally.open() == 0 || since.elapsed() >= self.wait {
                 break;
@@ -115,13 +120,13 @@ impl Watch<'_> {
                 Ok(watcher) => watcher.join().unwrap_or_else(|panic| resume_unwind(panic)),
                 Err(error) => Err(cannot("start a thread", &error)),
             });
-            // All are waited for; the first refusal is told.
+            // All results are collected first, so that all processes have ended when the first error is returned.
             let ends: Vec<Result<(), Error>> = ends.collect();
             ends.into_iter().collect()
         })
     }
 
-    /// Has a process run cases until it has said all there is to say, and another one where it could not.
+    /// Runs a process for the cases at `places`, and starts a new one each time the process ends without a message.
     fn one(&self, places: &[usize]) -> Result<(), Error> {
         loop {
             let command = (self.command)(places);
@@ -138,7 +143,7 @@ impl Watch<'_> {
             let last: Vec<String> = ended.last.into();
             let status = ended.status;
             let ended_early = |what: &str| match last.is_empty() {
-                true => format!("{what} ended without a word ({status})"),
+                true => format!("{what} ended without a message ({status})"),
                 false => format!("{what} ended ({status}): {}", last.join("\n")),
             };
             let Some(place) = ended.at else {
@@ -146,7 +151,7 @@ impl Watch<'_> {
             };
             let error = ended_early("the process that ran it");
             self.study.fail(place, ended.pid, &error, self.by)?;
-            (self.told)(&format!(
+            (self.report)(&format!(
                 "case {place}: failed: its process ended ({status})"
             ));
             if self.stop.load(Ordering::Relaxed) {
@@ -156,18 +161,18 @@ impl Watch<'_> {
     }
 }
 
-/// A process that runs cases.
+/// Process that runs cases.
 struct Process {
     child: Child,
 }
 
-/// What is known of a process that has ended.
+/// State of a process that has ended.
 struct Ended {
     pid: u32,
     status: ExitStatus,
-    /// The case that it was at.
+    /// Place of the case that the process was running. `None` if it had not started a case.
     at: Option<usize>,
-    /// Its last lines, without those that tell of cases.
+    /// Last lines of the process on standard error, without lines about cases.
     last: VecDeque<String>,
 }
 
@@ -183,18 +188,18 @@ impl Process {
         Ok(Self { child })
     }
 
-    /// Waits for its end, which it is asked for by closing its standard input once it is to stop.
+    /// Waits until the process ends. If [`Watch::stop`] is true, closes the standard input of the process to stop it.
     fn wait(mut self, watch: &Watch<'_>) -> Result<Ended, Error> {
-        let (out, told) = (self.child.stdout.take(), self.child.stderr.take());
+        let (out, errors) = (self.child.stdout.take(), self.child.stderr.take());
         thread::scope(|scope| {
             let read = |error: io::Error| cannot("start a thread", &error);
             let at = thread::Builder::new();
             let at = at
                 .spawn_scoped(scope, || out.and_then(last_place))
                 .map_err(read)?;
-            let pass_on = |told| pass_on(told, watch.told);
+            let pass_on = |errors| pass_on(errors, watch.report);
             let last = thread::Builder::new();
-            let last = last.spawn_scoped(scope, move || told.map_or_else(VecDeque::new, pass_on));
+            let last = last.spawn_scoped(scope, move || errors.map_or_else(VecDeque::new, pass_on));
             let last = last.map_err(read)?;
             let status = loop {
                 if watch.stop.load(Ordering::Relaxed) {
@@ -217,7 +222,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// A process that nobody watches any more ends with its standard input.
+    /// Closes the standard input of the process, so that the process stops, and waits for its end.
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
@@ -228,16 +233,16 @@ fn cannot(what: &str, error: &io::Error) -> Error {
     Error::Process(format!("cannot {what} for cases: {error}"))
 }
 
-/// The last place that a process has told.
+/// Returns the last place that a process reported.
 fn last_place(out: impl Read) -> Option<usize> {
     let lines = BufReader::new(out).lines().map_while(Result::ok);
     lines.filter_map(|line| line.parse().ok()).last()
 }
 
-/// Passes a process's lines on, and gives the last of them.
-fn pass_on(told: impl Read, to: &(dyn Fn(&str) + Sync)) -> VecDeque<String> {
+/// Passes the lines of a process to `to`, and returns the last lines that are not about cases.
+fn pass_on(errors: impl Read, to: &(dyn Fn(&str) + Sync)) -> VecDeque<String> {
     let mut last = VecDeque::new();
-    for line in BufReader::new(told).lines().map_while(Result::ok) {
+    for line in BufReader::new(errors).lines().map_while(Result::ok) {
         to(&line);
         if line.starts_with(OF_A_CASE) {
             continue;

@@ -1,5 +1,4 @@
-//! Studies within one process: what is planned, what is expected of it, and what becomes of a run that
-//! panics.
+//! Studies within one process: plans, expected times, and runs that panic.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
 use tailcut_scenario::sim::{Choice, NamedBalancer, Registered, Unattended};
 use tailcut_scenario::units::Time;
-use tailcut_study::{CaseState, Collecting, Draft, Error, Program, Ran, StudyDir};
+use tailcut_study::{CaseOutcome, CaseState, CollectOptions, Draft, Error, Program, StudyDir};
 
 const SMALL: &str = r#"
 designs = ["tcp", "repflow"]
@@ -39,21 +38,21 @@ fn planned(scenario: &Scenario) -> Draft {
     Draft::of(scenario, program()).expect("a plan")
 }
 
-struct Place {
+struct TestDir {
     _dir: tempfile::TempDir,
     path: PathBuf,
 }
 
-fn place() -> Place {
+fn test_dir() -> TestDir {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("study");
-    Place { _dir: dir, path }
+    TestDir { _dir: dir, path }
 }
 
 #[test]
 fn more_work_is_expected_to_take_longer_and_designs_are_told_apart() {
     let mut scenario = small().with("loads", [0.2, 0.4]).expect("loads");
-    let flag = tailcut_scenario::Place::flag("--sweep");
+    let flag = tailcut_scenario::Location::flag("--sweep");
     scenario
         .sweep("flows", "100,200,400", &flag)
         .expect("a sweep");
@@ -74,7 +73,7 @@ fn more_work_is_expected_to_take_longer_and_designs_are_told_apart() {
             0.0 < few && few < some && some < many,
             "{few} {some} {many}"
         );
-        // Beside what every run takes, twice the flows take twice the time.
+        // Without the fixed time of a run, twice the flows take twice the time.
         let ratio = (many - some) / (some - few);
         assert!((1.9..2.1).contains(&ratio), "{ratio}");
     }
@@ -89,17 +88,20 @@ fn what_is_expected_is_corrected_on_the_way() {
         .expect("keys");
     let mut draft = planned(&scenario);
     for case in &mut draft.plan.cases {
-        // Far more than it takes.
+        // The expected time is far too long.
         case.cpu_seconds = Some(1_000.0);
     }
-    let place = place();
+    let place = test_dir();
     let (study, found) = StudyDir::write(&place.path, draft).expect("a study");
     assert_eq!(found.cpu_seconds_to_go, Some(6_000.0));
     let status = study.status().expect("a status");
     assert_eq!(status.cpu_seconds_to_go(), Some(6_000.0));
     assert_eq!(status.seconds_to_go(2), Some(3_000.0));
     let runner = study.runner(program()).expect("a runner");
-    assert!(matches!(runner.run(0, &Unattended), Ok(Ran::Done(_))));
+    assert!(matches!(
+        runner.run(0, &Unattended),
+        Ok(CaseOutcome::Done(_))
+    ));
     let status = study.status().expect("a status");
     assert!(matches!(status.states[0], CaseState::Done));
     assert_eq!(status.expected_of_done, Some(1_000.0));
@@ -110,13 +112,13 @@ fn what_is_expected_is_corrected_on_the_way() {
     );
 }
 
-/// A load balancer that gives up, until somebody has mended it.
+/// Load balancer that panics until the flag is set.
 #[derive(Debug)]
 struct Fragile(Arc<AtomicBool>);
 
 impl LoadBalancer for Fragile {
     fn select(&mut self, _now: Time, _packet: &Packet, _ports: &[PortView]) -> usize {
-        assert!(self.0.load(Ordering::Relaxed), "nobody knows where to go");
+        assert!(self.0.load(Ordering::Relaxed), "no path is known");
         0
     }
 }
@@ -134,43 +136,49 @@ fn a_run_that_panics_is_a_failure_and_can_be_run_again() {
     let scenario = small()
         .with("designs", designs)
         .and_then(|s| s.with("flows", 20));
-    let place = place();
+    let place = test_dir();
     let draft = planned(&scenario.expect("designs"));
     let (study, _) = StudyDir::write(&place.path, draft).expect("a study");
     let runner = study.runner(program()).expect("a runner");
     let ran = runner.run(0, &Unattended).expect("an end");
-    let Ran::Failed(failure) = ran else {
-        panic!("it failed: {ran:?}");
+    let CaseOutcome::Failed(failure) = ran else {
+        panic!("expected a failed case, found {ran:?}");
     };
-    assert_eq!(failure.error, "panic: nobody knows where to go");
+    assert_eq!(failure.error, "panic: no path is known");
     assert_eq!(failure.by, program());
     assert!(matches!(
         runner.run(0, &Unattended),
-        Ok(Ran::FailedBefore(_))
+        Ok(CaseOutcome::FailedBefore(_))
     ));
-    assert!(matches!(runner.run(1, &Unattended), Ok(Ran::Done(_))));
+    assert!(matches!(
+        runner.run(1, &Unattended),
+        Ok(CaseOutcome::Done(_))
+    ));
 
     let out = place.path.with_file_name("out");
-    let missing = study.collect(&out, Collecting::default());
+    let missing = study.collect(&out, CollectOptions::default());
     let Err(Error::Incomplete {
         missing, failed, ..
     }) = missing
     else {
-        panic!("a case is missing");
+        panic!("expected an error about the missing case");
     };
     assert_eq!((missing, failed), (vec![0], 1));
     mended.store(true, Ordering::Relaxed);
     assert_eq!(study.retry().expect("a list"), [0]);
-    assert!(matches!(runner.run(0, &Unattended), Ok(Ran::Done(_))));
+    assert!(matches!(
+        runner.run(0, &Unattended),
+        Ok(CaseOutcome::Done(_))
+    ));
     let collected = study
-        .collect(&out, Collecting::default())
+        .collect(&out, CollectOptions::default())
         .expect("all of it");
     assert_eq!(collected.runs.iter().flatten().count(), 2);
 }
 
 #[test]
 fn a_study_can_be_moved_and_its_files_come_along() {
-    let place = place();
+    let place = test_dir();
     let trace = b"start_ns,src,dst,bytes\n0,0,1,2920\n5,2,3,1460\n";
     let scenario = Scenario::from_text(
         "designs = [\"tcp\"]\n[[workload]]\nkind = \"trace\"\nfile = \"mine\"\n",
@@ -186,15 +194,18 @@ fn a_study_can_be_moved_and_its_files_come_along() {
     std::fs::rename(&place.path, &moved).expect("a move");
     let study = StudyDir::open(&moved).expect("a study");
     let runner = study.runner(program()).expect("a runner");
-    assert!(matches!(runner.run(0, &Unattended), Ok(Ran::Done(_))));
+    assert!(matches!(
+        runner.run(0, &Unattended),
+        Ok(CaseOutcome::Done(_))
+    ));
 
     std::fs::write(moved.join("files").join(file), "start_ns,src,dst,bytes\n").expect("a file");
-    let told = study
+    let error = study
         .runner(program())
         .expect_err("another file")
         .to_string();
     assert!(
-        told.ends_with("damaged: it is not what was planned"),
-        "{told}"
+        error.ends_with("damaged: it differs from the planned file"),
+        "{error}"
     );
 }

@@ -1,5 +1,5 @@
-//! What TCP costs: two hosts over a perfect pipe, in CPU time a data segment (sent, received, its
-//! share of an ACK made and processed).
+//! Cost of TCP between two hosts without loss: CPU time per data segment. It includes the sending, the reception, and
+//! the segment's share of an ACK.
 //!
 //! `cargo run --release -p tailcut-transport --example tcp_pair -- 10000000`
 
@@ -9,11 +9,11 @@ use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
 use tailcut_transport::{Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// Segments that all windows together hold: enough to fill the pipe.
+/// Number of segments in all windows together: enough to fill the pipe.
 const WINDOW: u64 = 192;
-/// The time of a full segment at 10 Gb/s.
+/// Duration of a full segment at 10 Gb/s.
 const STEP: Duration = Duration::from_ns(1_230);
-/// One way through the pipe.
+/// One-way delay of the pipe.
 const DELAY: Duration = Duration::from_ns(50_000);
 const MSS: u64 = 1_460;
 
@@ -62,12 +62,12 @@ fn measure(name: &str, congestion: &Congestion, connections: u32, segments: u64)
     let (sent, acks) = run(&mut hosts);
     let spent = (cpu_time() - started).as_nanos() as f64;
     println!(
-        "{name:8} {connections:3} connections: {:5.1} ns a data segment ({sent} segments, {acks} back)",
+        "{name:8} {connections:3} connections: {:5.1} ns a data segment ({sent} data segments, {acks} ACKs)",
         spent / sent as f64
     );
 }
 
-/// Passes segments over until nothing moves: one a step each way, arriving in order.
+/// Passes segments until no segment is left: one per step in each direction, in order.
 fn run(hosts: &mut [Host; 2]) -> (u64, u64) {
     let mut pipes: [VecDeque<(Time, Segment)>; 2] = [VecDeque::new(), VecDeque::new()];
     let mut counts = [0, 0];
@@ -103,7 +103,7 @@ fn run(hosts: &mut [Host; 2]) -> (u64, u64) {
     }
 }
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 fn cpu_time() -> std::time::Duration {
     let stat = std::fs::read_to_string("/proc/self/schedstat").expect("Linux's schedstat");
     let nanoseconds = stat.split(' ').next().and_then(|field| field.parse().ok());

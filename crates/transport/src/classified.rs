@@ -1,27 +1,28 @@
-//! Classes of flows, whatever the transport would choose: by a flow's size, or as an application orders
-//! them. [`Classified`] is a layer over any transport: it sets the class of each segment as it leaves.
+//! Classes of flows that the size of a flow determines, or that the application sets. [`Classified`] is a layer over
+//! any transport: it sets the class of each segment when the segment leaves.
 
 use crate::copies::{CopyOrder, NotCarried};
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use tailcut_units::{FlowId, Time};
+use tailcut_units::{FlowId, Rate, Time};
 
-/// The class of large flows' segments, where sizes say the class.
+/// Class of the segments of large flows, if the size determines the class.
 const LOW: u8 = 1;
 
-/// `T` whose flows may have classes of another's choice.
+/// Transport `T` with classes of flows that `T` does not choose.
 #[derive(Debug)]
 pub struct Classified<T> {
     inner: T,
-    /// Flows under so many bytes keep their class, others begin in the lower one; `None`: all keep it.
+    /// Size limit in bytes: flows below it keep their class, other flows start in the lower class. `None`:
+    /// all flows keep their class.
     small_below: Option<u64>,
-    /// Flows of this host that have not ended and that have been given a class.
+    /// Classes set for flows of this host that have not ended.
     classes: BTreeMap<FlowId, u8>,
 }
 
 impl<T> Classified<T> {
-    /// `inner` with flows under `small_below` bytes in the higher of two classes.
+    /// Wraps `inner`: flows of fewer than `small_below` bytes are in the higher of two classes.
     pub const fn new(inner: T, small_below: u64) -> Self {
         Self {
             inner,
@@ -30,7 +31,7 @@ impl<T> Classified<T> {
         }
     }
 
-    /// `inner`, whose own classes hold until the application orders others.
+    /// Wraps `inner`: its own classes hold until the application orders other classes.
     pub const fn as_told(inner: T) -> Self {
         Self {
             inner,
@@ -39,7 +40,7 @@ impl<T> Classified<T> {
         }
     }
 
-    /// The transport that is classified.
+    /// Returns the inner transport.
     pub const fn inner(&self) -> &T {
         &self.inner
     }
@@ -85,6 +86,10 @@ impl<T: Transport> Transport for Classified<T> {
             segment.priority = *class;
         }
         Some(segment)
+    }
+
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.inner.set_line_rate(now, rate, overhead);
     }
 
     fn has_transmit(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The checks of parameters that all transports share.
+//! Checks of parameters that all transports share.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -7,25 +7,25 @@ use core::fmt;
 use core::ops::RangeInclusive;
 use tailcut_units::Duration;
 
-/// The port that hosts are reached at by default.
+/// Default port on which hosts accept flows and connections.
 pub const SERVICE_PORT: u16 = 80;
 
-/// A parameter outside its range.
+/// Error for a parameter outside its range.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{key} is {found}; allowed: {allowed}")]
 pub struct ConfigError {
-    /// The field of the configuration.
+    /// Name of the configuration's field.
     pub key: &'static str,
-    /// Its value.
+    /// Value that the field has.
     pub found: String,
-    /// The values that are allowed.
+    /// Allowed values.
     pub allowed: Cow<'static, str>,
 }
 
-/// The result of a check.
+/// Result of a check.
 pub(crate) type Checked = Result<(), ConfigError>;
 
-/// Returns an error that says what is `allowed`, unless the condition `holds`.
+/// Returns an error with the `allowed` values, unless the condition `holds`.
 pub(crate) fn check(
     key: &'static str,
     found: impl fmt::Debug,
@@ -42,7 +42,7 @@ pub(crate) fn check(
     }
 }
 
-/// Returns an error unless `found` lies within `range`, whose ends are counted in `unit`.
+/// Returns an error unless `found` lies within `range`, whose bounds are in `unit`.
 pub(crate) fn within<T: PartialOrd + fmt::Debug + fmt::Display>(
     key: &'static str,
     found: T,
@@ -68,7 +68,7 @@ pub(crate) fn positive(key: &'static str, found: Duration) -> Checked {
     check(key, found, found > Duration::ZERO, "more than 0")
 }
 
-/// Returns an error unless `found` is as long as the parameter `other`, which is `least`, or longer.
+/// Returns an error unless `found` is at least `least`, the value of the parameter `other`.
 pub(crate) fn no_shorter(
     key: &'static str,
     found: Duration,
@@ -77,8 +77,8 @@ pub(crate) fn no_shorter(
     check(key, found, found >= least, format!("at least {other}"))
 }
 
-/// Returns an error unless a host can be reached at `port`: with the next two it lies below the ports
-/// of `outgoing` flows or connections.
+/// Returns an error unless `port` is valid as the port of a host: it and the next two ports lie below the
+/// ports of `outgoing` flows or connections.
 pub(crate) fn service_port(port: u16, outgoing: &str) -> Checked {
     let below = format!(", below the ports of outgoing {outgoing}");
     within("port", port, 1..=32_765, &below)

@@ -1,11 +1,11 @@
-//! The header of a segment, by protocol.
+//! Header of a segment, by protocol.
 
 use crate::ndp::NdpHeader;
 use crate::pfabric::PFabricHeader;
 use crate::scdp::{CreditHeader, ScdpHeader};
 use crate::tcp::{TcpFlags, TcpHeader};
 
-/// The header of one protocol.
+/// Header of one protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Header {
     /// TCP.
@@ -14,16 +14,16 @@ pub enum Header {
     Ndp(NdpHeader),
     /// SCDP.
     Scdp(ScdpHeader),
-    /// SCDP: a pull where the receiver gives credits.
+    /// SCDP: pull of a receiver that grants credits.
     Credit(CreditHeader),
     /// pFabric.
     PFabric(PFabricHeader),
-    /// Of a transport of a user's own: words that mean what it says.
+    /// Header of a custom transport: four 64-bit numbers whose meaning the transport defines.
     Own([u64; 4]),
 }
 
 impl Header {
-    /// Returns whether it ends its connection at once.
+    /// Returns whether the segment ends its connection at once.
     #[inline]
     pub const fn is_reset(&self) -> bool {
         match self {

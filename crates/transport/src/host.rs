@@ -1,65 +1,73 @@
-//! The interface between a host's transport and whatever drives it.
+//! Interface between the transport of a host and its driver.
 
 use crate::copies::{CopyNews, CopyOrder, NotCarried, flow_of_copy};
 use crate::{FlowStats, Message, NotShared, Part, Receipt, Segment, Straggler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use tailcut_units::{FiveTuple, FlowId, Time};
+use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
-/// One host's transport. Methods fall in three groups: the application's (`submit`,
-/// `poll_event`), the network's (`on_segment`, `poll_transmit`) and the clock's (`on_timeout`,
-/// `next_timeout`).
+/// Transport of one host. Methods belong to three groups: the application (`submit`, `poll_event`), the
+/// network (`on_segment`, `poll_transmit`) and the clock (`on_timeout`, `next_timeout`).
 ///
-/// The driver calls one input, then drains `poll_transmit` as the NIC has room and `poll_event`
-/// until `None`, then asks `next_timeout` again. `now` never goes back.
+/// After each input the driver calls `poll_transmit` while the NIC has room. Then it calls `poll_event` until the
+/// result is `None`, and reads `next_timeout` again. `now` never decreases.
 pub trait Transport {
-    /// The application sends `message` as one flow.
+    /// Sends `message` as one flow.
     fn submit(&mut self, now: Time, message: Message);
-    /// The application gives this host its part in a transfer with several ends.
+    /// Starts this host's part in a transfer with several senders or receivers.
     ///
     /// # Errors
-    /// The design has none: the application is to send to each receiver, or fetch from each sender,
-    /// by itself.
+    /// The design does not support such transfers: the application must send to each receiver, or fetch from
+    /// each sender, itself.
     fn take_part(&mut self, _now: Time, _part: Part<'_>) -> Result<(), NotShared> {
         Err(NotShared)
     }
-    /// The application orders something about a copy of a request.
+    /// Executes an order of the application about a copy of a request.
     ///
     /// # Errors
     /// The design carries no requests, or cannot take this copy.
     fn carry(&mut self, _now: Time, _order: CopyOrder) -> Result<(), NotCarried> {
         Err(NotCarried)
     }
-    /// The application wants no more of a flow that this host sends: what has not left does not leave.
-    /// Gives what the flow has cost; no event follows. `None`: no such flow is open, or the design
-    /// cannot take flows back. TCP tells the receiver; others let it forget the flow in its own time.
+    /// Cancels a flow that this host sends: data that has not left is never sent. Returns the cost of the
+    /// flow, and no event follows. Returns `None` if no such flow is open, or if the design cannot cancel
+    /// flows. TCP sends a reset to the receiver; with other transports the receiver drops the flow after a
+    /// timeout.
     fn cancel(&mut self, _now: Time, _flow: FlowId) -> Option<FlowStats> {
         None
     }
-    /// What leaves from now on of a flow that this host sends has `class`, 0 being the highest. Transports
-    /// choose classes themselves; [`Classified`](crate::Classified) is the layer that obeys.
+    /// Sets the class of all later segments of a flow that this host sends; 0 is the highest class.
+    /// Transports choose classes themselves and ignore this; [`Classified`](crate::Classified) is a layer
+    /// that applies it.
     fn reprioritise(&mut self, _now: Time, _flow: FlowId, _class: u8) {}
-    /// The network delivered `segment` to this host.
+    /// Changes the total rate of this host's links. The driver calls it when the rate changes during a run, and then
+    /// treats it like any other input. `overhead` is the number of bytes of a segment on the wire in addition to its
+    /// payload. Transports that pace by the rate of the link follow it, and others ignore it.
+    fn set_line_rate(&mut self, _now: Time, _rate: Rate, _overhead: u32) {}
+    /// Handles a segment that the network delivered to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
-    /// `now` is at or past `next_timeout`. A call that comes early does nothing.
+    /// Runs the timers that are due. The driver calls it at or after `next_timeout`. A call that comes early
+    /// does nothing.
     fn on_timeout(&mut self, now: Time);
-    /// The next segment for the NIC, asked only when the NIC can start sending it at `now`, so that
-    /// the choice among flows binds at the last moment. `None` when there is nothing to send.
+    /// Returns the next segment for the NIC, or `None` if there is nothing to send. The driver calls it only
+    /// when the NIC can start to send at `now`, so that the transport chooses among its flows at the last
+    /// moment.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
-    /// Whether `poll_transmit` would give a segment. May say yes where it then gives none; never
-    /// says no where it would give one. Must be cheap: drivers ask it after every packet.
+    /// Returns whether `poll_transmit` would return a segment. It may return `true` in error, but never
+    /// `false`. It must be cheap, because drivers call it after every packet.
     fn has_transmit(&self) -> bool;
-    /// What the application should know, in order.
+    /// Returns the next event for the application, in order.
     fn poll_event(&mut self) -> Option<Event>;
-    /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
+    /// Returns the time at which `on_timeout` must be called, if any. It may be earlier than needed, but
+    /// never later.
     fn next_timeout(&self) -> Option<Time>;
-    /// What the flows that this host sends have cost so far, those of which it has not said that they
-    /// ended: for a driver that stops before they do. Answers to copies of requests are among them, by
+    /// Returns the cost so far of every flow that this host sends and whose end it has not reported. A driver
+    /// needs it if it stops before these flows end. Answers to copies of requests are included, by
     /// [`flow_of_copy`](crate::copies::flow_of_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;
 }
 
-/// A host whose kind is chosen at run time.
+/// Transport of a host whose design is chosen at run time.
 impl<T: Transport + ?Sized> Transport for Box<T> {
     fn submit(&mut self, now: Time, message: Message) {
         (**self).submit(now, message);
@@ -75,6 +83,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn reprioritise(&mut self, now: Time, flow: FlowId, class: u8) {
         (**self).reprioritise(now, flow, class);
+    }
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        (**self).set_line_rate(now, rate, overhead);
     }
     fn on_segment(&mut self, now: Time, segment: Segment) {
         (**self).on_segment(now, segment);
@@ -99,40 +110,39 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
 }
 
-/// What a transport tells its application.
+/// Event that a transport reports to its application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// At a receiver that has names of its own for what comes: a flow has begun, from there.
+    /// At a receiver that names incoming flows itself: a flow has begun.
     Opened(FlowId, Origin),
-    /// At the sender: the first connection of the flow finished its handshake.
+    /// At the sender: the first connection of the flow has finished its handshake.
     Established(FlowId),
-    /// At the receiver: every byte of the flow has been delivered, once, in order.
+    /// At the receiver: every byte of the flow has been delivered, once and in order.
     Completed(FlowId),
-    /// At the sender: every connection of the flow has ended; nothing of it is sent any more.
+    /// At the sender: every connection of the flow has ended. No more data of the flow is sent.
     Closed(FlowId, FlowStats),
-    /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset
-    /// by the peer on every connection). At a receiver that collects from several senders, or is
-    /// told of blocks: it was given up there.
+    /// At the sender: the flow has failed, because a handshake or data was retransmitted too often, or
+    /// because the peer reset every connection. At a receiver that collects from several senders or that
+    /// reports blocks: the flow has failed there.
     Failed(FlowId, FlowStats),
-    /// At a receiver, where arrivals are reported: so many bytes of the flow have arrived in order.
+    /// At a receiver that reports arrivals: number of bytes of the flow that have arrived in order.
     Arrived(FlowId, u64),
-    /// At a receiver whose application is told of blocks: this one is whole, and not told of
-    /// before.
+    /// At a receiver that reports blocks: this block is complete. Each block is reported once.
     Block(FlowId, BlockRange),
-    /// At a receiver of a transfer with several ends, before `Completed` (or `Failed`, where it collects
-    /// from several senders): what it took.
+    /// At a receiver of a transfer with several ends: its statistics. They precede `Completed`, or `Failed`
+    /// at a receiver that collects from several senders.
     Received(FlowId, Receipt),
-    /// At a receiver of a transfer with several ends, after `Completed`: a symbol came too late, whole
+    /// At a receiver of a transfer with several ends, after `Completed`: a symbol has arrived too late, whole
     /// or trimmed.
     Late(FlowId),
-    /// At the sender of a transfer with several receivers: this one holds the others up.
+    /// At the sender of a transfer with several receivers: this receiver delays the others.
     Straggling(FlowId, Straggler),
-    /// At either end of a copy of a request, by its number: what happened to it.
+    /// At either end of a copy of a request: change of the copy with this number.
     Copy(u32, CopyNews),
 }
 
 impl Event {
-    /// The flow that it is about.
+    /// Returns the flow that the event concerns.
     pub const fn flow(&self) -> FlowId {
         match self {
             Self::Opened(flow, _)
@@ -150,22 +160,22 @@ impl Event {
     }
 }
 
-/// Where a flow comes from.
+/// Origin of an incoming flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// The addresses of what arrives.
+    /// Addresses of the arriving segments.
     pub tuple: FiveTuple,
-    /// The sender's name of the flow, by which it knows answers.
+    /// Sender's name of the flow. Answers carry it.
     pub session: FlowId,
 }
 
-/// A block of an object: its number and the bytes that it is.
+/// Block of an object: its number and its byte range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockRange {
-    /// From 0.
+    /// Number of the block, from 0.
     pub block: u32,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub from: u64,
-    /// One past its last byte.
+    /// Offset one past its last byte.
     pub to: u64,
 }

@@ -1,9 +1,8 @@
-//! Endpoints of transports as plain state: they take their inputs and the time as arguments and
-//! never do I/O. A driver owns the clock and the bytes; the simulator and real sockets run the
-//! same code.
+//! Transport endpoints as plain state. They take their inputs and the time as arguments and never perform
+//! I/O. A driver owns the clock and the bytes, so the simulator and real sockets run the same code.
 //!
-//! What this crate does *not* do: it knows no switch, queue or link, allocates no payload, and
-//! returns no error for network input (it counts and drops).
+//! Limits: this crate contains no switch, queue or link, allocates no payload, and returns no error for
+//! network input (it counts invalid input and drops it).
 #![no_std]
 
 extern crate alloc;

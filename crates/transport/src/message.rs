@@ -1,53 +1,54 @@
-//! What an application hands over as one flow, and what that cost.
+//! Message of an application, which travels as one flow, and the cost of the flow.
 
 use crate::PathPin;
 use tailcut_units::{FlowId, HostId};
 
-/// Bytes that the application hands over as one flow.
+/// Message that travels as one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The flow's number, for events and records.
+    /// Number of the flow, for events and records.
     pub flow: FlowId,
-    /// The receiving host.
+    /// Receiving host.
     pub dst: HostId,
-    /// Payload bytes; 0 opens and closes a connection (a probe of the handshake).
+    /// Payload bytes. With 0 bytes, the flow only opens and closes a connection, as a probe of the handshake.
     pub bytes: u64,
-    /// The equal-cost path that the flow and its ACKs are pinned to.
+    /// Equal-cost path to which the flow and its ACKs are pinned.
     pub path: PathPin,
-    /// How a transport with a replication layer treats this flow.
+    /// Replication of this flow, for transports with a replication layer.
     pub replication: Replication,
 }
 
-/// A choice of replication for one flow.
+/// Replication mode of one flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Replication {
-    /// As the host is configured (for RepNet: flows under the size limit are replicated).
+    /// The configuration of the host decides (for RepNet: flows below the size limit are replicated).
     #[default]
     AsConfigured,
     /// One plain connection.
     Off,
-    /// The whole flow on two connections.
+    /// The whole flow is sent on two connections.
     RepFlow,
-    /// Only the SYN on two connections; the first handshake carries the data.
+    /// Only the SYN is sent on two connections. The connection whose handshake ends first carries the data.
     RepSyn,
 }
 
-/// What a flow cost its sender, over all its connections.
+/// Cost of a flow at its sender, over all its connections.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct FlowStats {
-    /// Segments sent again, whatever the reason (SYNs and FINs included).
+    /// Number of segments that were sent again, for any reason, including SYNs and FINs.
     pub retransmissions: u32,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u32,
-    /// Connections opened: 1 for a plain flow, 2 for a replicated one.
+    /// Number of connections: 1 for a plain flow, 2 for a replicated flow.
     pub copies: u8,
-    /// Payload bytes handed to the NIC, duplicates and retransmissions included.
+    /// Payload bytes passed to the NIC, including duplicates and retransmissions.
     pub payload_sent: u64,
 }
 
 impl FlowStats {
-    /// Adds the cost of another connection of the flow, or of another of its senders.
+    /// Adds the cost of another connection or another sender of the flow.
     pub fn add(&mut self, other: Self) {
+        // A sum that wraps would look like a small cost.
         self.retransmissions = self.retransmissions.saturating_add(other.retransmissions);
         self.timeouts = self.timeouts.saturating_add(other.timeouts);
         self.copies = self.copies.saturating_add(other.copies);

@@ -1,18 +1,18 @@
-//! The choice of one equal-cost path.
+//! Choice of one equal-cost path.
 
-/// The equal-cost path that a trace pins a flow to, or "as the switches choose".
+/// Equal-cost path to which a flow is pinned, or no pin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathPin(u16);
 
 impl PathPin {
-    /// Not pinned: the switches choose.
+    /// No pin: the switches choose.
     pub const NONE: Self = Self(u16::MAX);
 
-    /// Pinned to equal-cost path `index` (0 to 65,534), counted as the topology documents.
+    /// Pins to the equal-cost path `index`, 0 to 65,534. The topology defines the order of paths.
     pub const fn to(index: u16) -> Self {
         Self(index)
     }
-    /// The pinned path, if any.
+    /// Returns the pinned path, if any.
     pub const fn index(self) -> Option<u16> {
         if self.0 == u16::MAX {
             None

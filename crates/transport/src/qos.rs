@@ -1,11 +1,11 @@
-//! Two classes by flow size: the "ideal" two-priority QoS scheme that HULL is compared with (slides of
-//! the HULL paper, NSDI 2012). Small flows go before large ones at every switch, because their hosts
-//! know sizes in advance and say so; what carries them is TCP as it is.
+//! Two classes by flow size: the "ideal" two-priority QoS scheme with which HULL is compared (slides of the HULL paper,
+//! NSDI 2012). Small flows precede large flows at every switch, because the hosts have the flow sizes in advance and
+//! set the class. The transport is unchanged TCP.
 //!
-//! [`Classified`] is the layer that does it. Data and handshakes of large flows are in the lower class;
-//! small flows, and whatever a receiver answers, in the higher.
+//! [`Classified`] implements the scheme. Data and handshakes of large flows are in the lower class. Small
+//! flows, and all segments of receivers, are in the higher class.
 //!
-//! Deviations: the slides say no more of it than that it is ideal and has two priorities; which flows
-//! are small, which TCP, and that a class cannot take the other's buffer are ours.
+//! Deviations: the slides only state that the scheme is ideal and has two priorities. The size limit, the TCP
+//! variant, and the rule that a class cannot use the other's buffer are choices of this implementation.
 
 pub use crate::classified::Classified;

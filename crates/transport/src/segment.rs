@@ -1,39 +1,40 @@
-//! What endpoints exchange: a small `Copy` value with byte ranges instead of bytes.
+//! Segments that endpoints exchange: small `Copy` values with byte ranges instead of bytes.
 
 use crate::{Header, PathPin};
 pub use tailcut_units::Ecn;
 use tailcut_units::{FiveTuple, FlowId};
 
-/// One packet as the transport sees it. The driver adds header bytes and, over real sockets, the
-/// payload itself.
+/// Packet at the transport layer. The driver adds header bytes and, over real sockets, the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
     /// Addresses and ports, in the direction of travel.
     pub tuple: FiveTuple,
-    /// The application's flow. Of NDP, SCDP and pFabric it is the sender's name of the session, in
-    /// answers too: with the addresses it tells sessions apart. TCP decides nothing by that of a
-    /// segment that has arrived.
+    /// Flow of the application. For NDP, SCDP and pFabric this is the sender's name of the session, also in
+    /// answers: together with the addresses it identifies the session. TCP ignores the flow of arriving
+    /// segments, except of a SYN.
     pub flow: FlowId,
-    /// Payload bytes (0 for a pure ACK). Above the MSS only where a receiver's stack has merged several.
+    /// Payload bytes; 0 for a pure ACK. It exceeds the MSS only if a receiver's stack has merged several
+    /// segments.
     pub payload: u32,
-    /// The ECN field as it arrives or leaves.
+    /// ECN field, as it arrives or leaves.
     pub ecn: Ecn,
-    /// Priority class, 0 is the highest.
+    /// Priority class; 0 is the highest.
     pub priority: u8,
-    /// The path that the flow is pinned to.
+    /// Path to which the flow is pinned.
     pub path: PathPin,
-    /// For switches that order by it (pFabric: bytes that remain); lower goes first.
+    /// Rank for switches that order by rank: the lowest rank leaves first. For pFabric it is the number of
+    /// remaining bytes.
     pub rank: u32,
-    /// Whether a switch may cut the payload off.
+    /// Whether a switch may cut off the payload.
     pub trimmable: bool,
-    /// What the network did to the segment on its way; senders leave it as it is by default.
+    /// Change that the network made to the segment. Senders leave the default.
     pub condition: Condition,
-    /// The protocol's own header.
+    /// Header of the protocol.
     pub header: Header,
 }
 
 impl Segment {
-    /// A segment as most are: of the highest class, on whichever path, not ECN-capable, whole.
+    /// Creates a segment with the usual values: highest class, any path, not ECN-capable, whole.
     pub const fn new(tuple: FiveTuple, flow: FlowId, payload: u32, header: Header) -> Self {
         Self {
             tuple,
@@ -50,14 +51,14 @@ impl Segment {
     }
 }
 
-/// What the network did to a segment.
+/// Change that the network made to a segment.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Condition {
-    /// Nothing: it arrived whole.
+    /// No change: the segment is whole.
     #[default]
     Whole,
-    /// A switch cut the payload off; `payload` still says how long it was.
+    /// A switch cut off the payload. `payload` still has its original length.
     Trimmed,
-    /// A switch cut the payload off and sent the header back to its sender.
+    /// A switch cut off the payload and returned the header to the sender.
     Returned,
 }

@@ -1,117 +1,119 @@
-//! Transfers with several receivers or several senders, as an application asks for them.
+//! Transfers with several receivers or several senders, as an application requests them.
 
 use crate::Message;
 use tailcut_units::{Duration, FlowId, HostId};
 
-/// What one host does in a transfer with several ends.
+/// Part of one host in a transfer with several ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part<'a> {
-    /// Sends an object to several receivers. The message's destination is the address of a group of
-    /// just these. [`Event::Completed`](crate::Event::Completed) comes at each of them.
+    /// Sends an object to several receivers. The destination of the message is the address of a group of
+    /// exactly these receivers. Each receiver reports [`Event::Completed`](crate::Event::Completed).
     Spread {
-        /// The object.
+        /// Object, as a message.
         message: Message,
-        /// The receivers, at least one, each once.
+        /// Receivers, at least one, without repetition.
         receivers: &'a [HostId],
-        /// What happens to receivers that hold the others up.
+        /// Policy for receivers that delay the others.
         stragglers: Stragglers,
     },
-    /// Expects an object from several senders, which all send to `port` of this host.
-    /// [`Event::Failed`](crate::Event::Failed) comes when none of them is heard for too long.
+    /// Receives an object from several senders, which all send to `port` of this host. The host reports
+    /// [`Event::Failed`](crate::Event::Failed) if no sender sends for too long.
     Collect {
-        /// The transfer's number, for the receiver's events.
+        /// Number of the transfer, for the receiver's events.
         flow: FlowId,
-        /// A port that no other transfer of this host has: at least 1,024, not the one that hosts
-        /// are reached at, below the ports of outgoing flows.
+        /// Port that no other transfer of this host uses: at least 1,024, not the port on which hosts accept
+        /// flows, and below the ports of outgoing flows.
         port: u16,
     },
-    /// Sends its share of the symbols of an object that other senders hold too.
+    /// Sends a share of the symbols of an object that other senders have too.
     Share {
-        /// The object, and the receiver.
+        /// Object and receiver, as a message.
         message: Message,
-        /// The port that the receiver collects at.
+        /// Port at which the receiver collects.
         port: u16,
-        /// Which share: no two senders have the same.
+        /// Share of this host. No two senders have the same share.
         share: Share,
     },
 }
 
-/// The symbols of each block that one of several senders may send: those whose identifier is `index`
-/// modulo `of`.
+/// Symbols of each block that one of several senders may send: the symbols whose identifier is `index` modulo `of`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// Below `of`.
+    /// Remainder of the identifiers, less than `of`.
     pub index: u16,
-    /// The number of senders, at least 1.
+    /// Number of senders, at least 1.
     pub of: u16,
 }
 
 impl Share {
-    /// All symbols: the share of an only sender.
+    /// Share of a single sender: all symbols.
     pub const ALL: Self = Self { index: 0, of: 1 };
 
-    /// How many of the first `symbols` identifiers belong to it.
+    /// Returns how many of the first `symbols` identifiers belong to the share.
     #[inline]
     pub const fn of_first(self, symbols: u32) -> u32 {
+        // A single sender is the usual case, and needs no division.
         if self.of == 1 {
             return symbols;
         }
         (symbols + (self.of as u32 - 1) - self.index as u32) / self.of as u32
     }
 
-    /// The identifier of its symbol number `n`.
+    /// Returns the identifier of symbol number `n` of the share.
     #[inline]
     pub const fn identifier(self, n: u32) -> u32 {
         self.index as u32 + n * self.of as u32
     }
 }
 
-/// What a sender does about receivers that hold the others up: nothing can be sent for want of their
-/// pulls. All policies report them, once each ([`Event::Straggling`](crate::Event::Straggling)).
+/// Policy of a sender for stragglers. A straggler is a receiver whose missing pulls stop the transmission to all
+/// receivers. Every policy reports each straggler once ([`Event::Straggling`](crate::Event::Straggling)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stragglers {
-    /// How long nothing could be sent until those who do not pull are stragglers, above 0.
+    /// Time without a possible transmission after which the receivers that do not pull count as stragglers;
+    /// more than 0.
     pub after: Duration,
-    /// What then.
+    /// Action against stragglers.
     pub policy: StragglerPolicy,
 }
 
-/// See [`Stragglers`].
+/// Action of a sender against stragglers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum StragglerPolicy {
-    /// The others wait for them.
+    /// The other receivers wait for the stragglers.
     #[default]
     Wait,
-    /// They are left out from then on.
+    /// The sender drops the stragglers for the rest of the transfer.
     Drop,
-    /// The transfer ends when so many receivers have everything; the rest is left out then. Before, as
-    /// many are left out for holding the others up as the quorum can do without.
+    /// The transfer ends when this number of receivers has everything, and the sender drops the rest. Before
+    /// that, it drops stragglers as long as this number of receivers remains.
     Quorum(u16),
 }
 
-/// A receiver that holds the others up, or that was left out.
+/// Receiver that delays the others, or that the sender dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Straggler {
-    /// The receiver.
+    /// Name of the receiver.
     pub receiver: HostId,
-    /// Whether it gets nothing more.
+    /// Whether the sender dropped the receiver.
     pub dropped: bool,
 }
 
-/// What a receiver took of a transfer with several ends.
+/// Statistics of a receiver in a transfer with several ends.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Receipt {
-    /// Symbols that arrived, whole or trimmed.
+    /// Number of symbols that arrived, whole or trimmed.
     pub symbols: u32,
-    /// Of them, those that were sent in vain for it: of a block that it had enough of, or twice.
+    /// Number of wasted symbols among `symbols`: symbols of a block of which the receiver had enough, and duplicates.
     pub in_vain: u32,
-    /// Blocks that had to be decoded.
+    /// Number of blocks that had to be decoded.
     pub decoded: u32,
-    /// Bytes that the application has got, from the first on: all of them, unless the transfer has failed.
+    /// Bytes delivered to the application, counted from the start of the object: all bytes, unless the
+    /// transfer has failed.
     pub bytes: u64,
 }
 
-/// A design without transfers of several ends.
+/// Error of a host whose design does not support transfers with several ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this design has no transfers with several senders or receivers")]
 pub struct NotShared;

@@ -1,19 +1,19 @@
-//! Whose turn it is to send: classes in strict order, and within a class one after the other, so that a
-//! host treats its own packets as switches with priorities do (SCDP paper, section IV-A: symbols go down
-//! in class by the bytes sent; PIAS, NSDI 2015, section 4).
+//! Order of transmission within a host: strict priority between classes, and round robin within a class. So a
+//! host treats its own packets like a switch with priorities (SCDP paper, section IV-A: symbols move to lower
+//! classes as bytes are sent; PIAS, NSDI 2015, section 4).
 
 use crate::receiver_driven::MAX_THRESHOLDS;
 use alloc::collections::VecDeque;
 
-/// Those of demotion, and one below them.
+/// Number of classes: the classes of demotion, and one below them.
 const CLASSES: usize = MAX_THRESHOLDS + 2;
 
-/// Sessions, connections or packets of a host that wait to be sent, by keys. There are nine classes: those of
-/// [`Demotion`](crate::Demotion), and one below them; a number beyond is taken modulo nine.
+/// Keys of sessions, connections or packets that wait to be sent. There are nine classes: the classes of
+/// [`Demotion`](crate::Demotion), and one below them. A larger class number is taken modulo nine.
 #[derive(Debug)]
 pub struct Turns<K> {
     classes: [VecDeque<K>; CLASSES],
-    /// Classes in which somebody waits, a bit each.
+    /// Bit mask of the classes with waiting keys.
     waiting: u16,
 }
 
@@ -24,7 +24,7 @@ impl<K: Copy + PartialEq> Default for Turns<K> {
 }
 
 impl<K: Copy + PartialEq> Turns<K> {
-    /// Nobody waits.
+    /// Creates an empty queue.
     pub const fn new() -> Self {
         Self {
             classes: [const { VecDeque::new() }; CLASSES],
@@ -32,15 +32,16 @@ impl<K: Copy + PartialEq> Turns<K> {
         }
     }
 
-    /// `key`, which does not wait, is the last of a class.
+    /// Appends `key` to a class. The key must not be waiting.
     #[inline]
     pub fn enter(&mut self, key: K, class: u8) {
+        // The remainder keeps the index in range, for any class number.
         let class = usize::from(class) % CLASSES;
         self.classes[class].push_back(key);
         self.waiting |= 1 << class;
     }
 
-    /// `key`, which does not wait, is the first of a class.
+    /// Puts `key` at the head of a class. The key must not be waiting.
     #[inline]
     pub(crate) fn enter_first(&mut self, key: K, class: u8) {
         let class = usize::from(class) % CLASSES;
@@ -48,7 +49,7 @@ impl<K: Copy + PartialEq> Turns<K> {
         self.waiting |= 1 << class;
     }
 
-    /// `key`, which waits in one class, is the last of another.
+    /// Moves `key`, which waits in one class, to the end of another class.
     pub(crate) fn change(&mut self, key: K, from: u8, to: u8) {
         let class = usize::from(from) % CLASSES;
         self.classes[class].retain(|other| *other != key);
@@ -58,9 +59,10 @@ impl<K: Copy + PartialEq> Turns<K> {
         self.enter(key, to);
     }
 
-    /// Whose turn it is: that one waits no more.
+    /// Removes and returns the key whose turn it is.
     #[inline]
     pub fn take(&mut self) -> Option<K> {
+        // With no bit set, the index is out of range, and `get_mut` returns `None`.
         let class = self.waiting.trailing_zeros() as usize;
         let turns = self.classes.get_mut(class)?;
         let key = turns.pop_front();
@@ -70,7 +72,7 @@ impl<K: Copy + PartialEq> Turns<K> {
         key
     }
 
-    /// Whether nobody waits.
+    /// Returns whether no key is waiting.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0

@@ -1,8 +1,8 @@
-//! A token bucket: a limit of what happens in a span, with a burst after a pause.
+//! Token bucket: it limits the rate of an event, and allows a burst after a pause.
 
 use crate::{Duration, Time};
 
-/// Tokens that come with time or with events, and are kept up to a limit.
+/// Token bucket. Tokens arrive with time or with events, and the bucket keeps at most a given limit of them.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
     tokens: f64,
@@ -18,28 +18,28 @@ impl TokenBucket {
         }
     }
 
-    /// Tokens in the bucket. Below 0 after more was spent than was there.
+    /// Returns the tokens in the bucket. The number is negative if more tokens were spent than the bucket had.
     pub const fn tokens(&self) -> f64 {
         self.tokens
     }
 
-    /// Adds `tokens`; the bucket then has at most `limit`.
+    /// Adds `tokens`. Tokens above `limit` are lost.
     pub fn earn(&mut self, tokens: f64, limit: f64) {
         self.tokens = (self.tokens + tokens).min(limit);
     }
 
-    /// Adds the tokens since the last call, at `rate` tokens a second; the bucket then has at most `limit`.
+    /// Adds the tokens for the time since the last call, at `rate` tokens per second. Tokens above `limit` are lost.
     pub fn fill(&mut self, now: Time, rate: f64, limit: f64) {
         self.earn(rate * now.since(self.filled_at).as_secs_f64(), limit);
         self.filled_at = self.filled_at.max(now);
     }
 
-    /// Takes `tokens` out, even if fewer are there.
+    /// Removes `tokens`, even if the bucket has fewer.
     pub fn spend(&mut self, tokens: f64) {
         self.tokens -= tokens;
     }
 
-    /// Takes one token out if there is one. Returns whether there was.
+    /// Removes one token if the bucket has one. Returns whether it had one.
     pub fn take(&mut self) -> bool {
         let holds = self.tokens >= 1.0;
         if holds {
@@ -48,9 +48,10 @@ impl TokenBucket {
         holds
     }
 
-    /// Returns when the bucket has `tokens`, at `rate` tokens a second, rounded up to a picosecond.
+    /// Returns the time at which the bucket has `tokens`, at `rate` tokens per second, rounded up to a picosecond.
     pub fn holds_at(&self, tokens: f64, rate: f64) -> Time {
         let wait = (tokens - self.tokens).max(0.0) / rate * 1e12;
+        // `f64::ceil` is not available without the standard library.
         let whole = wait as u64;
         let wait = whole.saturating_add(u64::from((whole as f64) < wait));
         self.filled_at.saturating_add(Duration::from_ps(wait))

@@ -1,14 +1,14 @@
-//! Counts of bytes.
+//! Numbers of bytes.
 
 use core::fmt;
 
-/// A count of bytes. Decimal units (1 KB = 1,000 B), as in the papers.
+/// Number of bytes. Texts use decimal units (1 KB = 1,000 B), like the papers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// `kilobytes` times 1,000 bytes.
+    /// Returns `kilobytes` times 1,000 bytes.
     pub const fn from_kb(kilobytes: u64) -> Self {
         Self(kilobytes * 1_000)
     }

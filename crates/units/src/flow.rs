@@ -3,27 +3,27 @@
 use crate::mix64;
 use core::fmt;
 
-/// A host, numbered from zero in the order of the topology.
+/// Host number, from zero, in the order of the topology. It is also the host's address.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostId(pub u32);
 
-/// The bit that tells the address of a multicast group from that of a host.
+/// Bit that distinguishes the address of a multicast group from the address of a host.
 const GROUP: u32 = 1 << 31;
 
 impl HostId {
-    /// The address of multicast group `number`, below 2^31.
+    /// Returns the address of multicast group `number`, which must be below 2^31.
     pub const fn group(number: u32) -> Self {
         Self(GROUP | number)
     }
 
-    /// Whether this is the address of a multicast group.
+    /// Returns whether this is the address of a multicast group.
     #[inline]
     pub const fn is_group(self) -> bool {
         self.0 & GROUP != 0
     }
 
-    /// The number of the multicast group that this is the address of.
+    /// Returns the number of the multicast group with this address, or `None` for a host.
     #[inline]
     pub const fn group_number(self) -> Option<u32> {
         if self.is_group() {
@@ -34,12 +34,12 @@ impl HostId {
     }
 }
 
-/// A flow, numbered from zero in the order in which the workload starts them.
+/// Flow number, from zero, in the order in which the workload starts the flows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowId(pub u32);
 
-/// The transport protocol's number in the five-tuple (IANA).
+/// Transport protocol, with its number from IANA.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Protocol {
@@ -50,23 +50,23 @@ pub enum Protocol {
     Udp = 17,
 }
 
-/// What ECMP hashes: addresses, ports and protocol.
+/// Five-tuple, the input of ECMP hashes: addresses, ports and protocol.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FiveTuple {
-    /// The sending host.
+    /// Sending host.
     pub src: HostId,
-    /// The receiving host.
+    /// Receiving host.
     pub dst: HostId,
-    /// The sender's port.
+    /// Port of the sender.
     pub src_port: u16,
-    /// The receiver's port.
+    /// Port of the receiver.
     pub dst_port: u16,
-    /// The transport protocol.
+    /// Transport protocol.
     pub protocol: Protocol,
 }
 
 impl FiveTuple {
-    /// The five-tuple of the opposite direction.
+    /// Returns the five-tuple of the opposite direction.
     pub const fn reversed(self) -> Self {
         Self {
             src: self.dst,
@@ -77,9 +77,9 @@ impl FiveTuple {
         }
     }
 
-    /// A well-mixed hash: tuples that differ in one bit of one port are as far apart as any others.
-    /// Switches mix their own seed into it (RFC 2992 leaves the hash open; without a seed a switch,
-    /// the tiers of a Clos choose alike, known as hash polarisation).
+    /// Returns a well-mixed hash: a difference of one bit in one port changes about half of the hash's bits. RFC 2992
+    /// does not prescribe a hash. Each switch must mix its own seed into this hash: without the seed, the tiers of a
+    /// Clos network make the same choice (hash polarisation).
     pub const fn hash(self) -> u32 {
         let hosts = ((self.src.0 as u64) << 32) | self.dst.0 as u64;
         let ports =
@@ -87,9 +87,9 @@ impl FiveTuple {
         (mix64(mix64(hosts) ^ ports) >> 32) as u32
     }
 
-    /// The CRC-32 of IEEE 802.3 over addresses, protocol and ports in the order of the headers, as many
-    /// switches hash. It is linear: tuples that differ in the same bits have hashes that differ in the
-    /// same bits, whatever the rest.
+    /// Returns the CRC-32 of IEEE 802.3 over addresses, protocol and ports, in the order of the headers. Many switches
+    /// use this hash. It is linear: the bits in which two tuples differ determine the bits in which their hashes
+    /// differ.
     pub const fn crc32(self) -> u32 {
         let hosts = ((self.src.0 as u128) << 32) | self.dst.0 as u128;
         let ports = ((self.src_port as u128) << 16) | self.dst_port as u128;
@@ -108,7 +108,7 @@ impl FiveTuple {
         !crc
     }
 
-    /// Addresses and ports, each bit the parity of that bit of all four: what the simplest switches do.
+    /// Returns the exclusive or (XOR) of both addresses and both ports. The simplest switches use this hash.
     pub const fn xor(self) -> u32 {
         self.src.0 ^ self.dst.0 ^ self.src_port as u32 ^ self.dst_port as u32
     }
@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(tuple(3, 40_000, 80).crc32(), 0xa06b_dbc1);
     }
 
-    /// Of how many flows both copies, to ports 80 and 81, take the same of `paths` paths.
+    /// Returns the share of flows whose two copies take the same path. The copies go to ports 80 and 81, and there are
+    /// `paths` paths.
     fn same(hash: fn(FiveTuple) -> u32, paths: u32) -> f64 {
         let flows = (0..50u32).flat_map(|src| (0..400u16).map(move |port| (src, 32_768 + port)));
         let same = flows.filter(|&(src, port)| {

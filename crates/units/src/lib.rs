@@ -1,8 +1,8 @@
-//! Quantities and identifiers that every other crate of tailcut speaks in.
+//! Quantities and identifiers that all other crates of tailcut use.
 //!
-//! Time is an integer count of picoseconds, so that the serialisation time of a byte is exact at
-//! every common line rate (80 ps at 100 Gb/s, 8 ns at 1 Gb/s) and a run never depends on rounding
-//! of floating-point numbers. The crate knows no clock: whoever owns one passes the time in.
+//! Times are whole numbers of picoseconds. The serialisation time of a byte is therefore exact at every common line
+//! rate (80 ps at 100 Gb/s, 8 ns at 1 Gb/s), and a run never depends on the rounding of floating-point numbers. The
+//! crate reads no clock: all times are arguments of its functions.
 #![no_std]
 
 extern crate alloc;

@@ -1,7 +1,7 @@
-//! Deterministic mixing of integers: for seeds of random streams and for ECMP.
+//! Deterministic mixing of whole numbers, for ECMP and for the seeds of random streams.
 
-/// A bijective mix with full avalanche: every input bit flips every output bit with probability
-/// near one half (the finaliser of SplitMix64, Steele et al., OOPSLA 2014).
+/// Mixes a value. The function is bijective and has full avalanche: each input bit flips each output bit with a
+/// probability near one half. It is the finaliser of SplitMix64 (Steele et al., OOPSLA 2014).
 pub const fn mix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -9,14 +9,14 @@ pub const fn mix64(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The seed of one entity's random stream. Streams are named by a `domain` (say, the arrivals of
-/// the workload, or the hash of a switch) and an `entity` within it, so that adding an entity
-/// changes no other entity's draws.
+/// Returns the seed of a random stream. `domain` is the purpose of the stream, such as the arrivals of the workload or
+/// the hash of a switch. `entity` is the number of the host or the switch in this domain. Each entity has its own
+/// stream, so an additional entity does not change the random values of the others.
 pub const fn stream_seed(seed: u64, domain: u64, entity: u64) -> u64 {
     mix64(mix64(mix64(seed) ^ domain) ^ entity)
 }
 
-/// Maps a well-mixed 32-bit value evenly onto `0..n` without a division (Lemire, 2019).
+/// Maps a well-mixed 32-bit value evenly to a number in `0..n`, without a division (Lemire, 2019).
 pub const fn reduce(value: u32, n: u32) -> u32 {
     ((value as u64 * n as u64) >> 32) as u32
 }

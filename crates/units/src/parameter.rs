@@ -1,45 +1,45 @@
-//! Parameters of a part (a design, a queue discipline, a load balancer): the keys that the part adds to scenarios, in
-//! a section of its name, and their values.
+//! Parameters of a part (a design, a queue discipline, a load balancer). A parameter is a key that the part
+//! adds to scenarios, in a section with the part's name.
 
 use crate::quantity::{Quantity, duration, within};
 use crate::{Bytes, Duration};
 use alloc::collections::BTreeMap;
 
-/// Values that a parameter takes.
+/// Kind of a parameter's values, with their range.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ParameterKind {
     /// True or false.
     Flag,
-    /// A whole number in a range.
+    /// Whole number in a range.
     Count {
-        /// The lower bound.
+        /// Lower bound.
         least: u64,
-        /// The upper bound.
+        /// Upper bound.
         most: u64,
     },
-    /// A number above 0.
+    /// Number above 0.
     Number {
-        /// The upper bound.
+        /// Upper bound.
         most: f64,
     },
-    /// A time of at least 1 ns.
+    /// Time of at least 1 ns.
     Duration,
-    /// A size of at least 1 byte.
+    /// Size of at least 1 byte.
     Bytes,
     /// One of several words.
     Word(&'static [&'static str]),
 }
 
-/// A key that a part adds to scenarios, in the section of the part's name.
+/// Key that a part adds to scenarios, in the section with the part's name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameter {
     /// Name of the key in its section.
     pub name: &'static str,
-    /// Values that are allowed.
+    /// Allowed values.
     pub kind: ParameterKind,
-    /// Default, as a scenario writes it.
+    /// Default value, as text in the notation of scenarios.
     pub default: &'static str,
-    /// Meaning, with its source.
+    /// Description, with the source of the default.
     pub about: &'static str,
 }
 
@@ -63,7 +63,7 @@ impl Parameter {
         Self::new(name, ParameterKind::Flag, default, about)
     }
 
-    /// Returns a whole number from `least` to `most`.
+    /// Returns a parameter that is a whole number from `least` to `most`.
     pub const fn count(
         name: &'static str,
         (least, most): (u64, u64),
@@ -73,7 +73,7 @@ impl Parameter {
         Self::new(name, ParameterKind::Count { least, most }, default, about)
     }
 
-    /// Returns a number above 0, at most `most`.
+    /// Returns a parameter that is a number above 0 and at most `most`.
     pub const fn number(
         name: &'static str,
         most: f64,
@@ -83,22 +83,22 @@ impl Parameter {
         Self::new(name, ParameterKind::Number { most }, default, about)
     }
 
-    /// Returns a share above 0, at most 1.
+    /// Returns a parameter that is a share above 0 and at most 1.
     pub const fn share(name: &'static str, default: &'static str, about: &'static str) -> Self {
         Self::number(name, 1.0, default, about)
     }
 
-    /// Returns a time of at least 1 ns.
+    /// Returns a parameter that is a time of at least 1 ns.
     pub const fn duration(name: &'static str, default: &'static str, about: &'static str) -> Self {
         Self::new(name, ParameterKind::Duration, default, about)
     }
 
-    /// Returns a size of at least 1 byte.
+    /// Returns a parameter that is a size of at least 1 byte.
     pub const fn bytes(name: &'static str, default: &'static str, about: &'static str) -> Self {
         Self::new(name, ParameterKind::Bytes, default, about)
     }
 
-    /// Returns one of several words.
+    /// Returns a parameter that is one of several words.
     pub const fn word(
         name: &'static str,
         words: &'static [&'static str],
@@ -108,7 +108,7 @@ impl Parameter {
         Self::new(name, ParameterKind::Word(words), default, about)
     }
 
-    /// Returns the value that a text stands for, or `None` for one that is not allowed.
+    /// Returns the value that a text contains, or `None` if the parameter does not allow this text.
     pub fn read(&self, text: &str) -> Option<ParameterValue> {
         match self.kind {
             ParameterKind::Flag => text.parse().ok().map(ParameterValue::Flag),
@@ -138,25 +138,25 @@ impl Parameter {
 pub enum ParameterValue {
     /// True or false.
     Flag(bool),
-    /// A whole number.
+    /// Whole number.
     Count(u64),
-    /// A number.
+    /// Number.
     Number(f64),
-    /// A time.
+    /// Time.
     Duration(Duration),
-    /// A size.
+    /// Size.
     Bytes(Bytes),
     /// One of the parameter's words.
     Word(&'static str),
 }
 
-/// Values of a part's parameters, by name. A part reads only names that it declares, so each reader panics for a name
-/// or a kind that the part does not declare.
+/// Values of a part's parameters, by name. A part only reads parameters that it declares. If it declares no parameter
+/// of this name and kind, the reading function panics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(BTreeMap<&'static str, ParameterValue>);
 
 impl Values {
-    /// Returns the defaults of some parameters.
+    /// Returns the default values of `parameters`.
     pub fn of(parameters: &[Parameter]) -> Self {
         let defaults = parameters.iter();
         let read =
@@ -175,7 +175,7 @@ impl Values {
     }
 }
 
-/// Readers of values, one for each kind.
+/// Defines a reading function for each kind of value.
 macro_rules! readers {
     ($($(#[$about:meta])* $reader:ident: $variant:ident -> $type:ty;)*) => {
         impl Values {
@@ -194,17 +194,17 @@ macro_rules! readers {
 }
 
 readers! {
-    /// Returns a flag.
+    /// Returns the value of a flag.
     flag: Flag -> bool;
-    /// Returns a whole number.
+    /// Returns the value of a whole number.
     count: Count -> u64;
-    /// Returns a number.
+    /// Returns the value of a number.
     number: Number -> f64;
-    /// Returns a time.
+    /// Returns the value of a time.
     duration: Duration -> Duration;
-    /// Returns a size.
+    /// Returns the value of a size.
     bytes: Bytes -> Bytes;
-    /// Returns a word.
+    /// Returns the value of a word.
     word: Word -> &'static str;
 }
 

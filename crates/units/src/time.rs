@@ -1,55 +1,55 @@
-//! Instants and spans of time in picoseconds.
+//! Points in time and time spans, in picoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// An instant: picoseconds since the start of the run. Lasts 213 days before it overflows.
+/// Point in time, in picoseconds since the start of the run. It overflows after 213 days.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(u64);
 
-/// A span of time in picoseconds.
+/// Time span in picoseconds.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Duration(u64);
 
 impl Time {
-    /// The start of the run.
+    /// Start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than every instant of a run; stands for "never".
+    /// Largest time, later than every event of a run. It stands for "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The instant `ps` picoseconds after the start.
+    /// Returns the time `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// The instant `ns` nanoseconds after the start; saturates.
+    /// Returns the time `ns` nanoseconds after the start. Saturates.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1_000))
     }
-    /// Picoseconds since the start.
+    /// Returns the picoseconds since the start.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Whole nanoseconds since the start, rounded down.
+    /// Returns the whole nanoseconds since the start, rounded down.
     pub const fn as_ns(self) -> u64 {
         self.0 / 1_000
     }
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
-    /// The span since `earlier`, or zero when `earlier` is later.
+    /// Returns the span since `earlier`, or zero if `earlier` is later than this time.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-    /// `self + span`, or [`Time::MAX`] where that overflows.
+    /// Returns `self + span`, or [`Time::MAX`] if the sum overflows.
     pub const fn saturating_add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.0))
     }
-    /// The earlier of two instants, of which either may never come.
+    /// Returns the earlier of two times. `None` is the time of an event that never happens.
     #[inline]
     pub fn earlier(a: Option<Self>, b: Option<Self>) -> Option<Self> {
         match (a, b) {
@@ -60,52 +60,52 @@ impl Time {
 }
 
 impl Duration {
-    /// No time.
+    /// Span of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// Longest span.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `ps` picoseconds.
+    /// Returns a span of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// A span of `ns` nanoseconds; saturates.
+    /// Returns a span of `ns` nanoseconds. Saturates.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1_000))
     }
-    /// A span of `us` microseconds; saturates.
+    /// Returns a span of `us` microseconds. Saturates.
     pub const fn from_us(us: u64) -> Self {
         Self(us.saturating_mul(1_000_000))
     }
-    /// A span of `ms` milliseconds; saturates.
+    /// Returns a span of `ms` milliseconds. Saturates.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms.saturating_mul(1_000_000_000))
     }
-    /// A span of `secs` seconds rounded to the nearest picosecond; negative and NaN give zero.
+    /// Returns a span of `secs` seconds, rounded to the nearest picosecond. Negative numbers and NaN give zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e12 + 0.5) as u64)
     }
-    /// Picoseconds.
+    /// Returns the picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Whole nanoseconds, rounded down.
+    /// Returns the whole nanoseconds, rounded down.
     pub const fn as_ns(self) -> u64 {
         self.0 / 1_000
     }
-    /// Microseconds.
+    /// Returns the microseconds.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Seconds.
+    /// Returns the seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
-    /// `self - other`, or zero.
+    /// Returns `self - other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// `self * factor`, or [`Duration::MAX`].
+    /// Returns `self * factor`, or [`Duration::MAX`] if the product overflows.
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
@@ -175,7 +175,7 @@ impl Div<u64> for Duration {
     }
 }
 
-/// Prints a count of picoseconds in the largest unit that keeps at least one whole digit.
+/// Writes picoseconds in the largest unit in which the value is at least 1.
 fn write_ps(ps: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (unit, scale) = match ps {
         0..1_000 => return write!(f, "{ps} ps"),

@@ -1,9 +1,9 @@
-//! Quantities as text: one table of spellings, and promises that hold for every text.
+//! Tests of quantities as text: a table of spellings, and properties of all texts.
 
 use tailcut_units::quantity::{self, Quantity};
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// Returns the value of a spelling as the table writes it.
+/// Returns the value of a spelling, in the notation of the table's third column.
 fn read(kind: &str, text: &str) -> Option<String> {
     match kind {
         "bytes" => quantity::bytes(text).map(|size| size.0.to_string()),

@@ -1,12 +1,12 @@
-//! Decoding and encoding of fields in network byte order, and their errors.
+//! Decoder and encoder of fields in network byte order, and their errors.
 
 /// Reason why bytes are not a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes end before the header does.
+    /// The bytes end before the end of the header.
     #[error("a header of {needed} bytes: found {found} bytes")]
     Short {
-        /// Bytes of the header, as far as known.
+        /// Length of the header in bytes, as far as it is known.
         needed: usize,
         /// Bytes found.
         found: usize,
@@ -71,22 +71,22 @@ pub enum EncodeError {
         found: usize,
     },
     /// The value of a field is too large for the wire format.
-    #[error("{name}: found {found}, which the wire has no room for")]
+    #[error("{name}: found {found}, which is too large for the wire format")]
     Field {
         /// Name of the field.
         name: &'static str,
         /// Value of the field.
         found: u64,
     },
-    /// A field is set that a header of this kind does not contain.
-    #[error("a field is set that a header of kind {kind} does not carry")]
+    /// A field of the value is set, but a header of this kind does not contain the field.
+    #[error("a field is set that a header of kind {kind} does not contain")]
     NotCarried {
         /// Kind of the header.
         kind: &'static str,
     },
     /// The segment is a TCP segment, which has a TCP header
     /// ([`capture::frame`](crate::capture::frame) encodes it).
-    #[error("a TCP segment: its header is not one of ours")]
+    #[error("a TCP segment has no tailcut header")]
     Tcp,
 }
 

@@ -3,15 +3,17 @@
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in
 //!   `docs/wire/`, golden vectors in `tests/vectors/`.
-//! - [`scdp::paper`]: SCDP over switches that trim; [`scdp::credit`]: SCDP over UDP sockets, where receivers grant credits.
+//! - [`scdp::paper`]: SCDP over switches that trim; [`scdp::credit`]: SCDP over UDP sockets, where receivers grant
+//!   credits.
 //! - [`repnet`]: the hello of RepNet over real sockets.
 //! - [`rans::Unread`]: RANS headers from the bytes of a stream, which may arrive in any pieces.
-//! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and the changes by trimming.
-//! - [`foreign`]: the data of a frame that a driver needs, and the fields that switches rewrite.
-//! - [`capture`]: a simulated segment as a frame, and pcapng files.
+//! - [`encode`] and [`decode`]: headers of whole segments. [`set_condition`]: the change of a header by trimming.
+//! - [`foreign`]: frames of other programs. It decodes the data that a driver needs, and rewrites the fields that
+//!   switches change.
+//! - [`capture`]: conversion of simulated segments to frames, and pcapng files.
 //!
-//! This crate reads no clock and no socket, keeps no state of a protocol, and never panics on
-//! input. Unknown bytes are an error that contains the bytes found.
+//! This crate reads no clock and no socket, and keeps no state of a protocol. It never panics on input. If bytes
+//! are unknown, the error contains them.
 //!
 //! ```
 //! use tailcut_transport::ndp::{NdpHeader, NdpKind};

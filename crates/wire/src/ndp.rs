@@ -8,7 +8,7 @@ use crate::prefix::{
 use tailcut_transport::ndp::{NdpHeader, NdpKind};
 use tailcut_units::Time;
 
-/// Bytes of an NDP header.
+/// Length of an NDP header in bytes.
 pub const HEADER_BYTES: usize = PREFIX_BYTES + 32;
 
 /// Encodes a header at the start of `buffer`. Returns its length.
@@ -40,7 +40,7 @@ pub fn encode(packet: &Packet<NdpHeader>, buffer: &mut [u8]) -> Result<usize, En
     Ok(writer.written())
 }
 
-/// Decodes the header at the start of `bytes`. Returns its length, too.
+/// Decodes the header at the start of `bytes`. Returns the packet and the header's length.
 ///
 /// # Errors
 /// The bytes are not an NDP header of this version.

@@ -6,7 +6,7 @@ use crate::prefix::{
 };
 use tailcut_transport::pfabric::{PFabricHeader, PFabricKind};
 
-/// Bytes of a pFabric header.
+/// Length of a pFabric header in bytes.
 pub const HEADER_BYTES: usize = PREFIX_BYTES + 24;
 
 /// Encodes a header at the start of `buffer`. Returns its length.
@@ -33,7 +33,7 @@ pub fn encode(packet: &Packet<PFabricHeader>, buffer: &mut [u8]) -> Result<usize
     Ok(writer.written())
 }
 
-/// Decodes the header at the start of `bytes`. Returns its length, too.
+/// Decodes the header at the start of `bytes`. Returns the packet and the header's length.
 ///
 /// # Errors
 /// The bytes are not a pFabric header of this version.

@@ -1,4 +1,4 @@
-//! Common start of all packet headers: 24 bytes, the same for NDP, SCDP and pFabric.
+//! Prefix: the first 24 bytes of each packet header of NDP, SCDP and pFabric.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use tailcut_transport::{Condition, PathPin, Segment};
@@ -7,7 +7,7 @@ use tailcut_units::FlowId;
 /// Version of all layouts in this crate, except version 2 of SCDP.
 pub const VERSION: u8 = 1;
 
-/// Bytes of a [`Prefix`].
+/// Length of a [`Prefix`] in bytes.
 pub const PREFIX_BYTES: usize = 24;
 
 /// Position of the byte with [`Prefix::condition`] and [`Prefix::trimmable`].
@@ -17,7 +17,7 @@ pub(crate) const CONDITION_BITS: u8 = 0x03;
 /// Bit of this byte that allows switches to trim.
 const TRIMMABLE_BIT: u8 = 0x80;
 
-/// First byte of a header.
+/// First byte of a header, which shows the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Magic {
@@ -48,16 +48,16 @@ impl Magic {
 /// Common fields of all packets of NDP, SCDP and pFabric.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Prefix {
-    /// Session, by its sender's number, in answers too.
+    /// Session: the number that its sender uses. Answers contain the same number.
     pub flow: FlowId,
-    /// Bytes of payload as they were sent, even if a switch has removed them.
+    /// Length of the payload as it was sent, in bytes. It stays if a switch removes the payload.
     pub payload: u32,
     /// Priority class. 0 is the highest.
     pub priority: u8,
-    /// Path that the packet is pinned to, if it is.
+    /// Path that the packet is pinned to, or [`PathPin::NONE`].
     pub path: PathPin,
-    /// Rank for switches that order packets by it (pFabric: bytes that remain). Lower ranks go
-    /// first.
+    /// Rank of the packet (pFabric: bytes of the flow that remain). Some switches order packets by rank: the
+    /// lowest rank goes first.
     pub rank: u32,
     /// Whether a switch may remove the payload.
     pub trimmable: bool,
@@ -79,9 +79,9 @@ impl Prefix {
         }
     }
 
-    /// Returns the condition of the payload, from the number of bytes that follow the header. A
-    /// switch that does not know this header leaves [`Condition::Whole`] in it when it removes the
-    /// payload.
+    /// Returns the condition of the payload. `rest` is the number of bytes after the header. A switch that does
+    /// not know this header does not change it when it removes the payload. So a header with
+    /// [`Condition::Whole`] and no payload means [`Condition::Trimmed`].
     ///
     /// # Errors
     /// The payload is neither complete nor completely removed.
@@ -99,7 +99,7 @@ impl Prefix {
     }
 }
 
-/// Prefix with the header of a protocol.
+/// Prefix and the following fields of a protocol's header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Packet<H> {
     /// Common fields of all protocols.
@@ -108,10 +108,10 @@ pub struct Packet<H> {
     pub header: H,
 }
 
-/// Bytes of a prefix that depend on the protocol.
+/// Fields of a prefix whose values depend on the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Own {
-    /// Bytes of the whole header.
+    /// Length of the whole header in bytes.
     pub(crate) length: usize,
     pub(crate) kind: u8,
     pub(crate) flags: u8,
@@ -119,7 +119,7 @@ pub(crate) struct Own {
     pub(crate) last: u16,
 }
 
-/// Starts a header of `own.length` bytes.
+/// Encodes the prefix of a header of `own.length` bytes. Returns the encoder of the other fields.
 pub(crate) fn write<'a>(
     buffer: &'a mut [u8],
     magic: Magic,
@@ -143,7 +143,8 @@ pub(crate) fn write<'a>(
     Ok(writer)
 }
 
-/// Decodes magic and version, and checks that the header is complete. Returns its length, too.
+/// Decodes magic, version and length, and checks that the header is complete. Returns the decoder of the other
+/// fields, and the header's length.
 pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let expected = magic as u8;
@@ -171,7 +172,7 @@ pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usi
     }
 }
 
-/// Decodes the prefix of a header.
+/// Decodes the prefix of a header. Returns the decoder of the other fields, and the values of the prefix.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     magic: Magic,

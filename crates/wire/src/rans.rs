@@ -1,4 +1,5 @@
-//! RANS messages, in streams or as messages of another transport: `docs/wire/rans.md`.
+//! RANS headers: `docs/wire/rans.md`. RANS messages are either in a stream, or each is a message of another
+//! transport.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
@@ -11,7 +12,7 @@ use tailcut_requests::{
     RequestId,
 };
 
-/// Bytes of the longest header.
+/// Length of the longest header in bytes.
 pub const MAX_BYTES: usize = if ASK_BYTES > ANSWER_BYTES {
     ASK_BYTES
 } else {
@@ -27,7 +28,7 @@ const ANSWER: u8 = 4;
 /// Header of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RansHeader {
-    /// Header from a client. The request of an ask follows it.
+    /// Header from a client. The application's request follows the header of an ask.
     Request(RequestHeader),
     /// Header from a server. Bytes of the object follow it.
     Answer(AnswerHeader),
@@ -86,12 +87,13 @@ impl TryFrom<RansHeader> for AnswerHeader {
     }
 }
 
-/// Received bytes of one direction of a stream. A [`Reader`](tailcut_requests::Reader) takes its
-/// headers from here, after it has been given the number of bytes.
+/// Bytes that were received in one direction of a stream and have not been read. A
+/// [`Reader`](tailcut_requests::Reader) reads its headers from here. The caller also passes the number of bytes to
+/// the reader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unread<H> {
     bytes: VecDeque<u8>,
-    /// Bytes of bodies that have been read.
+    /// Bytes of bodies that the reader has read.
     body: Vec<u8>,
     of: PhantomData<H>,
 }
@@ -137,6 +139,7 @@ where
                 self.bytes.drain(..length);
                 H::try_from(header).map(Some)
             }
+            // The rest of the header has not arrived yet.
             Err(DecodeError::Short { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -161,8 +164,8 @@ pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeErr
     }
 }
 
-/// Decodes the header at the start of `bytes`. Returns its length, too. In a stream,
-/// [`DecodeError::Short`] contains the number of bytes to wait for.
+/// Decodes the header at the start of `bytes`. Returns the header and its length. In a stream,
+/// [`DecodeError::Short`] contains the number of bytes that are needed.
 ///
 /// # Errors
 /// The bytes are not a RANS header of this version.

@@ -1,9 +1,9 @@
-//! RepNet hello, version 1: `docs/repnet-wire.md`. The test vectors in
-//! `packages/repnet/spec/wire-vectors.json` apply to the npm package too.
+//! Hello of RepNet, version 1: `docs/repnet-wire.md`. This crate and the npm package have common test vectors, in
+//! `packages/repnet/spec/wire-vectors.json`.
 //!
-//! A hello arrives in a stream, in any pieces. A decoder checks the bytes so far and rejects them
-//! at the first byte that cannot belong to a hello. It reads at most [`HELLO_BYTES`], or
-//! [`MAX_PREAMBLE_BYTES`] if a leg rejoins. The following bytes belong to the application.
+//! A hello arrives in a stream, in any pieces. A decoder checks the bytes that have arrived, and rejects them at the
+//! first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes, or [`MAX_PREAMBLE_BYTES`] bytes if a
+//! leg rejoins. The following bytes belong to the application.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use core::fmt;
@@ -11,9 +11,9 @@ use tailcut_transport::repnet::{
     Banner, FlowKey, InstanceId, Leg, Mode, Preamble, Purpose, Rejoin, Status,
 };
 
-/// Bytes of a preamble that does not rejoin, and of every banner.
+/// Length in bytes of a preamble that does not rejoin, and of every banner.
 pub const HELLO_BYTES: usize = 32;
-/// Bytes of a preamble that rejoins, which is the longest hello.
+/// Length in bytes of a preamble that rejoins. It is the longest hello.
 pub const MAX_PREAMBLE_BYTES: usize = 56;
 /// Supported version.
 pub const VERSION: u8 = 1;
@@ -23,6 +23,7 @@ const BANNER_MAGIC: [u8; 8] = *b"\xe9banne\r\n";
 const PROBE: u8 = 0x01;
 const REPSYN: u8 = 0x02;
 const REJOIN: u8 = 0x04;
+/// Statuses of a banner. The index of a status is its number in the banner.
 const STATUSES: [Status; 5] = [
     Status::Opened,
     Status::Joined,
@@ -30,10 +31,10 @@ const STATUSES: [Status; 5] = [
     Status::Unsupported,
     Status::Busy,
 ];
-/// Largest number of a rejoin. A double can represent all smaller integers exactly.
+/// Largest number in a rejoin. A JavaScript number (a double) represents all integers up to this one exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// Reason why bytes are not a hello, or not a complete one: the first wrong field.
+/// Reason why bytes are not a complete hello: they are too few, or a field is wrong. The first wrong field counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rejection {
     /// All bytes so far are valid, and more bytes are needed.
@@ -87,7 +88,7 @@ impl fmt::Display for Rejection {
 
 impl core::error::Error for Rejection {}
 
-/// The bytes end before the hello does.
+/// Converts the error of a decoder whose bytes end before the hello is complete.
 impl From<DecodeError> for Rejection {
     fn from(_: DecodeError) -> Self {
         Self::Incomplete
@@ -108,6 +109,7 @@ pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
         writer.put([VERSION, flags, preamble.leg as u8])?;
         writer.put([0; 5])?;
         writer.put(preamble.flow.0.to_be_bytes())?;
+        // The decoder refuses larger numbers.
         numbers
             .into_iter()
             .try_for_each(|number| writer.put(number.min(MAX_NUMBER).to_be_bytes()))
@@ -115,7 +117,7 @@ pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
     bytes
 }
 
-/// Returns the bytes of a preamble on the wire.
+/// Returns the length of a preamble on the wire in bytes.
 pub const fn preamble_length(preamble: &Preamble) -> usize {
     match preamble.purpose {
         Purpose::Rejoin(_) => MAX_PREAMBLE_BYTES,
@@ -136,10 +138,11 @@ pub fn encode_banner(banner: &Banner) -> [u8; HELLO_BYTES] {
     bytes
 }
 
-/// Returns the banner for a preamble of another version, whose first `HELLO_BYTES` bytes are given.
+/// Returns the banner that answers a preamble of another version. `preamble` contains the first `HELLO_BYTES` bytes.
 /// The leg and the flow are copied without a check.
 pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; HELLO_BYTES] {
     let mut reader = Reader::new(preamble);
+    // Magic, version and flags come before the leg, and five reserved bytes after it.
     let fields = reader.take::<10>().and_then(|_| {
         let leg = reader.u8()?;
         reader.take::<5>()?;
@@ -161,7 +164,7 @@ fn write(bytes: &mut [u8], fields: impl FnOnce(&mut Writer<'_>) -> Result<(), cr
     debug_assert!(written.is_ok());
 }
 
-/// Decodes the first bytes of a client. Returns the preamble and its length.
+/// Decodes the preamble at the start of a client's bytes. Returns the preamble and its length.
 ///
 /// # Errors
 /// The first wrong field. [`Rejection::Incomplete`] as long as all bytes are valid.
@@ -179,6 +182,7 @@ pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
         1 if flags != PROBE => Leg::Second,
         _ => return Err(Rejection::Leg),
     };
+    // Bytes 11 to 15 are reserved.
     for _ in 11..16 {
         if reader.u8()? != 0 {
             return Err(Rejection::Reserved);
@@ -210,7 +214,7 @@ pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
     Ok((preamble, length))
 }
 
-/// Decodes the first [`HELLO_BYTES`] bytes of a server.
+/// Decodes the banner at the start of a server's bytes.
 ///
 /// # Errors
 /// The first wrong field. [`Rejection::Incomplete`] as long as all bytes are valid.
@@ -242,7 +246,7 @@ pub fn decode_banner(bytes: &[u8]) -> Result<Banner, Rejection> {
     })
 }
 
-/// Checks the magic as far as it has arrived. Returns a reader of the following bytes.
+/// Checks the bytes of the magic that have arrived. Returns a reader of the following bytes.
 fn magic<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, Rejection> {
     if bytes
         .iter()

@@ -1,5 +1,4 @@
-//! Whole segments. The tailcut header contains all fields that the addresses and the IP header do
-//! not.
+//! Headers of whole segments. The tailcut header contains all fields of a segment except addresses, ports and ECN.
 
 use crate::codec::{DecodeError, EncodeError};
 use crate::prefix::{CONDITION_BITS, Magic, NETWORK_OFFSET, Packet, Prefix, condition_bits};
@@ -9,7 +8,7 @@ use tailcut_transport::scdp::ScdpKind;
 use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 
-/// Bytes that hold any header of a segment.
+/// Length of the longest header of a segment, in bytes.
 pub const MAX_HEADER_BYTES: usize = ndp::HEADER_BYTES;
 
 const _: () = assert!(pfabric::HEADER_BYTES <= MAX_HEADER_BYTES);
@@ -42,8 +41,8 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
     }
 }
 
-/// Encodes a header of SCDP in credit mode, as a simulated host would send it. The session is the
-/// flow's number, and fields that only sockets need are 0.
+/// Encodes a header of SCDP in credit mode, for a capture of a simulated host. The session is the flow's number.
+/// Fields that only sockets need are 0.
 fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let share = match segment.header {
         Header::Scdp(header) => header.share,
@@ -64,8 +63,8 @@ fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> 
     Ok(length)
 }
 
-/// Encodes the words of a user's transport, each with its most significant byte first. Only
-/// captures use them, because their meaning is unknown.
+/// Encodes the words of a user's transport, each with its most significant byte first. Their meaning is unknown, so
+/// only captures use these bytes.
 fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let found = buffer.len();
     let needed = size_of_val(&words);
@@ -77,8 +76,8 @@ fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     Ok(needed)
 }
 
-/// Decodes the header at the start of a datagram. Returns the segment and the header's length. The
-/// following bytes are payload, complete or removed: [`Prefix::arrived`] finds out which.
+/// Decodes the header at the start of a datagram. Returns the segment and the header's length. The bytes after the
+/// header are the payload, unless a switch has removed it ([`Prefix::arrived`]).
 ///
 /// # Errors
 /// The bytes are not a header of NDP, SCDP or pFabric, or a part of the payload is missing.
@@ -120,8 +119,8 @@ pub fn decode(
     Ok((segment, length))
 }
 
-/// Records in a datagram's header what a switch did to it. Returns the header's length, at which
-/// the payload must be cut.
+/// Records in a datagram's header that a switch has trimmed it, or returned it to its sender. Returns the header's
+/// length. The caller must remove all bytes after the header.
 ///
 /// # Errors
 /// The bytes are not a header of NDP, SCDP or pFabric. The datagram is not changed.

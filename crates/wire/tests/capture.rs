@@ -34,12 +34,12 @@ const GAP: Duration = Duration::from_ps(1_230_400);
 /// Wireshark's severity "Note", as a number.
 const NOTE: u32 = 0x0040_0000;
 
-/// Segment with the time when the first host's link carried it.
+/// Segment, and the time at which the first host's link carried it.
 type Seen = (Time, Segment);
 
-/// Returns the segments that the link of the first of two TCP hosts carries in both directions,
-/// while the host sends `bytes` to the second. `is_lost` selects segments of the first host that
-/// are lost behind the link.
+/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts. Returns the segments that the link
+/// of the first host carries in both directions. `is_lost` selects segments of the first host that are lost after
+/// this link.
 fn exchange(config: &TcpConfig, bytes: u64, is_lost: impl Fn(u32, &Segment) -> bool) -> Vec<Seen> {
     let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
     let mut hosts = [host(3), host(70_000)];
@@ -166,7 +166,7 @@ fn a_clean_tcp_exchange_has_nothing_to_remark() {
             assert_eq!(row[3], length.to_string());
             assert_eq!(row[4], length.min(snap).to_string());
             assert_eq!(row[5], segment.payload.to_string());
-            // The numbers are relative: the SYN has 0, the first byte 1.
+            // tshark shows relative sequence numbers: the SYN has 0, and the first byte has 1.
             let sequence = if is_syn { 0 } else { header.offset + 1 };
             assert_eq!(row[6], sequence.to_string());
             if header.flags.has(TcpFlags::ACK) {
@@ -313,7 +313,7 @@ fn a_file_says_what_was_lost_and_which_way_frames_went() {
     assert_eq!(rows[2], ["7000.000000123", "5"]);
 }
 
-/// Returns the blocks of a file: type and contents.
+/// Returns the type and the contents of each block of a file.
 fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let mut found = Vec::new();

@@ -276,7 +276,7 @@ fn hosts_join_and_leave_groups_by_igmp() {
     assert_eq!(query(&igmp(&[0x11, 10, 0, 0, 0, 0, 0, 0])), None);
     assert_eq!(query(&igmp(&[0x11, 10, 0, 0, 239, 1, 2, 3])), Some(GROUP));
 
-    // The records: to all sources except none, to one source, to none, and an old source removed.
+    // The four records are: join for all sources, join for one source, leave, and removal of one source.
     let record = |kind: u8, sources: u8| {
         let mut record = vec![kind, 0, 0, sources, 239, 1, 2, 3];
         record.extend(std::iter::repeat_n(9, 4 * usize::from(sources)));

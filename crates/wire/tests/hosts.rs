@@ -1,5 +1,7 @@
-//! Tests that hosts that exchange only addresses, the ECN field and bytes behave exactly as hosts
-//! that exchange segments, at the same times. So the bytes contain everything that the hosts need.
+//! Comparison of two networks. In the first network, hosts exchange segments. In the second network, they
+//! exchange only addresses, the ECN
+//! field and bytes. Both must behave in the same way at the same times. So the bytes contain everything that hosts
+//! need.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +23,7 @@ const GAP: Duration = Duration::from_ns(1_230);
 const GROUP: HostId = HostId::group(0);
 const BYTES: u64 = 400_001;
 
-/// Packet in flight: an address, the ECN field, and a datagram; or a segment.
+/// Packet in flight: either an address, the ECN field and a datagram, or a segment.
 enum Carried {
     Bytes(FiveTuple, Ecn, Vec<u8>),
     Segment(Segment),
@@ -55,7 +57,7 @@ struct World<T> {
 /// Returns the bytes of a segment when it leaves its host.
 fn written(segment: &Segment) -> Vec<u8> {
     let mut bytes = vec![0; MAX_HEADER_BYTES];
-    let header = encode(segment, &mut bytes).expect("what hosts send can be written");
+    let header = encode(segment, &mut bytes).expect("every segment of a host can be encoded");
     bytes.truncate(header);
     bytes.resize(header + segment.payload as usize, 0xff);
     bytes
@@ -206,8 +208,8 @@ fn message(flow: u32, dst: HostId, path: PathPin) -> Message {
     }
 }
 
-/// Runs a scenario with segments and with bytes, and compares all events. Every flow of `complete`
-/// must be complete at one host at least.
+/// Runs a scenario with segments and with bytes, and compares all events. Every flow in `complete` must become
+/// complete at one or more hosts.
 fn compare<T: Transport>(
     hosts: impl Fn() -> Vec<T>,
     start: impl Fn(&mut [T]),

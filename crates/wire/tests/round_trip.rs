@@ -33,7 +33,7 @@ fn same_bytes_again<T>(
     match decode(bytes) {
         Ok((header, length)) => {
             let mut buffer = [0; 128];
-            let written = encode(&header, &mut buffer).expect("what was read can be written");
+            let written = encode(&header, &mut buffer).expect("a decoded header can be encoded");
             assert_eq!(buffer[..written], bytes[..length]);
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -1,5 +1,4 @@
-//! Version 2 of SCDP's header: its golden vectors, that bytes say what was written and only that, and that
-//! what a switch leaves of a symbol can be read.
+//! Version 2 of SCDP's header: its golden vectors, encoding and decoding, and symbols after trimming.
 
 mod common;
 
@@ -179,7 +178,7 @@ fn each_kind_has_the_bytes_of_its_vector() {
 #[test]
 fn what_trimming_leaves_of_a_symbol_says_which_it_was_and_damage_shows() {
     let mut bytes = written(&Message::Symbol(SYMBOL));
-    assert_eq!(bytes.len(), 32, "within what every switch keeps");
+    assert_eq!(bytes.len(), 32, "every switch keeps this number of bytes");
     bytes[1] |= 1;
     let trimmed = Symbol {
         trimmed: true,
@@ -209,7 +208,7 @@ fn the_transport_is_told_what_it_said() {
     }
 }
 
-/// The share stands in the envelope.
+/// Returns the header with the share of the envelope.
 fn shared(header: Header) -> Header {
     header
 }

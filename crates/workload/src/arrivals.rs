@@ -1,24 +1,24 @@
-//! When flows arrive in an open loop, one process a host.
+//! Arrival processes of open loops. Each host has its own process.
 
 use crate::random::Stream;
 use tailcut_units::Duration;
 
-/// A stationary renewal process: independent gaps between arrivals, started in equilibrium, so that
-/// the expected number of arrivals in any span `t` is exactly `rate t`, from time zero on.
+/// Arrival process: a stationary renewal process with independent gaps between arrivals. The expected number of
+/// arrivals in any span `t` is exactly `rate t`, also at the start, because the process starts in equilibrium.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Arrivals {
-    /// Exponential gaps. What the papers of RepFlow, RepNet and DCTCP assume.
+    /// Exponential gaps, as in the papers of RepFlow, RepNet and DCTCP.
     #[default]
     Poisson,
-    /// Gaps uniform over 0.5 to 1.5 of the mean, as in the traffic scripts released with RepNet:
-    /// less bursty than Poisson (squared coefficient of variation 1/12).
+    /// Gaps that are uniform between 0.5 and 1.5 times the mean, as in the traffic scripts released with RepNet. They
+    /// are less bursty than Poisson (squared coefficient of variation 1/12).
     Uniform,
-    /// Every gap is the mean; each host has a random phase of its own.
+    /// Equal gaps. Each host has its own random phase.
     Fixed,
 }
 
 impl Arrivals {
-    /// The name in scenarios.
+    /// Returns the name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Poisson => "poisson",
@@ -27,14 +27,14 @@ impl Arrivals {
         }
     }
 
-    /// The arrivals called `name`: `poisson`, `uniform` or `fixed`.
+    /// Returns the process with this name: `poisson`, `uniform` or `fixed`.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Poisson, Self::Uniform, Self::Fixed]
             .into_iter()
             .find(|arrivals| arrivals.name() == name)
     }
 
-    /// The gap between two arrivals of a process with `per_second` arrivals in the mean.
+    /// Returns the gap between two arrivals of a process with a mean of `per_second` arrivals.
     pub fn gap(self, per_second: f64, stream: &mut Stream) -> Duration {
         let in_means = match self {
             Self::Poisson => stream.exponential(),
@@ -44,12 +44,13 @@ impl Arrivals {
         Duration::from_secs_f64(in_means / per_second)
     }
 
-    /// The span from time zero to the first arrival: the residual gap, of density (1 - F(x)) /
-    /// mean, which makes the process stationary.
+    /// Returns the span from time zero to the first arrival. It has the distribution of a residual gap, with density
+    /// (1 - F(x)) / mean, which makes the process stationary.
     pub fn first_gap(self, per_second: f64, stream: &mut Stream) -> Duration {
         let in_means = match self {
             Self::Poisson => stream.exponential(),
-            // Flat up to 0.5, then a triangle down to 1.5; half of the mass lies in each.
+            // The density is constant up to 0.5, and then falls linearly to zero at 1.5. Each part has half of the
+            // probability.
             Self::Uniform => match 2.0 * stream.uniform() {
                 flat if flat < 1.0 => 0.5 * flat,
                 sloped => 1.5 - libm::sqrt(sloped - 1.0),

@@ -1,20 +1,37 @@
-//! What can be wrong with a workload.
+//! Errors of workloads.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A place in a text, what was found there and what is allowed.
+/// Error in a text: the place, the text that was found there, and the allowed text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
-    /// The line, from one.
+    /// Line number, from 1.
     pub line: usize,
-    /// The column of the table, by name; empty when the error is about the whole line.
+    /// Name of the table's column. Empty if the error is about the whole line.
     pub column: String,
-    /// What was found, cut to a readable length.
+    /// Text that was found, cut to a readable length.
     pub found: String,
-    /// What is allowed there.
+    /// Allowed text.
     pub allowed: String,
+}
+
+impl TextError {
+    /// Creates an error at a line, from 1. `column` can be empty.
+    pub(crate) fn new(
+        line: usize,
+        column: &str,
+        found: String,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self {
+            line,
+            column: column.into(),
+            found,
+            allowed: allowed.into(),
+        }
+    }
 }
 
 impl fmt::Display for TextError {
@@ -27,39 +44,39 @@ impl fmt::Display for TextError {
     }
 }
 
-/// What can be wrong with a workload that a user describes.
+/// Error in a workload that a user describes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     /// No flow-size distribution has this name.
     UnknownSizes {
-        /// The name that was asked for, in back quotes.
+        /// Name that the user gave, in back quotes.
         found: String,
-        /// Names that are spelled alike, the nearest first; may be empty.
+        /// Similar names, the nearest first. May be empty.
         alike: Vec<&'static str>,
     },
     /// A parameter of `fixed:` or `uniform:` is malformed or out of range.
     SizesParameter {
-        /// The whole name that was asked for, in back quotes.
+        /// Whole name that the user gave, in back quotes.
         found: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// A table or a trace is malformed.
     Text(TextError),
     /// The traffic matrix cannot be built from these hosts.
     Matrix {
-        /// What was found.
+        /// Text that was found.
         found: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// A number is out of its range.
     OutOfRange {
-        /// The name of the parameter.
+        /// Name of the parameter.
         parameter: &'static str,
-        /// What was found.
+        /// Text that was found.
         found: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
 }
@@ -103,7 +120,7 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 impl core::error::Error for TextError {}
 
-/// `text` in back quotes, cut so that an error stays one readable line.
+/// Returns `text` in back quotes. It is cut so that an error stays one readable line.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut shown: String = text.chars().take(LONGEST).collect();

@@ -1,25 +1,25 @@
-//! A flow: one transfer from one host to another.
+//! Flow: one transfer from one host to another.
 
 use core::fmt;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// What a flow is to the experiment, so that records can tell the measured flows from the rest.
+/// Class of a flow: its role in the experiment. Records use it to separate the measured flows from the others.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// The flows that the experiment is about.
+    /// Flow that the experiment measures.
     #[default]
     Foreground,
-    /// Load beside them.
+    /// Additional load.
     Background,
-    /// A member of a group that converges on one receiver.
+    /// Member of a group of flows that converge on one receiver.
     Incast,
-    /// A flow that measures the network (say, its round-trip time) rather than loading it.
+    /// Flow that measures the network (for example its round-trip time) and does not load it.
     Probe,
 }
 
 impl Class {
-    /// Every class, in the order of their numbers.
+    /// All classes, in the order of their numbers.
     pub const ALL: [Self; 4] = [
         Self::Foreground,
         Self::Background,
@@ -27,7 +27,7 @@ impl Class {
         Self::Probe,
     ];
 
-    /// The name in records and scenarios.
+    /// Returns the name in records and scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Foreground => "foreground",
@@ -44,22 +44,21 @@ impl fmt::Display for Class {
     }
 }
 
-/// One transfer: `bytes` of payload from `src` to `dst`, which starts at `start`.
+/// One transfer of `bytes` of payload from `src` to `dst` that starts at `start`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Flow {
-    /// The number of the flow within its source (see [`crate::Merge`], which renumbers).
+    /// Number of the flow in its source. [`crate::Merge`] assigns new numbers.
     pub id: FlowId,
-    /// When the application hands the flow to its transport.
+    /// Time when the application starts the flow.
     pub start: Time,
-    /// The sending host.
+    /// Sending host.
     pub src: HostId,
-    /// The receiving host, never `src`.
+    /// Receiving host, never `src`.
     pub dst: HostId,
     /// Payload bytes, at least one.
     pub bytes: u64,
-    /// The equal-cost path that the flow and its ACKs are pinned to; `None` leaves it to the
-    /// network.
+    /// Equal-cost path of the flow and its ACKs. `None` if the network chooses it.
     pub path: Option<u16>,
-    /// What the flow is to the experiment.
+    /// Role of the flow in the experiment.
     pub class: Class,
 }

@@ -1,24 +1,29 @@
-//! What a network is loaded with: flow sizes, arrivals, traffic matrices and traces.
+//! Workloads of a network: flow sizes, arrivals, traffic matrices and traces.
 //!
-//! A workload is a [`Source`]: it says when its next flow starts and hands that flow over. Flows
-//! are drawn lazily, so a run of millions of flows holds a few words a host, not the flows.
-//! [`Generated`] draws an open loop (arrivals that do not wait), [`ClosedLoop`] keeps a number of
-//! flows outstanding, [`Burst`] starts one flow a source at once, [`TraceSource`] replays a file
-//! and [`Merge`] puts several together. [`Storage`] draws requests for replicated blocks, each of which a
-//! driver turns into the transfers that its design has for it.
+//! A workload is a [`Source`]: it returns the start time of its next flow, and then the flow. A source draws a flow
+//! when
+//! it is needed and does not store it, so a run of millions of flows only needs a few words of memory per host.
+//! [`Generated`] draws an open loop (arrivals that do not wait), [`ClosedLoop`] keeps a number of flows outstanding,
+//! [`Burst`] starts one flow per source at the same time, [`TraceSource`] replays a file, and [`Merge`] combines
+//! several
+//! sources. [`Storage`] draws requests for replicated blocks. A driver converts each request to the transfers of its
+//! design.
 //!
-//! Every host draws from random streams of its own, named by seed, purpose and host: adding a host
-//! changes the arrivals and sizes of no other. The crate knows no clock and no network: what it
-//! needs of a topology (racks, link rates, the number of paths) the caller passes in.
+//! Every host has its own random streams, identified by seed, purpose and host. An additional host therefore does not
+//! change the arrivals and sizes of the others. The crate reads no clock and knows no topology: the caller passes the
+//! required data of the topology (racks, link rates, the number of paths).
 #![no_std]
 extern crate alloc;
 
 mod arrivals;
+mod coflow;
 mod error;
 mod flow;
 mod load;
 mod matrix;
+mod number;
 mod random;
+mod records;
 mod requests;
 pub mod sizes;
 pub mod source;
@@ -27,16 +32,17 @@ pub mod trace;
 mod weights;
 
 pub use arrivals::Arrivals;
+pub use coflow::{Coflow, CoflowKind};
 pub use error::{Error, TextError};
 pub use flow::{Class, Flow};
-pub use load::{Counted, Framing, Load, Reference};
+pub use load::{Framing, Load, LoadUnit, ReferenceCapacity};
 pub use matrix::{Matrix, Racks};
 pub use random::Stream;
 pub use requests::{Request, Requests, RequestsSpec, WorkSpec, WorkTimes};
 pub use sizes::SizeDistribution;
 pub use source::{
-    Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, FanIn, Generated, GeneratedSpec, Merge, Source,
-    Think, TraceSource,
+    Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, CoflowSource, CoflowTrace, FanIn, Generated,
+    GeneratedSpec, Merge, Queries, QueriesSpec, Source, ThinkTime, TraceSource,
 };
 pub use storage::{Operation, Placement, Session, Storage, StorageSpec};
 pub use trace::{Limits, Trace};

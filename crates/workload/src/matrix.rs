@@ -1,29 +1,30 @@
-//! Who sends to whom.
+//! Traffic matrices: the senders, and the receivers of each sender.
 
 use crate::error::Error;
 use crate::random::{Purpose, Stream};
-use crate::weights::{HostWeights, Picks};
+use crate::weights::{HostWeights, MatrixWeights};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Which rack each host is in.
+/// Racks: the rack number of each host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Racks(Vec<u32>);
 
 impl Racks {
-    /// `hosts` hosts, numbered rack by rack, `per_rack` in each (at least one).
+    /// Returns the racks of `hosts` hosts. Hosts are numbered rack by rack. Each rack has `per_rack` hosts, at least
+    /// one.
     pub fn even(hosts: u32, per_rack: u32) -> Self {
         Self((0..hosts).map(|host| host / per_rack.max(1)).collect())
     }
 
-    /// The rack of each host, by host number.
+    /// Returns racks from the rack number of each host, by host number.
     pub fn from_ids(rack_of: Vec<u32>) -> Self {
         Self(rack_of)
     }
 
-    /// The rack of `host`; a host outside the table is in a rack of its own.
+    /// Returns the rack of `host`. A host outside the table has its own rack.
     pub fn of(&self, host: HostId) -> u64 {
         match self.0.get(host.0 as usize) {
             Some(&rack) => u64::from(rack),
@@ -32,40 +33,42 @@ impl Racks {
     }
 }
 
-/// A traffic matrix: the hosts that send, and how each picks the receiver of its next flow.
+/// Traffic matrix: the sending hosts, and the rule that selects the receiver of a host's next flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Matrix {
     sources: Vec<HostId>,
     rule: Rule,
-    /// How often each is picked; `None`: all alike.
-    picks: Option<Picks>,
+    /// Weights of hosts. `None` if all weights are equal.
+    weights: Option<MatrixWeights>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Rule {
-    /// Drawn from `destinations`, less those in `excluded[source]`, a range of it.
+    /// The receiver is drawn from `destinations`, except the index range `excluded[source]`.
     Random {
         destinations: Vec<HostId>,
         excluded: Vec<(u32, u32)>,
     },
-    /// Always the same receiver.
+    /// Each source has one fixed receiver.
     Assigned(Vec<HostId>),
 }
 
 impl Matrix {
-    /// Each flow goes to a destination drawn evenly from all but the source itself.
+    /// Returns a matrix in which each flow goes to a random destination. It is drawn evenly from all destinations
+    /// except the source itself.
     ///
     /// # Errors
-    /// [`Error::Matrix`] on an empty list, a host listed twice, or a source without a destination.
+    /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination.
     pub fn anywhere(sources: &[HostId], destinations: &[HostId]) -> Result<Self, Error> {
         Self::random(sources, destinations, |host| u64::from(host.0))
     }
 
-    /// Each flow goes to a destination drawn evenly from those in other racks.
+    /// Returns a matrix in which each flow goes to a random destination. It is drawn evenly from the destinations in
+    /// other racks than the source's rack.
     ///
     /// # Errors
-    /// [`Error::Matrix`] on an empty list, a host listed twice, or a source without a destination
-    /// in another rack.
+    /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination in another
+    /// rack.
     pub fn between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -74,12 +77,12 @@ impl Matrix {
         Self::random(sources, destinations, |host| racks.of(host))
     }
 
-    /// Each source always sends to one destination and each destination hears from one source;
-    /// none sends to itself. Drawn by `seed`.
+    /// Returns a permutation, drawn with `seed`: each source sends to one fixed destination, each destination receives
+    /// from one source, and no source sends to itself.
     ///
     /// # Errors
-    /// [`Error::Matrix`] on an empty list, a host listed twice, lists of different lengths, or a
-    /// single host that would have to send to itself.
+    /// [`Error::Matrix`] for an empty list, a host that is listed twice, lists of different lengths, or a single host
+    /// that would have to send to itself.
     pub fn permutation(
         sources: &[HostId],
         destinations: &[HostId],
@@ -88,11 +91,11 @@ impl Matrix {
         Self::assignment(sources, destinations, seed, |host| u64::from(host.0))
     }
 
-    /// A permutation (see [`Matrix::permutation`]) in which no flow stays within a rack.
+    /// Returns a permutation (see [`Matrix::permutation`]) in which no flow stays within a rack.
     ///
     /// # Errors
-    /// As [`Matrix::permutation`], and when a rack holds more sources and destinations together
-    /// than there are sources: then no such permutation exists.
+    /// The errors of [`Matrix::permutation`], and an error if a rack has more sources and destinations together than
+    /// there are sources. No such permutation exists then.
     pub fn permutation_between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -102,11 +105,10 @@ impl Matrix {
         Self::assignment(sources, destinations, seed, |host| racks.of(host))
     }
 
-    /// So many of the hosts, drawn by `seed`, in the order given: those that take part in a
-    /// permutation.
+    /// Returns a sample of `count` hosts, drawn with `seed`, in the given order. A permutation can use it.
     ///
     /// # Errors
-    /// [`Error::Matrix`] for more hosts than there are.
+    /// [`Error::Matrix`] if `count` is larger than the number of hosts.
     pub fn sample(hosts: &[HostId], count: usize, seed: u64) -> Result<Vec<HostId>, Error> {
         if count > hosts.len() {
             return Err(Error::Matrix {
@@ -117,6 +119,8 @@ impl Matrix {
         let mut stream = Stream::of(seed, 0, Purpose::Sample, 0);
         let mut drawn = Vec::with_capacity(count);
         for (index, &host) in hosts.iter().enumerate() {
+            // Each host is selected with the probability (hosts still wanted) / (hosts left). The order stays, and all
+            // samples are equally likely.
             let (wanted, left) = (count - drawn.len(), hosts.len() - index);
             if stream.below(left as u64) < wanted as u64 {
                 drawn.push(host);
@@ -125,11 +129,10 @@ impl Matrix {
         Ok(drawn)
     }
 
-    /// Every sender sends to one receiver.
+    /// Returns a matrix in which every sender sends to one receiver.
     ///
     /// # Errors
-    /// [`Error::Matrix`] without a sender, with a sender listed twice, or with the receiver among
-    /// the senders.
+    /// [`Error::Matrix`] without a sender, if a sender is listed twice, or if the receiver is one of the senders.
     pub fn incast(senders: &[HostId], receiver: HostId) -> Result<Self, Error> {
         distinct(senders, "sources")?;
         if senders.contains(&receiver) {
@@ -141,14 +144,14 @@ impl Matrix {
         Ok(Self {
             sources: senders.to_vec(),
             rule: Rule::Assigned(alloc::vec![receiver; senders.len()]),
-            picks: None,
+            weights: None,
         })
     }
 
-    /// These pairs of source and destination; a source may be listed several times.
+    /// Returns a matrix of these pairs of source and destination. A source may be listed several times.
     ///
     /// # Errors
-    /// [`Error::Matrix`] without a pair or when a host is paired with itself.
+    /// [`Error::Matrix`] without a pair, or if both hosts of a pair are the same.
     pub fn pairs(pairs: &[(HostId, HostId)]) -> Result<Self, Error> {
         if let Some((host, _)) = pairs.iter().find(|(src, dst)| src == dst) {
             return Err(Error::Matrix {
@@ -162,38 +165,38 @@ impl Matrix {
         Ok(Self {
             sources: pairs.iter().map(|pair| pair.0).collect(),
             rule: Rule::Assigned(pairs.iter().map(|pair| pair.1).collect()),
-            picks: None,
+            weights: None,
         })
     }
 
-    /// The same matrix with hosts that send or receive more than others: in an open loop each source sends
-    /// in proportion to its weight, and each destination is picked in proportion to its own among those
-    /// that a source may pick. Where each source has one destination (permutations, incasts, pairs) nothing
-    /// is picked, and nothing changes; nor does it where all weights are equal.
+    /// Returns the same matrix with weights for hosts. In an open loop, the rate of a source is proportional to its
+    /// weight. The probability of an allowed destination is proportional to its weight. The weights have no effect if
+    /// each source has one fixed destination (permutations, incasts, pairs), or if all weights are equal.
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
         if let Rule::Random { destinations, .. } = &self.rule {
-            self.picks = Picks::of(weights, &self.sources, destinations);
+            self.weights = MatrixWeights::of(weights, &self.sources, destinations);
         }
         self
     }
 
-    /// Whether some hosts send or receive more than others.
+    /// Returns whether some hosts send or receive more than others.
     pub const fn is_weighted(&self) -> bool {
-        self.picks.is_some()
+        self.weights.is_some()
     }
 
-    /// What the source at `index` of [`Matrix::sources`] sends of `all` that is sent in an open loop.
+    /// Returns the part of the total `all` that belongs to the source at `index` of [`Matrix::sources`] in an open
+    /// loop.
     ///
     /// # Panics
-    /// When `index` is not that of a source.
+    /// There is no source at `index`.
     pub fn part_of_source(&self, index: usize, all: f64) -> f64 {
-        match &self.picks {
-            Some(picks) => all * picks.share_of_source(index),
+        match &self.weights {
+            Some(weights) => all * weights.share_of_source(index),
             None => all / self.sources.len() as f64,
         }
     }
 
-    /// The share of all flows of an open loop that go to another rack than their source's.
+    /// Returns the share of all flows of an open loop that go to another rack than their source's rack.
     pub fn share_between_racks(&self, racks: &Racks) -> f64 {
         let mut shares = 0.0;
         let mut of_racks: BTreeMap<u64, f64> = BTreeMap::new();
@@ -209,7 +212,7 @@ impl Matrix {
                     let (from, to) = excluded[index];
                     let excluded = (from as usize, to as usize);
                     let own = of_racks.get(&racks.of(source)).copied().unwrap_or(0.0);
-                    // What is excluded is of the own rack.
+                    // All excluded destinations are in the source's rack.
                     let within = f64::max(own - self.weight(excluded), 0.0);
                     1.0 - within / self.weight_beside(excluded)
                 }
@@ -219,18 +222,18 @@ impl Matrix {
         shares
     }
 
-    /// The weight of the destinations from one place to another.
+    /// Returns the weight of the destinations in a range of indices.
     fn weight(&self, places: (usize, usize)) -> f64 {
-        match &self.picks {
-            Some(picks) => picks.weight(places),
+        match &self.weights {
+            Some(weights) => weights.weight(places),
             None => (places.1 - places.0) as f64,
         }
     }
 
-    /// The weight of all destinations but those from one place to another.
+    /// Returns the weight of all destinations outside a range of indices.
     fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
-        match (&self.picks, &self.rule) {
-            (Some(picks), _) => picks.weight_beside(excluded),
+        match (&self.weights, &self.rule) {
+            (Some(weights), _) => weights.weight_beside(excluded),
             (None, Rule::Random { destinations, .. }) => {
                 (destinations.len() - (excluded.1 - excluded.0)) as f64
             }
@@ -238,13 +241,13 @@ impl Matrix {
         }
     }
 
-    /// The hosts that send, in the order given.
+    /// Returns the sending hosts, in the given order.
     pub fn sources(&self) -> &[HostId] {
         &self.sources
     }
 
-    /// What names the random streams of each source: its host number and, where a host is listed
-    /// several times, which time it is.
+    /// Returns the identifier of each source's random streams: its host number and, if a host is listed several times,
+    /// the number of the repetition.
     pub(crate) fn entities(&self) -> impl Iterator<Item = u64> {
         let mut listed: BTreeMap<HostId, u64> = BTreeMap::new();
         self.sources.iter().map(move |&host| {
@@ -254,10 +257,10 @@ impl Matrix {
         })
     }
 
-    /// The receiver of the next flow of the source at `index` of [`Matrix::sources`].
+    /// Returns the receiver of the next flow of the source at `index` of [`Matrix::sources`].
     ///
     /// # Panics
-    /// When `index` is not that of a source.
+    /// There is no source at `index`.
     pub fn destination(&self, index: usize, stream: &mut Stream) -> HostId {
         match &self.rule {
             Rule::Assigned(destinations) => destinations[index],
@@ -266,9 +269,9 @@ impl Matrix {
                 excluded,
             } => {
                 let (from, to) = excluded[index];
-                if let Some(picks) = &self.picks {
+                if let Some(weights) = &self.weights {
                     let excluded = (from as usize, to as usize);
-                    return destinations[picks.place(stream.uniform(), excluded)];
+                    return destinations[weights.place(stream.uniform(), excluded)];
                 }
                 let width = (to - from) as usize;
                 let drawn = stream.below((destinations.len() - width) as u64) as usize;
@@ -278,11 +281,11 @@ impl Matrix {
         }
     }
 
-    /// The receivers of the source at `index` of [`Matrix::sources`], each with the share of the source's
-    /// flows that go to it.
+    /// Returns the receivers of the source at `index` of [`Matrix::sources`]. Each receiver has its share of the
+    /// source's flows.
     ///
     /// # Panics
-    /// When `index` is not that of a source.
+    /// There is no source at `index`.
     pub fn shares(&self, index: usize) -> impl Iterator<Item = (HostId, f64)> + '_ {
         let (receivers, excluded) = match &self.rule {
             Rule::Assigned(destinations) => (&destinations[index..=index], 0..0),
@@ -307,7 +310,7 @@ impl Matrix {
     ) -> Result<Self, Error> {
         distinct(sources, "sources")?;
         distinct(destinations, "destinations")?;
-        // Sorted by group, what a source must not pick is one range.
+        // Destinations are sorted by group, so that the excluded destinations of a source are one index range.
         let mut destinations = destinations.to_vec();
         destinations.sort_by_key(|&host| (group(host), host));
         let mut excluded = Vec::with_capacity(sources.len());
@@ -329,16 +332,15 @@ impl Matrix {
                 destinations,
                 excluded,
             },
-            picks: None,
+            weights: None,
         })
     }
 
-    /// A random bijection in which nobody sends within its own group: a Fisher-Yates shuffle whose
-    /// conflicts are then each swapped with the first partner, from a random place on, that
-    /// leaves neither in conflict. Where no group holds more than n sources and destinations
-    /// together, such a partner always exists: at most n - 1 places have a source or a
-    /// destination of the group in conflict. Every permutation allowed can come up; their
-    /// probabilities are close to even, not exactly so.
+    /// Draws a random bijection in which no source sends within its own group. A Fisher-Yates shuffle creates a first
+    /// bijection. A pair within a group then swaps its destination with a partner pair, so that both pairs are allowed
+    /// afterwards. The search for a partner starts at a random index. If no group has more than n sources and
+    /// destinations together, a partner always exists, because at most n - 1 pairs contain a source or a destination of
+    /// the group. Every allowed bijection is possible. The probabilities are almost equal, but not exactly.
     fn assignment(
         sources: &[HostId],
         destinations: &[HostId],
@@ -386,7 +388,7 @@ impl Matrix {
         Ok(Self {
             sources: sources.to_vec(),
             rule: Rule::Assigned(assigned),
-            picks: None,
+            weights: None,
         })
     }
 }
@@ -398,7 +400,7 @@ fn none_listed(what: &str) -> Error {
     }
 }
 
-/// Checks that `hosts` is a set of at least one.
+/// Checks that `hosts` contains at least one host, and no host twice.
 fn distinct(hosts: &[HostId], what: &'static str) -> Result<(), Error> {
     if hosts.is_empty() {
         return Err(none_listed(what));

@@ -1,10 +1,11 @@
-//! Random streams: one for each purpose and host, so that no draw depends on another entity's.
+//! Random streams. Each purpose and host has its own stream, so that the random values of a host never depend on
+//! another host.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::stream_seed;
 
-/// What a stream is drawn for: the domain of [`tailcut_units::stream_seed`].
+/// Purpose of a stream: the domain of [`tailcut_units::stream_seed`].
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum Purpose {
@@ -18,36 +19,37 @@ pub(crate) enum Purpose {
     Sample,
     Servers,
     Service,
+    Workers,
 }
 
-/// A stream of random draws (xoshiro256++), the same on every platform.
+/// Stream of random numbers (xoshiro256++). It is the same on every platform.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of `entity` in `domain` under `seed`.
+    /// Creates the stream of `entity` in `domain` under `seed`.
     pub fn new(seed: u64, domain: u64, entity: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(stream_seed(
             seed, domain, entity,
         )))
     }
 
-    /// The stream of one purpose for one entity of the workload numbered `label`.
+    /// Creates the stream for a purpose and an entity, such as a host, of the workload with the number `label`.
     pub(crate) fn of(seed: u64, label: u64, purpose: Purpose, entity: u64) -> Self {
         let seed = stream_seed(seed, purpose as u64, label);
         Self::new(seed, purpose as u64, entity)
     }
 
-    /// Uniform over `[0, 1)` in steps of 2^-53.
+    /// Returns a number that is uniform over `[0, 1)`, in steps of 2^-53.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform over `0..n`, without bias (Lemire, "Fast random integer generation in an
+    /// Returns a number that is uniform over `0..n`, without bias (Lemire, "Fast random integer generation in an
     /// interval", 2019).
     ///
     /// # Panics
-    /// When `n` is zero.
+    /// `n` is zero.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below zero");
         let reject_below = n.wrapping_neg() % n;
@@ -59,7 +61,7 @@ impl Stream {
         }
     }
 
-    /// Exponential with mean one.
+    /// Returns an exponential number with mean one.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.uniform())
     }
@@ -76,7 +78,7 @@ mod tests {
         for _ in 0..70_000 {
             counts[stream.below(7) as usize] += 1.0;
         }
-        // Pearson's chi-square with 6 degrees of freedom exceeds 22.46 once in a thousand.
+        // Pearson's chi-square with 6 degrees of freedom exceeds 22.46 with probability 0.001.
         let chi: f64 = counts.iter().map(|c| (c - 1e4) * (c - 1e4) / 1e4).sum();
         assert!(chi < 22.46, "chi-square {chi}");
     }

@@ -1,4 +1,4 @@
-//! Requests: who asks which servers for how much, and what each copy costs the server that it meets.
+//! Requests: clients, servers, sizes of answers, and the work that each copy of a request causes at its server.
 
 use crate::arrivals::Arrivals;
 use crate::error::Error;
@@ -10,60 +10,60 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, Time};
 
-/// How the time of a piece of work is drawn.
+/// Distribution of processor times.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum WorkTimes {
     /// Always the mean.
     #[default]
     Fixed,
-    /// Exponential.
+    /// Exponential distribution with the mean.
     Exponential,
 }
 
-/// Requests in an open loop: each client asks by an arrival process of its own.
+/// Specification of requests in an open loop. Each client has its own arrival process.
 #[derive(Clone, Debug)]
 pub struct RequestsSpec {
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Tells the random streams of this workload from those of others in the run.
+    /// Number of the workload. Each workload of a run has its own random streams.
     pub label: u64,
-    /// Clients, at least one.
+    /// Number of clients, at least one.
     pub clients: u32,
-    /// Servers, at least one. Each request draws its servers evenly, without repetition.
+    /// Number of servers, at least one. The servers of a request are drawn evenly, without repetition.
     pub servers: u32,
-    /// Bytes of the answers.
+    /// Sizes of the answers in bytes.
     pub sizes: SizeDistribution,
-    /// The arrival process of each client.
+    /// Arrival process of each client.
     pub arrivals: Arrivals,
-    /// Requests a second of all clients together, above zero.
+    /// Requests per second of all clients together, above zero.
     pub per_second: f64,
-    /// Requests start from this instant on.
+    /// Earliest start of a request.
     pub start: Time,
-    /// Requests start before this instant.
+    /// End of the workload. All requests start before it.
     pub until: Time,
-    /// At most so many requests; `None` for no limit.
+    /// Largest number of requests. `None` for no limit.
     pub at_most: Option<u64>,
-    /// Work that each copy brings.
+    /// Work of each copy.
     pub work: WorkSpec,
 }
 
-/// Work that a copy brings beside its bytes.
+/// Work that a copy causes at its server, in addition to the transfer of its bytes.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct WorkSpec {
-    /// Processor time, in the mean and without straggling.
+    /// Mean processor time without straggling.
     pub cpu: Duration,
-    /// How it is drawn, for each copy on its own.
+    /// Distribution of the processor time. It is drawn separately for each copy.
     pub cpu_times: WorkTimes,
-    /// Time until a disk's first byte.
+    /// Time until the disk returns the first byte.
     pub seek: Duration,
-    /// The share of copies, 0 to 1, whose processor time is longer,
+    /// Share of copies with a longer processor time (stragglers), 0 to 1.
     pub straggler_share: f64,
-    /// by this factor, at least 1.
+    /// Factor of the processor time of stragglers, at least 1.
     pub straggler_factor: f64,
 }
 
 impl WorkSpec {
-    /// The mean processor time, straggling counted.
+    /// Returns the mean processor time in seconds, including stragglers.
     pub fn mean_cpu(&self) -> f64 {
         self.cpu.as_secs_f64() * (1.0 + self.straggler_share * (self.straggler_factor - 1.0))
     }
@@ -72,35 +72,34 @@ impl WorkSpec {
 /// One request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// Its number: the order in which requests start.
+    /// Number of the request, in the order of the starts.
     pub number: u32,
-    /// The client, from 0.
+    /// Client, from 0.
     pub client: u32,
     /// Bytes of the answer, at least 1.
     pub bytes: u64,
-    /// When the client asks.
+    /// Time when the client sends the request.
     pub start: Time,
 }
 
-/// The requests of a [`RequestsSpec`]. What belongs to one request is drawn from streams of its own, so
-/// that it does not depend on how many copies others have.
+/// Requests of a [`RequestsSpec`]. Each request has its own random streams, so the number of copies of a request does
+/// not change other requests.
 #[derive(Clone, Debug)]
 pub struct Requests {
     spec: RequestsSpec,
     rate_per_client: f64,
     arrivals: Vec<Stream>,
-    /// The next arrival of each client; ties in the order of the clients.
+    /// Next arrival of each client. Equal times are in the order of the clients.
     next: BinaryHeap<Reverse<(Time, u32)>>,
     number: u32,
     left: u64,
 }
 
 impl Requests {
-    /// The requests of `spec`.
+    /// Creates the requests of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, and for no clients or
-    /// servers.
+    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, for no clients, and for no servers.
     pub fn new(spec: RequestsSpec) -> Result<Self, Error> {
         let rate_per_client = spec.per_second / f64::from(spec.clients);
         if !(rate_per_client > 0.0 && rate_per_client.is_finite()) {
@@ -136,18 +135,20 @@ impl Requests {
         })
     }
 
-    /// When the next request starts; `None` when there are no more.
+    /// Returns the start of the next request, or `None` if there are no more.
     pub fn peek(&self) -> Option<Time> {
         let Reverse((time, _)) = *self.next.peek()?;
         (self.left > 0 && time < self.spec.until).then_some(time)
     }
 
-    /// The servers of request `number` in the order in which they are asked, `copies` of them or all.
+    /// Returns the servers of request `number`, in the order in which they receive copies. The number of servers is
+    /// `copies`, or the number of all servers if this is smaller.
     pub fn servers(&self, number: u32, copies: u32) -> Vec<u32> {
         let mut stream = self.stream(Purpose::Servers, u64::from(number));
         let mut chosen: Vec<u32> = Vec::new();
         for drawn in 0..copies.min(self.spec.servers) {
-            // Evenly from those that are left: the drawn rank counts over the chosen ones.
+            // The number is an index among the servers that are not chosen yet. The loop converts it to a server
+            // number.
             let mut server = stream.below(u64::from(self.spec.servers - drawn)) as u32;
             let mut below: Vec<u32> = chosen.clone();
             below.sort_unstable();
@@ -159,7 +160,7 @@ impl Requests {
         chosen
     }
 
-    /// Processor time and seek time of one copy of a request.
+    /// Returns the processor time and the seek time of one copy of a request.
     pub fn work(&self, number: u32, copy: u8) -> (Duration, Duration) {
         let work = &self.spec.work;
         let entity = (u64::from(number) << 8) | u64::from(copy);
@@ -172,6 +173,7 @@ impl Requests {
             true => work.straggler_factor,
             false => 1.0,
         };
+        // A factor of 1 must not change the time by rounding.
         let cpu = match drawn * slow {
             1.0 => work.cpu,
             factor => Duration::from_secs_f64(work.cpu.as_secs_f64() * factor),

@@ -1,5 +1,5 @@
-//! Reads and writes of replicated blocks, as clients of a distributed file system make them: the storage
-//! setup of the SCDP paper (section V-A) with HDFS' default placement.
+//! Storage workload: clients of a distributed file system read and write replicated blocks. The setup is from the SCDP
+//! paper (section V-A), with the default placement of HDFS.
 
 use crate::arrivals::Arrivals;
 use crate::error::Error;
@@ -13,17 +13,17 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{HostId, Time};
 
-/// What a client wants.
+/// Operation of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
-    /// Puts a block on all its replicas.
+    /// Writes a block to all its replicas.
     Write,
-    /// Gets blocks that are stored already.
+    /// Reads blocks that are already stored.
     Read,
 }
 
 impl Operation {
-    /// The name in records.
+    /// Returns the name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -32,36 +32,37 @@ impl Operation {
     }
 }
 
-/// Where a block is.
+/// Placement of a block on hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placement {
-    /// The hosts that hold it, in the order of their choice.
+    /// Hosts with a replica, in the order in which they were chosen.
     pub replicas: Vec<HostId>,
-    /// The one that a client reads it from alone: in its own rack if there is one, else any.
+    /// Host from which a client reads the block if it reads from only one host. It is a replica in the client's rack if
+    /// there is one, otherwise any replica.
     pub read_from: HostId,
 }
 
-/// One request of a client.
+/// Session: one request of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// Counted from zero in the order of the starts.
+    /// Number of the session, from zero, in the order of the starts.
     pub number: u32,
-    /// When the client asks.
+    /// Time when the client sends the request.
     pub start: Time,
-    /// The client, which holds none of the replicas.
+    /// Client. It has no replica of the blocks.
     pub client: HostId,
-    /// What it wants.
+    /// Operation.
     pub operation: Operation,
     /// Bytes of all blocks together, at least one.
     pub bytes: u64,
-    /// The blocks: one for a write.
+    /// Placement of each block. A write has one block.
     pub blocks: Vec<Placement>,
-    /// What the request is to the experiment.
+    /// Role of the request in the experiment.
     pub class: Class,
 }
 
 impl Session {
-    /// The bytes of block `index`: all of nearly one size.
+    /// Returns the size of block `index` in bytes. The sizes of two blocks differ by at most one byte.
     pub fn block_bytes(&self, index: usize) -> u64 {
         let count = self.blocks.len() as u64;
         let longer = u64::from((index as u64) < self.bytes % count);
@@ -69,48 +70,48 @@ impl Session {
     }
 }
 
-/// An open loop of sessions: every host is a client, with arrivals of its own.
+/// Specification of an open loop of sessions. Every host is a client with its own arrivals.
 #[derive(Clone, Debug)]
 pub struct StorageSpec {
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Tells the random streams of this workload from those of others in the run.
+    /// Number of the workload. Each workload of a run has its own random streams.
     pub label: u64,
-    /// The hosts that are clients and hold blocks, each once: more than there are replicas.
+    /// Hosts, without repetitions. Each host is a client and stores blocks. There must be more hosts than replicas.
     pub hosts: Vec<HostId>,
-    /// Their racks.
+    /// Racks of the hosts.
     pub racks: Racks,
-    /// The bytes of a session.
+    /// Bytes of a session.
     pub sizes: SizeDistribution,
-    /// Replicas of a block, at least 1: the first anywhere, the second in another rack than the first,
-    /// the third in the rack of the second on another host, the rest anywhere else. Where a rack does
-    /// not have such a host, any other takes its place.
+    /// Number of replicas of a block, at least 1. The first replica is on any host. The second is in another rack than
+    /// the first. The third is on another host in the rack of the second. All further replicas are on any other hosts.
+    /// If no host satisfies the rule of a replica, the replica is on any other host.
     pub replicas: u32,
-    /// The share of sessions that read, 0 to 1.
+    /// Share of sessions that read, 0 to 1.
     pub reads: f64,
-    /// Blocks that a read gets at once, at least 1.
+    /// Number of blocks of a read, at least 1. The client reads them at the same time.
     pub blocks: u32,
-    /// The arrival process of each client.
+    /// Arrival process of each client.
     pub arrivals: Arrivals,
-    /// Sessions a second of all clients together.
+    /// Sessions per second of all clients together.
     pub per_second: f64,
-    /// When the arrivals begin.
+    /// Start of the arrivals.
     pub start: Time,
-    /// Sessions start before this instant.
+    /// End of the workload. All sessions start before it.
     pub until: Time,
-    /// At most so many. `None` for no limit.
+    /// Largest number of sessions. `None` for no limit.
     pub at_most: Option<u64>,
-    /// What the sessions are to the experiment.
+    /// Role of the sessions in the experiment.
     pub class: Class,
 }
 
-/// The sessions of a [`StorageSpec`].
+/// Sessions of a [`StorageSpec`].
 #[derive(Clone, Debug)]
 pub struct Storage {
     spec: StorageSpec,
     per_client: f64,
     streams: Vec<ClientStreams>,
-    /// The next arrival of each client; ties in the order of the clients.
+    /// Next arrival of each client. Equal times are in the order of the clients.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
     started: u32,
 }
@@ -123,11 +124,11 @@ struct ClientStreams {
 }
 
 impl Storage {
-    /// The sessions of `spec`.
+    /// Creates the sessions of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, a share of reads outside
-    /// 0 to 1, no block, or replicas that are none or not fewer than the hosts.
+    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, a share of reads outside 0 to 1, no
+    /// blocks, no replicas, or as many replicas as hosts or more.
     pub fn new(spec: StorageSpec) -> Result<Self, Error> {
         let check = |holds: bool, parameter, found: &dyn core::fmt::Display, allowed| {
             if holds {
@@ -192,7 +193,7 @@ impl Storage {
         })
     }
 
-    /// When the next session starts, if any does.
+    /// Returns the start of the next session, or `None` if there are no more.
     pub fn peek(&self) -> Option<Time> {
         let Reverse((start, _)) = *self.next_arrivals.peek()?;
         let more = self
@@ -202,7 +203,7 @@ impl Storage {
         (more && start < self.spec.until && self.started < u32::MAX).then_some(start)
     }
 
-    /// The next session, whose start is what [`Storage::peek`] said.
+    /// Returns the next session. It starts at the time that [`Storage::peek`] returned.
     pub fn next_session(&mut self) -> Option<Session> {
         let start = self.peek()?;
         let Reverse((_, index)) = self.next_arrivals.pop()?;
@@ -222,6 +223,7 @@ impl Storage {
         };
         let blocks = match operation {
             Operation::Write => 1,
+            // Each block has at least one byte.
             Operation::Read => u64::from(self.spec.blocks).min(bytes),
         };
         let stream = &mut streams.placements;
@@ -241,7 +243,7 @@ impl Storage {
     }
 }
 
-/// Chooses the replicas of a block, none of them on `client`.
+/// Chooses the hosts for the replicas of a block. `client` is not among them.
 fn place(spec: &StorageSpec, client: HostId, stream: &mut Stream) -> Placement {
     let mut replicas: Vec<HostId> = Vec::with_capacity(spec.replicas as usize);
     for number in 0..spec.replicas {
@@ -270,7 +272,7 @@ fn place(spec: &StorageSpec, client: HostId, stream: &mut Stream) -> Placement {
     }
 }
 
-/// One of the hosts for which `may` holds, drawn evenly.
+/// Draws one host evenly among the hosts for which `may` is true. `None` if there is no such host.
 fn draw(hosts: &[HostId], may: impl Fn(&HostId) -> bool, stream: &mut Stream) -> Option<HostId> {
     let count = hosts.iter().filter(|host| may(host)).count();
     if count == 0 {

@@ -1,42 +1,45 @@
-//! Traces: a CSV file of exactly the flows to run, for the same run in several simulators.
+//! Traces: CSV files with the exact flows of a run. With a trace, several simulators can run the same flows.
 //!
 //! ```text
 //! start_ns,src,dst,bytes,path
 //! 0,0,12,1460,2
-//! 1250.5,3,7,100000,
+//! 1250.5,3,7,1e5,
+//! 2000,4,1,64KiB,
 //! ```
 //!
-//! The header names the columns, in any order; `path` is optional, and so is its value in a row.
-//! `start_ns` may have up to three decimals, that is, whole picoseconds. Empty lines and lines that
-//! begin with `#` are skipped; lines may end in CR LF and the file may begin with a byte order
-//! mark.
+//! The header names the columns, in any order. The column `path` is optional, and so is its value in a row. Other
+//! columns are ignored. Fields can be in double quotes. `start_ns` may have up to three decimals (whole picoseconds).
+//! Numbers may have an exponent, and sizes a unit. Empty lines and lines that begin with `#` are ignored. Lines may
+//! end in CR LF, and the file may begin with a byte order mark.
 
 use crate::error::{TextError, quoted};
 use crate::flow::{Class, Flow};
+use crate::number::{exact, size};
+use crate::records::{Fields, Records};
 use crate::source::Source;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use tailcut_units::{FlowId, HostId, Time};
+use tailcut_units::{Bytes, FlowId, HostId, Time, quantity};
 
-/// What a trace may refer to, given by the topology that it is to run on.
+/// Limits for the host and path numbers in a trace. They depend on the topology of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Hosts are numbered from 0 up to, not including, this.
+    /// Number of hosts. The numbers of hosts start at 0.
     pub hosts: u32,
-    /// Paths are numbered from 0 up to, not including, this.
+    /// Number of paths. The numbers of paths start at 0.
     pub paths: u16,
 }
 
-/// The flows of a trace, sorted by start; flows that start together are in the order of the file.
-/// [`Flow::id`] is the number of the flow's row, from zero, in the file.
+/// Trace: flows in the order of their starts. Flows with the same start are in the order of the file. [`Flow::id`] is
+/// the number of the flow's row in the file, from zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
     flows: Vec<Flow>,
 }
 
-/// The columns, in the order in which they are written.
+/// Column of a trace. The variants are in the order in which the columns are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Start,
@@ -61,56 +64,36 @@ impl Column {
 }
 
 const HEADER_ALLOWED: &str =
-    "a header of the columns start_ns, src, dst, bytes and, if wanted, path, each once";
+    "a header with the columns start_ns, src, dst, bytes and, if wanted, path, each once";
 
 impl Trace {
-    /// Reads a trace. Memory is in proportion to the text: one [`Flow`] a row.
+    /// Reads a trace. The required memory is proportional to the length of the text, with one [`Flow`] per row.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line and column.
+    /// The first error, with its line and column.
     pub fn parse(text: &[u8], limits: Limits) -> Result<Self, TextError> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let mut columns: Option<Vec<Column>> = None;
+        let text =
+            core::str::from_utf8(text).map_err(|error| not_text(text, error.valid_up_to()))?;
+        let mut records = Records::new(text);
+        let Some((number, fields)) = records.next_record() else {
+            return Err(no_flows(records.line, "no header and no flows"));
+        };
+        let columns = header(fields, number)?;
         let mut flows = Vec::new();
-        let mut last_line = 1;
-        for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
-            let number = index + 1;
-            let line = core::str::from_utf8(line).map_err(|error| TextError {
-                line: number,
-                column: String::new(),
-                found: format!(
-                    "a byte that is not UTF-8 at place {}",
-                    error.valid_up_to() + 1
-                ),
-                allowed: "text in UTF-8".to_string(),
-            })?;
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
+        let mut last_line = number;
+        while let Some((number, fields)) = records.next_record() {
+            flows.push(row(fields, number, &columns, limits, flows.len())?);
             last_line = number;
-            match &columns {
-                None => columns = Some(header(line, number)?),
-                Some(columns) => flows.push(row(line, number, columns, limits, flows.len())?),
-            }
         }
         if flows.is_empty() {
-            return Err(TextError {
-                line: last_line,
-                column: String::new(),
-                found: match columns {
-                    None => "no header and no flows",
-                    Some(_) => "a header without any flow",
-                }
-                .to_string(),
-                allowed: format!("{HEADER_ALLOWED}, then at least one flow"),
-            });
+            return Err(no_flows(last_line, "a header without any flow"));
         }
         flows.sort_by_key(|flow| flow.start);
         Ok(Self { flows })
     }
 
-    /// The flows that start before `until`, the first `most` of them.
+    /// Returns the trace with only the flows that start before `until`, and at most the first `most` of these.
     #[must_use]
     pub fn until(mut self, until: Time, most: usize) -> Self {
         let before = self.flows.partition_point(|flow| flow.start < until);
@@ -118,23 +101,24 @@ impl Trace {
         self
     }
 
-    /// Every flow that `source` has without being told of completions, at most `most`, in the order
-    /// in which they start.
+    /// Returns a trace with the first flows of `source`, at most `most`. No completions are reported to the source, so
+    /// it must be an open loop or a burst to return all its flows.
     pub fn record(source: &mut dyn Source, most: usize) -> Self {
         let flows = core::iter::from_fn(|| source.next()).take(most).collect();
         Self { flows }
     }
 
-    /// The flows, in the order in which they start.
+    /// Returns the flows, in the order of their starts.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// Writes the trace as CSV, in the order of start; reading it gives the same flows, but for
-    /// their class, which a trace does not carry, and their numbers, which follow the new order.
+    /// Writes the trace as CSV, in the order of the starts. A program that reads this file gets the same flows, except
+    /// for the class and the number of a flow. The file does not contain the class, and the numbers follow the new
+    /// order.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let with_path = self.flows.iter().any(|flow| flow.path.is_some());
         out.write_str("start_ns,src,dst,bytes")?;
@@ -156,61 +140,66 @@ impl Trace {
     }
 }
 
-fn header(line: &str, number: usize) -> Result<Vec<Column>, TextError> {
-    let error = |found: String| TextError {
-        line: number,
-        column: String::new(),
-        found,
-        allowed: HEADER_ALLOWED.to_string(),
-    };
+fn not_text(text: &[u8], valid: usize) -> TextError {
+    let before = &text[..valid];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let place = before
+        .rsplit(|&byte| byte == b'\n')
+        .next()
+        .map_or(0, <[u8]>::len)
+        + 1;
+    let found = format!("a byte that is not UTF-8 at place {place}");
+    TextError::new(line, "", found, "text in UTF-8")
+}
+
+fn no_flows(line: usize, found: &str) -> TextError {
+    let allowed = format!("{HEADER_ALLOWED}, then at least one flow");
+    TextError::new(line, "", found.to_string(), allowed)
+}
+
+/// Returns the column of each field. `None`: the column is ignored.
+fn header(names: Fields<'_>, number: usize) -> Result<Vec<Option<Column>>, TextError> {
+    let wrong = |found: String| TextError::new(number, "", found, HEADER_ALLOWED);
     let mut columns = Vec::new();
-    for name in line.split(',').map(str::trim) {
-        match Column::ALL.into_iter().find(|column| column.name() == name) {
-            Some(column) if columns.contains(&column) => {
-                return Err(error(format!("the column {} twice", quoted(name))));
-            }
-            Some(column) => columns.push(column),
-            None => return Err(error(format!("the column {}", quoted(name)))),
+    for name in names.iter() {
+        let column = Column::ALL.into_iter().find(|column| column.name() == name);
+        if column.is_some() && columns.contains(&column) {
+            return Err(wrong(format!("the column {} twice", quoted(name))));
         }
+        columns.push(column);
     }
     let missing = Column::ALL
         .into_iter()
-        .find(|&column| column != Column::Path && !columns.contains(&column));
+        .find(|&column| column != Column::Path && !columns.contains(&Some(column)));
     match missing {
-        Some(column) => Err(error(format!("no column `{}`", column.name()))),
+        Some(column) => Err(wrong(format!("no column `{}`", column.name()))),
         None => Ok(columns),
     }
 }
 
 fn row(
-    line: &str,
+    fields: Fields<'_>,
     number: usize,
-    columns: &[Column],
+    columns: &[Option<Column>],
     limits: Limits,
     index: usize,
 ) -> Result<Flow, TextError> {
-    let error = |column: &str, found: String, allowed: String| TextError {
-        line: number,
-        column: column.to_string(),
-        found,
-        allowed,
-    };
-    let found = line.split(',').count();
+    let found = fields.len();
     if found != columns.len() {
-        return Err(error(
+        let allowed = format!("{} values, as the header says", columns.len());
+        return Err(TextError::new(
+            number,
             "",
             format!("{found} values"),
-            format!("{} values, as the header says", columns.len()),
+            allowed,
         ));
     }
+    let too_many = |_| {
+        let allowed = format!("at most {} flows", u64::from(u32::MAX) + 1);
+        TextError::new(number, "", "another flow".to_string(), allowed)
+    };
     let mut flow = Flow {
-        id: FlowId(u32::try_from(index).map_err(|_| {
-            error(
-                "",
-                "another flow".to_string(),
-                format!("at most {} flows", u64::from(u32::MAX) + 1),
-            )
-        })?),
+        id: FlowId(u32::try_from(index).map_err(too_many)?),
         start: Time::ZERO,
         src: HostId(0),
         dst: HostId(0),
@@ -218,22 +207,20 @@ fn row(
         path: None,
         class: Class::Foreground,
     };
-    for (&column, value) in columns.iter().zip(line.split(',').map(str::trim)) {
-        let wrong = |allowed: String| error(column.name(), quoted(value), allowed);
+    for (column, value) in columns.iter().zip(fields.iter()) {
+        let Some(column) = *column else { continue };
+        let wrong = |allowed: String| TextError::new(number, column.name(), quoted(value), allowed);
         let host = || {
-            parse_digits(value)
-                .filter(|&host| host < u64::from(limits.hosts))
-                .map(|host| HostId(host as u32))
-                .ok_or_else(|| {
-                    wrong(format!(
-                        "a host from 0 to {}",
-                        limits.hosts.saturating_sub(1)
-                    ))
-                })
+            let host = exact(value, 0).filter(|&host| host < u64::from(limits.hosts));
+            let last = limits.hosts.saturating_sub(1);
+            host.map(|host| HostId(host as u32))
+                .ok_or_else(|| wrong(format!("a host from 0 to {last}")))
         };
         match column {
             Column::Start => {
-                flow.start = parse_ns(value).ok_or_else(|| {
+                let latest = Time::MAX.as_ps() - 1_000;
+                let start = exact(value, 3).filter(|&ps| ps <= latest);
+                flow.start = start.map(Time::from_ps).ok_or_else(|| {
                     wrong(format!(
                         "nanoseconds from 0 to {}, with at most three decimals",
                         Time::MAX.as_ns() - 1
@@ -243,13 +230,13 @@ fn row(
             Column::Src => flow.src = host()?,
             Column::Dst => flow.dst = host()?,
             Column::Bytes => {
-                flow.bytes = parse_digits(value)
-                    .filter(|bytes| (1..=MOST_BYTES).contains(bytes))
-                    .ok_or_else(|| wrong(format!("a whole number from 1 to {MOST_BYTES}")))?;
+                let bytes = size(value).filter(|bytes| (1..=MOST_BYTES).contains(bytes));
+                flow.bytes = bytes
+                    .ok_or_else(|| wrong(quantity::allowed(&(Bytes(1)..=Bytes(MOST_BYTES)))))?;
             }
             Column::Path if value.is_empty() => {}
             Column::Path => {
-                let path = parse_digits(value).filter(|&path| path < u64::from(limits.paths));
+                let path = exact(value, 0).filter(|&path| path < u64::from(limits.paths));
                 flow.path = Some(path.ok_or_else(|| {
                     wrong(match limits.paths {
                         0 => "nothing: this topology has no paths to choose from".to_string(),
@@ -260,33 +247,16 @@ fn row(
         }
     }
     if flow.src == flow.dst {
-        return Err(error(
+        let found = format!("`{}`, the source itself", flow.dst.0);
+        return Err(TextError::new(
+            number,
             "dst",
-            format!("`{}`, the source itself", flow.dst.0),
-            "a host other than src".to_string(),
+            found,
+            "a host other than src",
         ));
     }
     Ok(flow)
 }
 
-/// The largest flow of a trace: 1 PB, far from where sums of bytes overflow.
+/// Largest flow of a trace: 1 PB. It is small enough that sums of bytes do not overflow.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
-
-/// A whole number in plain digits, without a sign.
-fn parse_digits(text: &str) -> Option<u64> {
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
-}
-
-/// Nanoseconds with up to three decimals; earlier than [`Time::MAX`] by a nanosecond or more.
-fn parse_ns(text: &str) -> Option<Time> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    if decimals.len() > 3 {
-        return None;
-    }
-    let scale = 10u64.pow(3 - decimals.len() as u32);
-    let ps = parse_digits(whole)?
-        .checked_mul(1_000)?
-        .checked_add(parse_digits(decimals)? * scale)?;
-    (ps <= Time::MAX.as_ps() - 1_000).then_some(Time::from_ps(ps))
-}

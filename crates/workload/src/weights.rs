@@ -1,12 +1,12 @@
-//! Hosts that send or receive more than others.
+//! Weights of hosts: a host with a higher weight sends or receives more flows than others.
 
 use crate::error::Error;
 use alloc::format;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// How often hosts are picked as sources and as destinations, by host number. A host with weight 2 is picked
-/// twice as often as one with weight 1, the weight of every host that none is said of.
+/// Weights of hosts as sources and as destinations, by host number. A host with weight 2 sends or receives twice as
+/// many flows as a host with weight 1. Hosts without a weight have weight 1.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct HostWeights {
     sources: Vec<f64>,
@@ -14,7 +14,7 @@ pub struct HostWeights {
 }
 
 impl HostWeights {
-    /// Weights of hosts, by their numbers; a list that is too short leaves the others at 1.
+    /// Creates weights from lists by host number. Hosts beyond the end of a list have weight 1.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a weight that is not a finite number above zero.
@@ -33,12 +33,12 @@ impl HostWeights {
         }
     }
 
-    /// The weight of a host among sources.
+    /// Returns the weight of a host as a source.
     pub fn as_source(&self, host: HostId) -> f64 {
         weight(&self.sources, host)
     }
 
-    /// The weight of a host among destinations.
+    /// Returns the weight of a host as a destination.
     pub fn as_destination(&self, host: HostId) -> f64 {
         weight(&self.destinations, host)
     }
@@ -48,17 +48,17 @@ fn weight(of: &[f64], host: HostId) -> f64 {
     of.get(host.0 as usize).copied().unwrap_or(1.0)
 }
 
-/// The weights of a matrix' sources and destinations, in their orders.
+/// Weights of the sources and destinations of a matrix, in the order of the matrix.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Picks {
+pub(crate) struct MatrixWeights {
     sources: Vec<f64>,
     all_sources: f64,
-    /// The sum of the weights of the destinations before each place, and of all of them at the end.
+    /// For each index, the sum of the weights of all destinations before it. The last entry is the sum of all weights.
     before: Vec<f64>,
 }
 
-impl Picks {
-    /// `None` where all are picked alike.
+impl MatrixWeights {
+    /// Returns the weights of these hosts, or `None` if all are equal.
     pub fn of(weights: &HostWeights, sources: &[HostId], destinations: &[HostId]) -> Option<Self> {
         let sources: Vec<f64> = sources.iter().map(|&h| weights.as_source(h)).collect();
         let receive = |host: &HostId| weights.as_destination(*host);
@@ -83,26 +83,27 @@ impl Picks {
         })
     }
 
-    /// The share of all flows that the source at `index` sends.
+    /// Returns the share of all flows that the source at `index` sends.
     pub fn share_of_source(&self, index: usize) -> f64 {
         self.sources[index] / self.all_sources
     }
 
-    /// The weight of the destinations from one place to another.
+    /// Returns the weight of the destinations in a range of indices.
     pub fn weight(&self, (from, to): (usize, usize)) -> f64 {
         self.before[to] - self.before[from]
     }
 
-    /// The weight of all destinations but those from one place to another.
+    /// Returns the weight of all destinations outside a range of indices.
     pub fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
         self.weight((0, self.before.len() - 1)) - self.weight(excluded)
     }
 
-    /// The place of a destination outside `excluded`, for a number drawn evenly over `[0, 1)`.
+    /// Returns the index of a random destination outside the range `from..to`. `drawn` is uniform over `[0, 1)`.
     pub fn place(&self, drawn: f64, (from, to): (usize, usize)) -> usize {
         let places = self.before.len() - 1;
         let drawn = drawn * self.weight_beside((from, to));
-        // A sum that was rounded must not lead into what is excluded, nor beyond the end.
+        // Because of rounded sums, the search could select an excluded destination or exceed the end. The limits
+        // prevent this.
         let within = |first: usize, end: usize, drawn: f64| {
             let after = self.before[first..end].partition_point(|before| *before <= drawn);
             first + after.saturating_sub(1)

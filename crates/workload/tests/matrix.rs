@@ -1,4 +1,4 @@
-//! Traffic matrices: nobody sends to themselves, and racks are respected.
+//! Tests of traffic matrices: no host sends to itself, and the rules about racks are kept.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ fn assigned(matrix: &Matrix) -> Vec<(HostId, HostId)> {
         .collect()
 }
 
-/// Pearson's chi-square of `counts` against an even distribution.
+/// Returns Pearson's chi-square of `counts` against an even distribution.
 fn chi_square(counts: &[f64]) -> f64 {
     let even = counts.iter().sum::<f64>() / counts.len() as f64;
     counts.iter().map(|c| (c - even) * (c - even) / even).sum()
@@ -36,7 +36,7 @@ fn random_destinations_are_even_over_all_hosts_but_the_source() {
     assert_eq!(counts[3], 0.0);
     let others: Vec<f64> = counts.into_iter().filter(|&count| count > 0.0).collect();
     assert_eq!(others.len(), 7);
-    // 6 degrees of freedom: exceeded once in a thousand.
+    // Chi-square with 6 degrees of freedom exceeds 22.46 with probability 0.001.
     assert!(chi_square(&others) < 22.46);
 }
 
@@ -54,7 +54,7 @@ fn destinations_between_racks_are_even_over_the_other_racks() {
     let expected: BTreeSet<HostId> = (0..4).chain(8..12).map(HostId).collect();
     assert_eq!(counts.keys().copied().collect::<BTreeSet<_>>(), expected);
     let counts: Vec<f64> = counts.into_values().collect();
-    // 7 degrees of freedom: exceeded once in a thousand.
+    // Chi-square with 7 degrees of freedom exceeds 24.32 with probability 0.001.
     assert!(chi_square(&counts) < 24.32);
 }
 
@@ -106,7 +106,7 @@ fn a_sample_of_hosts_is_as_large_as_asked_for_and_takes_all_alike() {
             taken[host.0 as usize] += 1;
         }
     }
-    // 2,000 times a quarter: 500 expected, standard deviation 19.4.
+    // Each host is expected in 500 samples, a quarter of 2,000. The standard deviation is 19.4.
     assert!(taken.iter().all(|n| (420..580).contains(n)), "{taken:?}");
     assert_eq!(Matrix::sample(&all, 20, 1).expect("all"), all);
     assert!(Matrix::sample(&all, 21, 1).is_err());

@@ -1,4 +1,4 @@
-//! Flow sizes: the tables are what the literature says, and draws follow them.
+//! Tests of flow sizes: the tables agree with the literature, and drawn sizes follow the tables.
 
 use proptest::prelude::*;
 use tailcut_workload::sizes::{NAMES, Point};
@@ -10,7 +10,7 @@ fn named(name: &str) -> SizeDistribution {
 
 #[test]
 fn interpolated_means_are_those_of_the_tables() {
-    // Sums by hand over the published points, in bytes.
+    // Means in bytes, computed by hand as sums over the published points.
     let expected = [
         ("websearch", 1_665_830.8),
         ("websearch-bytes", 1_711_250.0),
@@ -65,8 +65,8 @@ fn quantile_inverts_the_cdf_on_every_table() {
         for step in 1..1_000 {
             let probability = f64::from(step) / 1_000.0;
             let size = sizes.quantile(probability) as f64;
-            // Rounding to a byte moves the probability by at most the mass of that byte; what is
-            // less than a byte is raised to one.
+            // Rounding to a whole byte changes the probability by at most the probability of this byte. Sizes below one
+            // byte become one byte.
             let below = sizes.cdf(size - 0.51);
             let above = sizes.cdf(size + 0.51);
             assert!(
@@ -92,7 +92,7 @@ fn draws_stay_within_the_band_of_dvoretzky_kiefer_and_wolfowitz() {
         drawn.sort_unstable();
         for size in drawn.iter().copied().step_by(97) {
             let share = drawn.partition_point(|&d| d <= size) as f64 / DRAWS as f64;
-            // A draw of `size` whole bytes stands for sizes up to half a byte more.
+            // Sizes up to half a byte above `size` are rounded to `size`.
             let expected = sizes.cdf(size as f64 + 0.5);
             assert!(
                 (share - expected).abs() <= band,
@@ -122,8 +122,8 @@ fn byte_shares_add_up_and_mice_carry_few_bytes_in_web_search() {
     let sizes = named("websearch");
     assert_eq!(sizes.byte_share_below(u64::MAX), 1.0);
     assert_eq!(sizes.byte_share_below(0), 0.0);
-    // What replicating mice costs, and how many flows it helps. By hand over the points, in
-    // packets, where the limit lies at x = 100,000 / 1460 in the segment from 53 to 133.
+    // The shares are computed by hand over the points, in packets. The limit of 100 KB is x = 100,000 / 1460 packets,
+    // in the segment from 53 to 133.
     let x = 100_000.0 / 1460.0;
     let mass = 0.07 * (x - 53.0) / 80.0;
     let expected = (0.9 + 0.475 + 1.6 + 2.6 + 5.59 + mass * (53.0 + x) / 2.0) / 1140.98;
@@ -146,7 +146,8 @@ fn a_limit_at_an_atom_leaves_the_atom_out() {
 
 #[test]
 fn mean_packets_counts_every_size_of_a_uniform_distribution() {
-    // Sizes even over 1 to 5001 before rounding: 1 and 5001 have half the mass of the others.
+    // Before rounding, sizes are uniform between 1 and 5001. After rounding, 1 and 5001 have half the probability of
+    // the others.
     let sizes = SizeDistribution::uniform(1, 5_001);
     for payload in [1u32, 7, 100, 1460, 6_000] {
         let counted: f64 = (1..=5_001u32)
@@ -247,7 +248,7 @@ fn fixed_and_uniform_sizes_are_named_with_their_parameters() {
 fn a_table_of_a_file_may_have_a_header_comments_and_empty_rows() {
     let text =
         "# sizes of our own\r\nbytes,cumulative\r\n\r\n0,0\r\n1000, 0.5 # half\r\n9000,1\r\n";
-    let sizes = SizeDistribution::from_table(text).expect("a table");
+    let sizes = SizeDistribution::from_table(text, None).expect("a table");
     assert_eq!(sizes.mean(), 0.5 * 500.0 + 0.5 * 5_000.0);
     assert_eq!(
         sizes.points()[1],
@@ -260,7 +261,8 @@ fn a_table_of_a_file_may_have_a_header_comments_and_empty_rows() {
 
 #[test]
 fn two_rows_of_one_size_are_an_atom_in_the_middle() {
-    let sizes = SizeDistribution::from_table("0,0\n1000,0.2\n1000,0.7\n2000,1").expect("a table");
+    let sizes =
+        SizeDistribution::from_table("0,0\n1000,0.2\n1000,0.7\n2000,1", None).expect("a table");
     assert_eq!(sizes.quantile(0.3), 1_000);
     assert_eq!(sizes.quantile(0.69), 1_000);
     assert_eq!(sizes.flow_share_below(1_000), 0.2);
@@ -277,11 +279,11 @@ fn a_wrong_table_names_the_line_what_was_found_and_what_is_allowed() {
         ),
         (
             "0,0\nten,1\n",
-            "line 2, column `bytes`: found `ten`; allowed: a whole number from 0 (the row before) to 1e12",
+            "line 2, column `bytes`: found `ten`; allowed: a size from 0 (the row before) to 1000000000000",
         ),
         (
             "5,0.5\n4,1\n",
-            "line 2, column `bytes`: found `4`; allowed: a whole number from 5 (the row before) to 1e12",
+            "line 2, column `bytes`: found `4`; allowed: a size from 5 (the row before) to 1000000000000",
         ),
         (
             "5,50\n",
@@ -297,25 +299,96 @@ fn a_wrong_table_names_the_line_what_was_found_and_what_is_allowed() {
         ),
         (
             "0,0\n5,0.9\n",
-            "line 2: found the last row `5,0.9`; allowed: a last row with a size above 0 and a cumulative probability of 1",
+            "line 2: found the last row `5,0.9`; allowed: a last row with a size above 0 and a cumulative probability of 1 (100 in per cent)",
         ),
         (
             "",
-            "line 1: found no rows; allowed: a last row with a size above 0 and a cumulative probability of 1",
+            "line 1: found no rows; allowed: a last row with a size above 0 and a cumulative probability of 1 (100 in per cent)",
         ),
     ];
     for (text, message) in cases {
         assert_eq!(
-            SizeDistribution::from_table(text).unwrap_err().to_string(),
+            SizeDistribution::from_table(text, None)
+                .unwrap_err()
+                .to_string(),
             message
         );
+    }
+}
+
+#[test]
+fn a_table_has_units_and_per_cent() {
+    let plain = SizeDistribution::from_table("0,0\n10000,0.5\n1048576,1\n", None);
+    let other = SizeDistribution::from_table("0,0\n10KB, 50%\n1 MiB,100 %\n", None);
+    assert_eq!(plain, other);
+    let tens = SizeDistribution::from_table("0,0\n1e3,0.5\n104857.6,1\n", Some(10));
+    assert!(tens.is_err(), "a part of a unit");
+    let tens = SizeDistribution::from_table("0,0\n1e3,0.5\n200,1\n", Some(10));
+    let error = tens.expect_err("sizes that fall").to_string();
+    assert!(
+        error.contains("1000 (the row before) to 100000000000"),
+        "{error}"
+    );
+}
+
+/// Returns the distribution of a table in a layout of another program.
+fn imported(text: &str, unit: Option<u64>) -> SizeDistribution {
+    SizeDistribution::from_table(text, unit).expect("a table")
+}
+
+#[test]
+fn the_files_of_other_generators_give_their_distributions() {
+    // HPCC's traffic generator: bytes and per cent.
+    let named = |name| SizeDistribution::named(name).expect("a name");
+    let hpcc = "0 0\n10000 15\n20000 20\n30000 30\n50000 40\n80000 53\n200000 60\n1000000 70\n\
+                2000000 80\n5000000 90\n10000000 97\n30000000 100\n";
+    assert_eq!(imported(hpcc, None), named("websearch-bytes"));
+    assert_eq!(
+        imported("0 0\n1000\t0.5\n2000  1\n", None).quantile(0.75),
+        1_500
+    );
+
+    // ns-2: packets, a number that nothing uses, and the share.
+    let ns2 = "6 1 0.15\n13 1 0.2\n19 1 0.3\n33 1 0.4\n53 1 0.53\n133 1 0.6\n667 1 0.7\n1333 1 0.8\n\
+               3333 1 0.9\n6667 1 0.97\n20000 1 1\n";
+    assert_eq!(imported(ns2, None), named("websearch"));
+    assert_eq!(imported(ns2, Some(1_000)).largest(), 20_000_000);
+
+    // Homa: the mean, then sizes that are drawn as they stand.
+    let homa = imported(
+        "3300\n1000   0.3\n2000   0.5\n4000   0.4\n5000   1.0\n",
+        None,
+    );
+    let drawn = [0.1, 0.31, 0.49, 0.51, 0.99].map(|share| homa.quantile(share));
+    assert_eq!(drawn, [1_000, 2_000, 2_000, 5_000, 5_000]);
+    let steps: f64 = 0.3 * 1_000.0 + 0.2 * 2_000.0 + 0.5 * 5_000.0;
+    assert!((homa.mean() - steps).abs() < 1e-9);
+
+    let wrong = [
+        ("1000 50\n2000 99\n", "line 2: found the last row `2000 99`"),
+        (
+            "1 1 0.5\n2 1\n",
+            "line 2: found `2 1`; allowed: a row `packets count cumulative`",
+        ),
+        (
+            "1 1 1 1\n",
+            "line 1: found `1 1 1 1`; allowed: a row `bytes,cumulative`, or two or three",
+        ),
+        (
+            "mean\n1 1\n",
+            "line 1: found `mean`; allowed: a row `bytes cumulative`",
+        ),
+    ];
+    for (text, message) in wrong {
+        let error = SizeDistribution::from_table(text, None).expect_err("refused");
+        assert!(error.to_string().starts_with(message), "{error}");
     }
 }
 
 proptest! {
     #[test]
     fn no_text_makes_the_table_parser_panic(text in ".{0,200}") {
-        let _ = SizeDistribution::from_table(&text);
+        let _ = SizeDistribution::from_table(&text, None);
         let _ = SizeDistribution::named(&text);
     }
 
@@ -334,7 +407,7 @@ proptest! {
             .map(|(size, share)| format!("{size},{share}\n"))
             .collect();
         text.push_str("100000,1\n");
-        let table = SizeDistribution::from_table(&text).expect("a rising table");
+        let table = SizeDistribution::from_table(&text, None).expect("a rising table");
         prop_assert!((1..=100_000).contains(&table.quantile(probability)));
         prop_assert!(table.mean_packets(payload) >= 1.0);
         prop_assert!(table.mean_packets(payload) >= table.mean() / f64::from(payload) - 1e-6);

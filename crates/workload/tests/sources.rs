@@ -1,11 +1,11 @@
-//! Sources: arrivals at the rate asked for, independent hosts, loads that are met, closed loops.
+//! Tests of sources: rates of arrivals, independence of hosts, loads, bursts and closed loops.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 use tailcut_workload::{
-    Arrivals, Burst, BurstSpec, Class, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Flow,
-    Framing, Generated, GeneratedSpec, Load, Matrix, Merge, Racks, Reference, SizeDistribution,
-    Source, Stream, Think,
+    Arrivals, Burst, BurstSpec, Class, ClosedLoop, ClosedLoopSpec, Error, FanIn, Flow, Framing,
+    Generated, GeneratedSpec, Load, LoadUnit, Matrix, Merge, Racks, ReferenceCapacity,
+    SizeDistribution, Source, Stream, ThinkTime,
 };
 
 fn hosts(n: u32) -> Vec<HostId> {
@@ -60,7 +60,7 @@ fn flows_come_in_the_order_of_their_starts_and_are_numbered_in_it() {
 #[test]
 fn poisson_arrivals_have_exponential_gaps() {
     let flows = generate(open_loop(16, 50_000.0));
-    // Superposed Poisson processes are one: gaps of all hosts together are exponential too.
+    // The arrivals of all hosts together are also a Poisson process, so their gaps are exponential.
     let mut gaps: Vec<f64> = flows
         .windows(2)
         .map(|pair| (pair[1].start - pair[0].start).as_secs_f64() * 50_000.0)
@@ -74,12 +74,12 @@ fn poisson_arrivals_have_exponential_gaps() {
             (f64::from(rank) / n - expected).abs()
         })
         .fold(0.0, f64::max);
-    // Kolmogorov-Smirnov at 0.1 %: 1.95 / sqrt(n).
+    // By the Kolmogorov-Smirnov test, the distance exceeds 1.95 / sqrt(n) with probability 0.001.
     assert!(
         distance < 1.95 / n.sqrt(),
         "distance {distance} with {n} gaps"
     );
-    // The count over a second is Poisson: within four deviations of its mean.
+    // The number of arrivals in a second has a Poisson distribution. It is within four standard deviations of its mean.
     assert!(
         (n - 50_000.0).abs() < 4.0 * 50_000f64.sqrt(),
         "{n} arrivals"
@@ -88,7 +88,7 @@ fn poisson_arrivals_have_exponential_gaps() {
 
 #[test]
 fn every_arrival_process_is_stationary_from_time_zero() {
-    // The expected number of arrivals in [0, t) is rate t also for t below one mean gap.
+    // The expected number of arrivals in [0, t) is rate t, also for t below one mean gap.
     for arrivals in [Arrivals::Poisson, Arrivals::Uniform, Arrivals::Fixed] {
         let mut stream = Stream::new(3, 3, 3);
         for t in [0.3, 0.8, 1.4, 2.2] {
@@ -102,7 +102,7 @@ fn every_arrival_process_is_stationary_from_time_zero() {
                 }
             }
             let mean = count / f64::from(runs);
-            // The count's variance is at most t (Poisson's).
+            // The variance of the number of arrivals is at most t, the variance of the Poisson process.
             let error = (t / f64::from(runs)).sqrt();
             assert!(
                 (mean - t).abs() < 4.0 * error,
@@ -174,8 +174,8 @@ fn two_workloads_of_one_run_draw_apart() {
     assert!(starts(0).is_disjoint(&starts(1)));
 }
 
-/// Checks that `values`, one a Poisson arrival, add up to `expected` within four deviations: the
-/// variance of a compound Poisson sum is the expected sum of the squares.
+/// Checks that the sum of `values`, one per Poisson arrival, differs from `expected` by less than four standard
+/// deviations. The variance of such a sum is the expected sum of the squares.
 fn assert_compound_poisson(values: &[f64], expected: f64) {
     let sum: f64 = values.iter().sum();
     let deviation = values.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -183,7 +183,7 @@ fn assert_compound_poisson(values: &[f64], expected: f64) {
         (sum - expected).abs() < 4.0 * deviation,
         "{sum} against {expected}, deviation {deviation}"
     );
-    assert!(deviation < 0.02 * expected, "too few flows to tell");
+    assert!(deviation < 0.02 * expected, "too few flows for the check");
 }
 
 #[test]
@@ -191,11 +191,11 @@ fn the_load_of_host_links_in_payload_bytes_is_met() {
     let sizes = SizeDistribution::named("websearch").expect("a known name");
     let load = Load {
         fraction: 0.5,
-        of: Reference::HostLinks {
+        of: ReferenceCapacity::HostLinks {
             rate: Rate::from_gbps(10),
             senders: 128,
         },
-        counted: Counted::Payload,
+        unit: LoadUnit::Payload,
     };
     let flows_per_second = load.flows_per_second(&sizes).expect("a rate");
     let flows = generate(GeneratedSpec {
@@ -212,11 +212,11 @@ fn the_load_in_wire_bytes_counts_headers_preamble_and_gap() {
     let framing = Framing::ETHERNET_TCP;
     let load = Load {
         fraction: 0.8,
-        of: Reference::HostLinks {
+        of: ReferenceCapacity::HostLinks {
             rate: Rate::from_gbps(1),
             senders: 64,
         },
-        counted: Counted::Wire(framing),
+        unit: LoadUnit::Wire(framing),
     };
     let flows_per_second = load.flows_per_second(&sizes).expect("a rate");
     let flows = generate(GeneratedSpec {
@@ -233,16 +233,16 @@ fn the_load_in_wire_bytes_counts_headers_preamble_and_gap() {
 
 #[test]
 fn the_load_of_a_bottleneck_counts_only_what_crosses_it() {
-    // Two racks of 4 hosts, traffic anywhere: 4 of 7 destinations are in the other rack, and half
-    // of the traffic that crosses goes up from the first.
+    // There are two racks of 4 hosts. A flow goes to any other host, and 4 of these 7 hosts are in the other rack. Half
+    // of the traffic between the racks leaves the first rack.
     let sizes = SizeDistribution::uniform(1_000, 9_000);
     let load = Load {
         fraction: 0.6,
-        of: Reference::Bottleneck {
+        of: ReferenceCapacity::Bottleneck {
             rate: Rate::from_gbps(2),
             crossing: 0.5 * 4.0 / 7.0,
         },
-        counted: Counted::Payload,
+        unit: LoadUnit::Payload,
     };
     let flows_per_second = load.flows_per_second(&sizes).expect("a rate");
     let flows = generate(GeneratedSpec {
@@ -262,11 +262,11 @@ fn a_load_without_meaning_is_an_error() {
     let sizes = SizeDistribution::fixed(1_000);
     let load = |fraction, crossing| Load {
         fraction,
-        of: Reference::Bottleneck {
+        of: ReferenceCapacity::Bottleneck {
             rate: Rate::from_gbps(1),
             crossing,
         },
-        counted: Counted::Payload,
+        unit: LoadUnit::Payload,
     };
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(load(wrong, 1.0).flows_per_second(&sizes).is_err());
@@ -323,7 +323,7 @@ fn every_mouse_brings_ten_more_flows_to_its_receiver_in_eleven_to_one() {
         .map(|flow| (flow.start, flow.src, flow.dst, flow.bytes))
         .collect();
     assert_eq!(arrivals, expected.into_iter().collect::<Vec<_>>());
-    // And the load grows by the factor that is announced.
+    // The load grows by the factor that `load_factor` returns.
     let bytes = |flows: &[Flow]| flows.iter().map(|flow| flow.bytes as f64).sum::<f64>();
     let grown = bytes(&flows) / bytes(&plain);
     let announced = fan_in.load_factor(&SizeDistribution::named("websearch").expect("known"));
@@ -445,7 +445,7 @@ fn closed_loop(n: u32, outstanding: u32) -> ClosedLoopSpec {
         matrix: Matrix::between_racks(&hosts(n), &hosts(n), &Racks::even(n, 2)).expect("a matrix"),
         sizes: SizeDistribution::fixed(1_000),
         outstanding,
-        think: Think::Fixed(Duration::from_us(7)),
+        think: ThinkTime::Fixed(Duration::from_us(7)),
         start: Time::ZERO,
         jitter: Duration::ZERO,
         until: seconds(0.01),
@@ -489,7 +489,7 @@ fn a_closed_loop_stops_at_its_end_and_at_its_number_of_flows() {
         }
         flows
     };
-    // 10 ms in steps of 93 + 7 us.
+    // Each of the 4 hosts starts a flow every 93 + 7 us, for 10 ms.
     assert_eq!(drive(closed_loop(4, 1)).len(), 400);
     let few = ClosedLoopSpec {
         flows_at_most: Some(10),
@@ -502,7 +502,7 @@ fn a_closed_loop_stops_at_its_end_and_at_its_number_of_flows() {
 #[test]
 fn exponential_think_times_have_the_mean_asked_for() {
     let mut source = ClosedLoop::new(ClosedLoopSpec {
-        think: Think::Exponential(Duration::from_us(100)),
+        think: ThinkTime::Exponential(Duration::from_us(100)),
         until: Time::MAX,
         flows_at_most: Some(40_000),
         ..closed_loop(4, 1)
@@ -518,7 +518,7 @@ fn exponential_think_times_have_the_mean_asked_for() {
         source.completed(flow.start, flow.id);
     }
     let mean: f64 = sum / count;
-    // An exponential's deviation is its mean.
+    // The standard deviation of an exponential distribution equals its mean.
     assert!(
         (mean - 100.0).abs() < 4.0 * 100.0 / f64::sqrt(count),
         "{mean}"
@@ -547,7 +547,7 @@ fn merged_sources_are_renumbered_in_the_order_of_start_and_hear_of_their_own_com
     assert!(flows.windows(2).all(|pair| pair[0].start <= pair[1].start));
     assert!((0..).zip(&flows).all(|(id, flow)| flow.id == FlowId(id)));
     let of = |class| flows.iter().filter(move |flow| flow.class == class);
-    // Four hosts, a flow each 100 us for 5 ms.
+    // Each of the four hosts starts a flow every 100 us, for 5 ms.
     assert_eq!(of(Class::Foreground).count(), 200);
     assert!(of(Class::Background).count() > 100);
 }

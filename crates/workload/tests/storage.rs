@@ -1,4 +1,4 @@
-//! Sessions of a storage workload: who asks, and where blocks are.
+//! Tests of the storage workload: clients of sessions, and placement of blocks.
 
 use std::collections::BTreeSet;
 use tailcut_units::{HostId, Time};
@@ -42,7 +42,8 @@ fn clients_hold_no_replica_and_the_second_and_third_share_another_rack() {
         assert_ne!(of(0), of(1), "{session:?}");
         assert_eq!(of(1), of(2), "{session:?}");
     }
-    // 10,000 a second for a second, half of them reads: standard deviations 100 and 50.
+    // In a second, 10,000 sessions are expected, with a standard deviation of 100. Half of the sessions are reads, with
+    // a standard deviation of 50.
     assert!((9_600..10_400).contains(&all.len()), "{}", all.len());
     let reads = all
         .iter()
@@ -61,16 +62,19 @@ fn clients_hold_no_replica_and_the_second_and_third_share_another_rack() {
 #[test]
 fn every_host_is_a_client_and_a_data_node_about_as_often() {
     let all = sessions(spec(20, 5));
-    let mut asked = [0u32; 20];
+    let mut by_client = [0u32; 20];
     let mut held = [0u32; 20];
     for session in &all {
-        asked[session.client.0 as usize] += 1;
+        by_client[session.client.0 as usize] += 1;
         for replica in &session.blocks[0].replicas {
             held[replica.0 as usize] += 1;
         }
     }
-    // 500 and 1,500 each: standard deviations 22 and under 40.
-    assert!(asked.iter().all(|n| (400..600).contains(n)), "{asked:?}");
+    // Per host, 500 sessions and 1,500 replicas are expected. The standard deviations are 22 and less than 40.
+    assert!(
+        by_client.iter().all(|n| (400..600).contains(n)),
+        "{by_client:?}"
+    );
     assert!(held.iter().all(|n| (1_300..1_700).contains(n)), "{held:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Traces: exactly the flows of the file, errors that can be acted on, and a round trip.
+//! Tests of traces: the flows equal the rows of the file, errors are useful, and a written trace can be read.
 
 use proptest::prelude::*;
 use tailcut_units::{FlowId, HostId, Time};
@@ -65,9 +65,27 @@ fn columns_may_come_in_any_order_with_comments_empty_lines_and_windows_line_ends
 }
 
 #[test]
+fn traces_of_other_programs_have_quotes_further_columns_and_exponents() {
+    let plain = parse("start_ns,src,dst,bytes,path\n1500,1,2,1000000,3\n2500.5,4,5,64000,\n");
+    let other = parse(
+        "id,\"src\",\"dst\",start_ns,\"bytes\",note,path\n\
+         a,\"1\",2,1.5e3,1e6,\"a \"\"quoted\"\" note, with a comma\",\"3\"\n\
+         b,4,5,25005E-1,64KB,\"a note of\ntwo lines\",\n",
+    );
+    assert_eq!(plain, other);
+    assert_eq!(
+        message("start_ns,src,dst,bytes,note\n1,2,3,4,\"a\nb\"\n5,6,7,x,\n"),
+        "line 4, column `bytes`: found `x`; allowed: bytes from 1 to 1000TB, a number or with a \
+         unit, such as \"100KB\" (10^5) or \"64KiB\" (2^16)"
+    );
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place_and_what_is_allowed() {
-    const HEADER: &str = "allowed: a header of the columns start_ns, src, dst, bytes and, if \
+    const HEADER: &str = "allowed: a header with the columns start_ns, src, dst, bytes and, if \
                           wanted, path, each once";
+    const SIZES: &str = "allowed: bytes from 1 to 1000TB, a number or with a unit, such as \"100KB\" \
+                         (10^5) or \"64KiB\" (2^16)";
     let row = |row: &str| message(&format!("start_ns,src,dst,bytes,path\n1,2,3,4,0\n{row}\n"));
     assert_eq!(
         message(""),
@@ -79,7 +97,7 @@ fn what_is_wrong_is_said_with_its_place_and_what_is_allowed() {
     );
     assert_eq!(
         message("1,2,3,4\n"),
-        format!("line 1: found the column `1`; {HEADER}")
+        format!("line 1: found no column `start_ns`; {HEADER}")
     );
     assert_eq!(
         message("start_ns,src,dst\n"),
@@ -107,11 +125,11 @@ fn what_is_wrong_is_said_with_its_place_and_what_is_allowed() {
     );
     assert_eq!(
         row("1,2,3,0,0"),
-        "line 3, column `bytes`: found `0`; allowed: a whole number from 1 to 1000000000000000"
+        format!("line 3, column `bytes`: found `0`; {SIZES}")
     );
     assert_eq!(
-        row("1,2,3,1e6,0"),
-        "line 3, column `bytes`: found `1e6`; allowed: a whole number from 1 to 1000000000000000"
+        row("1,2,3,1.5,0"),
+        format!("line 3, column `bytes`: found `1.5`; {SIZES}")
     );
     assert_eq!(
         row("1,2,3,4,4"),
@@ -128,7 +146,9 @@ fn what_is_wrong_is_said_with_its_place_and_what_is_allowed() {
         "1.",
         "1.2345",
         "18446744073709551.616",
-        "1e3",
+        "1e30",
+        "1e-4",
+        "1e",
         "+1",
         "NaN",
     ] {

@@ -1,4 +1,4 @@
-//! Hosts that send or receive more than others do so in proportion to their weights.
+//! Tests of weights: the flows that a host sends and receives are proportional to its weights.
 
 use tailcut_units::{HostId, Time};
 use tailcut_workload::source::Source;
@@ -7,19 +7,20 @@ use tailcut_workload::{
     Stream,
 };
 
-/// Whether the first host must not send to the second.
+/// Function that returns whether the first host must not send to the second.
 type IsForbidden<'a> = &'a dyn Fn(HostId, HostId) -> bool;
 
 const HOSTS: u32 = 8;
 
-/// The 99.9th percentile of chi-square with 7 degrees of freedom, one fewer than the hosts.
+/// 99.9th percentile of chi-square with 7 degrees of freedom, one fewer than the hosts.
 const UNLIKELY: f64 = 24.32;
 
 fn hosts() -> Vec<HostId> {
     (0..HOSTS).map(HostId).collect()
 }
 
-/// Hosts 0 and 1 send four times as much, host 7 is asked for six times as often, host 2 half as often.
+/// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as the others. Host 7 receives six
+/// times as many flows as the others, and host 2 half as many.
 fn weights() -> HostWeights {
     let destinations = vec![1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 6.0];
     HostWeights::new(vec![4.0, 4.0], destinations).expect("weights above zero")
@@ -48,7 +49,7 @@ fn generated(matrix: Matrix, seed: u64, flows: usize) -> Vec<Flow> {
     std::iter::from_fn(|| source.next()).collect()
 }
 
-/// Pearson's chi-square of counts against shares that sum to one.
+/// Returns Pearson's chi-square of counts against shares that sum to one.
 fn chi_square(counts: &[f64], shares: &[f64]) -> f64 {
     let all: f64 = counts.iter().sum();
     let terms = counts.iter().zip(shares);
@@ -130,7 +131,8 @@ fn equal_weights_change_nothing_whatever_they_are() {
 
 #[test]
 fn weights_far_apart_still_keep_a_source_from_itself() {
-    // Host 0 is asked for by nearly all, but cannot ask itself; sums of such weights round.
+    // Hosts 0, 3 and 7 receive almost all flows, but must not send to themselves. The sums of such different weights
+    // are rounded.
     let far = HostWeights::new(Vec::new(), vec![1e6, 1e-6, 1e-6, 1e6, 1e-9, 1e-6, 1.0, 1e6]);
     let matrix = anywhere().weighted(&far.expect("weights above zero"));
     for index in 0..HOSTS as usize {
@@ -146,12 +148,12 @@ fn weights_far_apart_still_keep_a_source_from_itself() {
 fn the_share_between_racks_is_that_of_the_flows() {
     let racks = Racks::even(HOSTS, 3);
     for matrix in [anywhere(), anywhere().weighted(&weights())] {
-        let told = matrix.share_between_racks(&racks);
+        let computed = matrix.share_between_racks(&racks);
         let flows = generated(matrix, 11, 100_000);
         let leaves = |flow: &&Flow| racks.of(flow.src) != racks.of(flow.dst);
         let share = flows.iter().filter(leaves).count() as f64 / flows.len() as f64;
-        // Four standard deviations of a share of a hundred thousand.
-        assert!((share - told).abs() < 0.0064, "{share} and {told}");
+        // The limit is four standard deviations of a share of 100,000 flows.
+        assert!((share - computed).abs() < 0.0064, "{share} and {computed}");
     }
 }
 

@@ -1,6 +1,6 @@
 /**
  * One end of the benchmark in its own process, so that CPU time can be read for each side.
- * Commands come over IPC from run.ts; see `Command` for what there is.
+ * run.ts sends the commands (`Command`) over IPC.
  */
 import { once } from 'node:events';
 import net from 'node:net';
@@ -12,8 +12,9 @@ import { createFloorServer, createFrontServer, doubled, Front, raced } from './f
 import { connectPaired, createPairedServer } from './paired';
 
 /**
- * Some are made of stock `net` only, see floor.ts: 'raced' is the least for RepSYN, 'doubled' for RepFlow, 'front' for a stream; and 'paired' is the
- * least for RepFlow behind one socket (paired.ts). Replicated flows have the default settings, or are eager.
+ * Some cases use stock `net` only and are lower limits (floor.ts): 'raced' for RepSYN, 'doubled' for RepFlow, 'front'
+ * for a stream. 'paired' is the lower limit for RepFlow behind one socket (paired.ts). Replicated flows have the default
+ * settings, or are eager.
  */
 export const CASES = [
   'net',
@@ -32,19 +33,22 @@ export const CASES = [
 export type Case = (typeof CASES)[number];
 
 export type Command =
-  /** Server: listen for a case; answers the port. */
+  /** Server: listens for a case, and returns the port. */
   | { do: 'listen'; case: Case }
-  /** Client: the ports of all cases; the replicated ones are listed as targets, as an application would do it. */
+  /** Client: the ports of all cases. Replicated cases become listed targets, as in an application. */
   | { do: 'targets'; ports: Record<Case, number> }
-  /** Either: user + system CPU time so far, microseconds. */
+  /** Both: returns the user and system CPU time so far in microseconds. */
   | { do: 'cpu' }
-  /** Client: echo flows; answers each one's completion time in milliseconds. */
+  /** Client: opens echo flows, and returns the completion time of each flow in milliseconds. */
   | { do: 'echo'; case: Case; port: number; flows: number; concurrency: number; bytes: number }
-  /** Client: one connection, settled by a first megabyte, then timed; answers milliseconds. */
+  /**
+   * Client: opens one connection, which uses one leg after the first megabyte, and then measures it. Returns
+   * milliseconds.
+   */
   | { do: 'stream'; case: Case; port: number; bytes: number };
 
 const HOST = '127.0.0.1';
-/** Beyond every threshold at which a flow settles on one connection. */
+/** Size in bytes of a transfer after which a flow uses one connection. It exceeds every limit. */
 const SETTLING_BYTES = 4 * 1024 * 1024;
 
 type Floor = (options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean) => Promise<number>;
@@ -78,11 +82,11 @@ function listTargets(ports: Record<Case, number>): void {
     const mode = kind.startsWith('repsyn') ? 'repsyn' : kind.startsWith('repflow') ? 'repflow' : undefined;
     return mode ? [{ target: `${HOST}:${ports[kind]}`, mode, eager: kind.endsWith('eager'), assumeCapable: true } as const] : [];
   });
-  // Neither the client's budget nor its guard against incast is measured here.
+  // The client's budget and its limit for incast are not part of this measurement.
   repnet.configure({ targets: replicated, incastLimit: Number.POSITIVE_INFINITY });
 }
 
-/** From the call of connect() to the last byte of the echo; resolves after 'close'. */
+/** Measures from the call of connect() to the last byte of the echo. Resolves after 'close'. */
 function echo(kind: Case, port: number, payload: Buffer): Promise<number> {
   const floor = FLOORS.get(kind);
   if (floor) return floor[0]({ host: HOST, port, noDelay: true }, payload, floor[1]);

@@ -1,12 +1,13 @@
 /**
- * Memory and sockets that repnet holds under three loads that once made it grow:
+ * Memory and sockets of repnet under three loads. With each of them, an earlier version grew without a limit:
  *
  *   npm run bench:bounds [-- --what stall|probes|keep-alive --check]
  *
- * - stall: 400 flows a second, and the path of each one's second connection stands still after the hello. Each end may have 2 file
+ * - stall: 400 flows a second. The path of each second connection stops after the hello. Each end may have 2 file
  *   descriptors for each live flow and 256 more.
- * - probes: 4,000 probes that do not hang up, at a server with `pendingHellos: 100`. It may have 356 descriptors.
- * - keep-alive: 50,000 requests of http over one connection. Heap and resident memory stay as they are, and nothing warns.
+ * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`. It may have 356 descriptors.
+ * - keep-alive: 50,000 requests of http over one connection. Heap and resident memory do not grow, and there is no
+ *   warning.
  *
  * The server, the path and the client each have their own process.
  */
@@ -42,9 +43,9 @@ function holds(): Holds {
   return { descriptors: readdirSync('/proc/self/fd').length, live: repnet.stats().flows.live };
 }
 
-/** The server of a load; answers its port, then what it holds whenever it is asked. */
+/** Server of a load. It returns its port, and then the state that it holds, on each request. */
 async function serve(what: What): Promise<void> {
-  // However busy the machine is.
+  // The time is enough for a busy machine.
   repnet.configure({ helloTimeout: 600_000, waitingListTimeout: 600_000 });
   if (what === 'probes') repnet.configure({ pendingHellos: PROBES.pendingHellos });
   const echo = (socket: net.Socket): void => void socket.on('error', () => {}).pipe(socket);
@@ -56,7 +57,7 @@ async function serve(what: What): Promise<void> {
   process.send?.((server.address() as net.AddressInfo).port);
 }
 
-/** A path to both ports, on another address: second connections stand still after their hello, both ways and for good. */
+/** Path to both ports, on another address. Second connections carry no bytes after their hello, in both directions. */
 async function standStill(port: number): Promise<void> {
   for (const to of [port, port + 1]) {
     const door = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -103,7 +104,7 @@ async function stall(): Promise<boolean> {
   const server = await start('serve', 'stall');
   const port = server.said as number;
   const path = await start('path', String(port));
-  // Every flow has two connections, however busy the machine is.
+  // Every flow gets two connections, even on a busy machine.
   repnet.configure({ assumeCapable: true, adaptive: false, incastLimit: Infinity, fallbackDelay: Infinity, legDeadline: 600_000 });
   const echo = (): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -113,7 +114,7 @@ async function stall(): Promise<boolean> {
       socket.write(Buffer.alloc(1_024));
     });
   const most = { client: { descriptors: 0, live: 0 }, server: { descriptors: 0, live: 0 } };
-  // Descriptors above two for each live flow. A flow lives as long as one of its ends has it.
+  // Number of descriptors above two for each live flow. A flow is live as long as one of its ends has it.
   const above = { client: 0, server: 0 };
   const look = async (): Promise<void> => {
     const found = { client: holds(), server: await ask(server.child) };
@@ -183,7 +184,7 @@ async function keepAlive(): Promise<boolean> {
     });
   const held: Array<{ heap: number; memory: number }> = [];
   for (let part = 0; part <= KEEP_ALIVE.parts; part++) {
-    // The first part warms up: code is compiled, and memory taken from the system.
+    // The first part is a warm-up: code is compiled, and the process requests memory from the system.
     for (let sent = 0; sent < KEEP_ALIVE.requests / KEEP_ALIVE.parts; sent++) await request();
     collectGarbage();
     const { heapUsed, rss } = process.memoryUsage();
@@ -213,7 +214,7 @@ async function main(): Promise<void> {
   if (wanted.length === 0) throw new Error(`--what: found ${values.what}; must be one of ${WHAT.join(', ')}`);
   let met = true;
   for (const what of wanted) met = (await LOADS[what]()) && met;
-  // Connections that stand still are of no interest any more.
+  // Stalled connections are still open, so the process needs an explicit exit.
   process.exit(values.check && !met ? 1 : 0);
 }
 

@@ -1,15 +1,15 @@
 /**
- * What two connections a flow cost with nothing but stock `net`: the least that racing a handshake, or carrying everything twice, can
- * cost with a hello of 32 bytes each way; and the cost of one more `stream.Duplex` before a stream. The difference to repnet's figures is
- * what repnet itself costs.
+ * Cost of two connections for each flow with stock `net` only. It is a lower limit for racing a handshake, and for
+ * carrying all bytes twice, with a hello of 32 bytes in each direction. Also the cost of one more `stream.Duplex`
+ * before a stream. The difference to repnet's figures is the cost of repnet itself.
  */
 import net from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** As many bytes as repnet's hello, in either direction. */
+/** Same length as repnet's hello, in either direction. */
 const HELLO = Buffer.alloc(32, 1);
 
-/** Sends everything back, piece by piece. */
+/** Sends all received bytes back. */
 export function createFloorServer(): net.Server {
   return net.createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
@@ -18,9 +18,9 @@ export function createFloorServer(): net.Server {
 }
 
 /**
- * Hello there and back, then the payload there and back; resolves with the time of its last byte, after 'close'.
+ * Sends a hello and then the payload in each direction. Resolves with the time of the last byte, after 'close'.
  *
- * @param eager the payload goes in one write with the hello
+ * @param eager the payload is sent in one write with the hello
  */
 function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolean): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -48,9 +48,11 @@ function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolea
 }
 
 /**
- * Two connections that both say hello; the second one to be answered is given up. The server ends that one.
+ * Opens two connections that both send a hello. The connection that is answered second is given up, and the server ends
+ * it.
  *
- * @param eager the first connection that is ready sends the payload with its hello, and the second connection sends nothing
+ * @param eager the first connection that is ready sends the payload with its hello, and the second connection sends no
+ * payload
  * @returns milliseconds to the last byte
  */
 export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
@@ -74,7 +76,7 @@ export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eag
   return (await echo(first, payload)) - start;
 }
 
-/** The payload there and back; resolves with the time of its last byte, after 'close'. */
+/** Sends the payload in each direction. Resolves with the time of the last byte, after 'close'. */
 function echo(socket: net.Socket, payload: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let received = 0;
@@ -92,9 +94,10 @@ function echo(socket: net.Socket, payload: Buffer): Promise<number> {
 }
 
 /**
- * Two connections that both carry everything.
+ * Opens two connections that both carry all bytes.
  *
- * @param eager the one that is there first sends the payload with its hello @returns milliseconds to the last byte of the faster one
+ * @param eager the first connection that is ready sends the payload with its hello
+ * @returns milliseconds to the last byte of the faster one
  */
 export async function doubled(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
   const start = performance.now();
@@ -108,7 +111,7 @@ export async function doubled(options: net.TcpNetConnectOpts, payload: Buffer, e
   return Math.min(...(await Promise.all(legs.map((leg) => echoAfterHello(leg, payload, once))))) - start;
 }
 
-/** The least that one socket of the application before a connection can be: bytes, back-pressure and ends go through, nothing else. */
+/** Smallest possible layer between the application and a connection: it forwards only bytes, back-pressure and ends. */
 export class Front extends Duplex {
   readonly #socket: net.Socket;
 

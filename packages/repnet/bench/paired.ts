@@ -1,7 +1,8 @@
 /**
- * The least that RepFlow can be with one socket for the application at each end: two stock connections that both carry everything, paired by an
- * id in a hello, behind one `stream.Duplex`. It has no timeouts, no bounds, no comparison of the two connections, and is right only where nothing
- * fails. The cost above `doubled` (floor.ts) is the price of that one socket; the cost of repnet above this is the price of safety.
+ * Smallest possible RepFlow with one socket for the application at each end: two stock connections that both carry all
+ * bytes, paired by an identifier in a hello, behind one `stream.Duplex`. It has no timeouts, no limits and no
+ * comparison of the two connections, and works only if nothing fails. The cost above `doubled` (floor.ts) is the cost
+ * of that one socket. The cost of repnet above this is the cost of safety.
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
@@ -22,7 +23,7 @@ class Pair extends Duplex {
     super({ allowHalfOpen: true });
   }
 
-  /** @param rest what came behind the hello */
+  /** @param rest bytes after the hello */
   attach(socket: net.Socket, rest: Buffer): void {
     this.#legs.push(socket);
     for (const chunk of this.#kept ?? []) socket.write(chunk);
@@ -64,12 +65,12 @@ class Pair extends Duplex {
   }
 }
 
-/** Calls `then` with what follows the first 32 bytes. */
+/** Calls `then` with the bytes after the first 32. */
 function afterHello(socket: net.Socket, then: (hello: Buffer, rest: Buffer) => void): void {
   socket.once('data', (chunk: Buffer) => then(chunk.subarray(0, HELLO_BYTES), chunk.subarray(HELLO_BYTES)));
 }
 
-/** Sends everything back. */
+/** Sends all received bytes back. */
 export function createPairedServer(): net.Server {
   const waiting = new Map<string, Pair>();
   return net.createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {

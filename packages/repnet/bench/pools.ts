@@ -3,11 +3,12 @@
  *
  *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check --sidecar TAILCUT]
  *
- * 32 connections, requests of 1 KB with answers of 10 KB, pauses between them. Each connection takes one of three paths, of which one is
- * congested: everything on it, hellos included, waits for a random time (exponential), and now and then for a retransmission timeout.
- * Compared are the 99th percentiles of plain `net` and of RepFlow, once over the pool, once with a connection for each request. All four
- * cases take turns within a seed. Reported: the median over all seeds of the change of the p99, with its 95 % interval, and the loss of
- * the pool compared with fresh connections.
+ * The pool has 32 connections. Requests have 1 KB and answers 10 KB, with pauses between them. Each connection takes one
+ * of three paths, of which one is congested: all data on it, hellos included, waits for a random time (exponential), and
+ * sometimes for a retransmission timeout. The benchmark compares the 99th percentiles of plain `net` and of RepFlow, over
+ * the pool, and with one connection for each request. Each seed runs all four cases in turn. The results are the median
+ * over all seeds of the change of the p99, with its 95 % interval, and the loss of the pool compared with fresh
+ * connections.
  *
  * With `--sidecar` client and server are plain `net`, each behind `TAILCUT proxy repnet`: the paths are between the two proxies.
  */
@@ -29,15 +30,15 @@ const CONNECTIONS = 32;
 const REQUEST = Buffer.alloc(1_024, 1);
 const ANSWER = Buffer.alloc(10_240, 2);
 const PATHS = 3;
-/** On the congested path, milliseconds: mean wait of a piece of data, and what a lost one costs. */
+/** On the congested path, in milliseconds: mean delay of a piece of data, and additional delay of a lost piece. */
 const MEAN_WAIT = 10;
 const TIMEOUT = 200;
 const LOSS = 0.05;
-/** Requests of each connection before those that count: a pool has been there for a while. */
+/** Number of requests of each connection before the counted ones, because a pool is usually not new. */
 const WARM_UP = 4;
-/** Mean pause of a connection between two requests, milliseconds. */
+/** Mean pause of a connection between two requests in milliseconds. */
 const MEAN_PAUSE = 100;
-/** By how many points the change of the p99 over the pool may fall short of that of fresh connections. */
+/** Largest number of points by which the change of the p99 over the pool may be smaller than with fresh connections. */
 const POINTS = 10;
 
 const KINDS = ['plain', 'repflow'] as const;
@@ -48,13 +49,13 @@ type Use = (typeof USES)[number];
 const HOST = '127.0.0.1';
 const exponential = (random: Random, mean: number): number => -mean * Math.log(1 - random.next() / 0x1_0000_0000);
 
-/** Hands on what comes, after a wait of its own; nothing overtakes. */
+/** Forwards each piece of data after its own delay, in unchanged order. */
 function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
   const line: Array<{ due: number; work: () => void }> = [];
   const look = (): void => {
     const now = performance.now();
     for (let first = line[0]; first; first = line[0]) {
-      // Timers of different lengths may fire in another order than they are due in: they only say when to look.
+      // Timers of different lengths may fire in another order than their times. So they only cause a check.
       if (first.due > now) return void setTimeout(look, first.due - now);
       line.shift();
       first.work();
@@ -66,19 +67,19 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
     if (line.length === 1) look();
   };
   from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
-  // A reset may not travel on as an end of stream: no reader could distinguish it from the flow's end.
+  // A reset must not be forwarded as an end of stream: no reader could distinguish it from the flow's end.
   endsByFin(from);
   from.on('end', () => later(() => void (to.destroyed || to.end())));
   from.on('error', () => resetSocket(to));
 }
 
-/** Starts a sidecar with one route; it ends with this process. Resolves with its port. */
+/** Starts a sidecar with one route. It ends with this process. Resolves with its port. */
 async function startSidecar(program: string, route: string): Promise<number> {
   const child = spawn(program, ['proxy', 'repnet', '--no-admin', '--route', `name=bench,listen=${HOST}:0,${route}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   process.on('exit', () => child.kill('SIGKILL'));
-  // The process of the paths is ended by a signal, which alone would leave its sidecar behind.
+  // A signal ends the process of the paths. Without this handler, its sidecar would continue.
   for (const end of ['SIGTERM', 'disconnect'] as const) process.on(end, () => process.exit());
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
@@ -86,7 +87,7 @@ async function startSidecar(program: string, route: string): Promise<number> {
   return Number(port);
 }
 
-/** The server, and the paths before it. Answers its port; takes seeds by message. */
+/** Runs the server, and the paths in front of it. Sends its port to the parent process, which sends seeds. */
 async function serve(sidecar: string | undefined): Promise<void> {
   let random = new Random(1);
   const create: typeof net.createServer = sidecar === undefined ? repnet.createServer : net.createServer;
@@ -128,7 +129,7 @@ async function serve(sidecar: string | undefined): Promise<void> {
   }
 }
 
-/** A connection that has sent its request: resolves with the whole answer. */
+/** Connection that has sent its request. Resolves with the whole answer. */
 function ask(socket: net.Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     let received = 0;
@@ -147,7 +148,7 @@ function ask(socket: net.Socket): Promise<void> {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Completion times of all requests, in milliseconds. */
+/** Completion times of all requests in milliseconds. */
 async function run(dial: () => net.Socket, use: Use, requests: number, seed: number): Promise<number[]> {
   const times: number[] = [];
   const lane = async (number: number): Promise<void> => {
@@ -238,7 +239,7 @@ async function main(): Promise<void> {
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ node: process.version, seeds, requests, p99 }, null, 2)}\n`);
   if (values.check && !met) process.exitCode = 1;
-  // Connections that wait for a congested path's end are of no interest any more.
+  // Some connections still wait for a congested path, so the process needs an explicit exit.
   process.exit();
 }
 

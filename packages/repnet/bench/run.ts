@@ -1,11 +1,11 @@
 /**
- * What repnet costs, against plain `net`, in one run:
+ * Cost of repnet compared with plain `net`, in one run:
  *
  *   npm run bench [-- --rounds 20 --flows 400 --what flows|streams|all --json result.json --check]
  *
  * Client and server each have their own process. The cases take turns within each round, and a
- * round's figure is divided by plain net's figure of the same round, so that a slow minute of the
- * machine hits all cases alike. Reported: the median of these ratios over all rounds, with a 95 %
+ * round's figure is divided by plain net's figure of the same round, so a slow minute of the
+ * machine affects all cases equally. The result is the median of these ratios over all rounds, with a 95 %
  * confidence interval of the median (order statistics of the sign test).
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -53,18 +53,21 @@ class Agent {
   }
 }
 
-/** What is asked: the most that a ratio to plain net may be (or the least, for throughput), and the most to bare sockets that do the same. */
+/**
+ * Requirements: the largest ratio to plain net (for throughput the smallest), and the largest ratio to bare sockets
+ * with the same work.
+ */
 const CPU_LIMIT: Partial<Record<Case, number>> = { unlisted: 1.03 };
 const FLOOR_LIMIT = 1.1;
 const THROUGHPUT_LIMIT = 0.97;
-/** The cases in which a long stream is something else than in another one. */
+/** Cases whose long streams differ from each other. */
 const STREAMS: ReadonlySet<Case> = new Set<Case>(['net', 'unlisted', 'front', 'repsyn', 'repflow']);
-/** The cases in which a flow is something else than in another one. */
+/** Cases whose flows differ from each other. */
 const FLOWS: readonly Case[] = CASES.filter((kind) => kind !== 'front');
-/** Milliseconds added to a local flow in the paper, section IV-B4. */
+/** Milliseconds that a local flow takes longer in the paper, section IV-B4. */
 const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
 
-/** Bare sockets that do the same, see floor.ts; and the same behind one socket, see paired.ts. */
+/** Bare sockets with the same work (floor.ts), and the same behind one socket (paired.ts). */
 const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case, limit?: number]> = [
   ['repsyn', 'raced', FLOOR_LIMIT],
   ['repsyn eager', 'raced eager', FLOOR_LIMIT],
@@ -77,10 +80,10 @@ const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case, limit?: number]> = [
 interface Row {
   what: string;
   case: Case;
-  /** Median of the absolute figure, in `unit`. */
+  /** Median of the absolute figure in `unit`. */
   value: number;
   unit: string;
-  /** Median ratio to plain net or to what `what` names (or difference, for added milliseconds), with its interval. */
+  /** Median ratio to plain net or to `what` (or difference, for added milliseconds), with its interval. */
   against: Interval;
   limit: string;
   met: boolean | undefined;
@@ -90,9 +93,9 @@ interface Measured {
   cpuMicros: number;
   clientMicros: number;
   fctMs: number;
-  /** MB a second of a settled stream; what is no stream has none. */
+  /** MB a second of a stream on one connection. It is absent for other measurements. */
   throughput: number;
-  /** CPU time a MB of it, microseconds, both ends. */
+  /** CPU time for each MB of the stream in microseconds, both ends. */
   streamCpuMicros: number;
 }
 
@@ -108,7 +111,7 @@ interface Settings {
   what: (typeof WHAT)[number];
 }
 
-/** CPU time that both ends spend on something, microseconds. */
+/** CPU time of both ends in microseconds. */
 async function cpuOf(client: Agent, server: Agent, work: () => Promise<unknown>): Promise<{ client: number; server: number }> {
   const cpu = async (): Promise<[number, number]> => [await client.ask({ do: 'cpu' }), await server.ask({ do: 'cpu' })];
   const before = await cpu();
@@ -127,7 +130,8 @@ async function measure({ rounds, flows, concurrency, streamMb, what }: Settings)
   const result = Object.fromEntries(CASES.map((kind) => [kind, [] as Measured[]])) as Rounds;
   const warmUp = 2;
   for (let round = 0; round < rounds + warmUp; round += 1) {
-    // Each round starts with another case and every second one goes backwards: none always follows the same neighbour's garbage.
+    // Each round starts with another case, and every second round has the reverse order. So a case does not always
+    // run after the same case, and does not always collect the garbage of that case.
     const turned = CASES.map((_, index) => CASES[(index + round) % CASES.length] as Case);
     const order = round % 2 === 0 ? turned : turned.reverse();
     for (const kind of order) {

@@ -1,4 +1,4 @@
-/** Medians with confidence, free of any assumption on the distribution. */
+/** Medians with confidence intervals, without any assumption about the distribution. */
 
 export interface Interval {
   median: number;
@@ -7,7 +7,7 @@ export interface Interval {
   samples: number;
 }
 
-/** The chance that a binomial(n, 1/2) variable is at most k. */
+/** Returns the probability that a binomial(n, 1/2) variable is at most k. */
 function binomialHalf(n: number, k: number): number {
   let term = 0.5 ** n;
   let sum = term;
@@ -19,8 +19,8 @@ function binomialHalf(n: number, k: number): number {
 }
 
 /**
- * The median and the order statistics that enclose the true one with at least 95 %; with fewer
- * than six samples no two do, and the interval is the whole range.
+ * Returns the median, and the order statistics that enclose the true median with a probability of at least 95 %. With
+ * fewer than six samples, no two order statistics do this, and the interval is the whole range.
  */
 export function medianWithInterval(values: number[]): Interval {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 /**
- * Node's own adapter from a stream to a socket with a native handle. http2 and TLS put one before
- * every stream that has none, and take that stream for a connection that is there already. One that
- * is made here, and given to them, is connecting as long as the flow is, and has the flow's names.
+ * Node's own adapter from a stream to a socket with a native handle. http2 and TLS create one for every stream without
+ * such a handle, and treat that stream as connected already. This module creates the adapter itself and gives it to
+ * them. This adapter is connecting for as long as the flow is, and has the flow's names.
  */
 import type net = require('node:net');
 import stream = require('node:stream');
@@ -15,7 +15,7 @@ type AdapterClass = new (stream: stream.Duplex) => Adapter;
 
 let found: AdapterClass | undefined;
 
-/** Node does not export the class; TLS shows one that it made. */
+/** Returns the adapter's class. Node does not export it, but TLS returns an object of it. */
 function adapterClass(): AdapterClass {
   if (!found) {
     const { TLSSocket } = require('node:tls') as typeof tls;
@@ -26,10 +26,10 @@ function adapterClass(): AdapterClass {
   return found;
 }
 
-/** Events of a socket on its way to its peer. */
+/** Events of a socket while it connects. */
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'ready'];
 
-/** `socket` for http2 or TLS. */
+/** Returns the adapter that http2 or TLS uses in place of `socket`. */
 export function adapt(socket: ReplicatedSocket): net.Socket {
   const before = socket.listeners('error');
   const adapter = new (adapterClass())(socket);

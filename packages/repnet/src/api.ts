@@ -1,4 +1,7 @@
-/** What stands in front of Node's own `net`: the stock thing wherever nobody named the target, the replicated one where somebody did. */
+/**
+ * Replacements for functions of Node's `net`: they call the original function for targets that are not listed, and
+ * replicate connections to listed targets.
+ */
 import dns = require('node:dns');
 import net = require('node:net');
 
@@ -10,15 +13,15 @@ import { ReplicatedSocket, type ReplicatedSocketOptions } from './socket';
 import { FlowHandle } from './socket-parts';
 import { stock } from './stock';
 
-/** What repnet's `connect()` takes beyond what `net.connect()` does. */
+/** Options of repnet's `connect()` in addition to those of `net.connect()`. */
 export interface ReplicationOption {
-  /** A mode, or settings, for this one flow: names the target as well. `"off"`: one plain connection. */
+  /** Mode or settings of this flow. The option also lists the target. `"off"`: one plain connection. */
   repnet?: CallSettings;
 }
 
-/** What repnet's `createServer()` and `listen()` take beyond what those of `net` do. */
+/** Options of repnet's `createServer()` and `listen()` in addition to those of `net`. */
 export interface ServerReplicationOption {
-  /** `false`: no replica port. Settings: for the flows of this server. */
+  /** `false`: the server opens no replica port. An object: settings for the flows of this server. */
   repnet?: false | Partial<FlowSettings>;
 }
 
@@ -30,10 +33,13 @@ interface ConnectCall {
   callback: Callback | undefined;
 }
 
-/** `connect(port[, host][, callback])`, `connect(path[, callback])`, `connect(options[, callback])`, and the array that Node makes of them. */
+/**
+ * Reads the arguments `(port[, host][, callback])`, `(path[, callback])` or `(options[, callback])` of `connect`, or
+ * the array that Node makes of them.
+ */
 function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined {
   const [first, second] = args;
-  // Node marks its own array with a symbol; any other one is an object with odd options.
+  // Node marks its own array with a symbol. Any other array is an object with unknown options.
   if (Array.isArray(first)) return Object.getOwnPropertySymbols(first).length > 0 ? readConnectArguments(first) : undefined;
   const last = args.at(-1);
   const callback = typeof last === 'function' ? (last as Callback) : undefined;
@@ -47,7 +53,7 @@ function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined
 
 const STREAM_MODES = ['objectMode', 'readableObjectMode', 'writableObjectMode'];
 
-/** Whether Node has nothing to say against these options; what it would refuse is left to it, for its error. */
+/** Returns whether Node accepts these options. Node gets invalid options unchanged, so that it throws its own error. */
 function isOrdinary(options: ConnectOptions): boolean {
   const { port, host, lookup, autoSelectFamily, autoSelectFamilyAttemptTimeout: attempt, localAddress } = options;
   const given = options as unknown as Record<string, unknown>;
@@ -62,10 +68,10 @@ function isOrdinary(options: ConnectOptions): boolean {
   );
 }
 
-/** The target as repnet sees it; `undefined` when Node has to say what is wrong with it. */
+/** Returns the target of a call, or `undefined` if Node has to report an error in the call. */
 function targetOf({ options }: ConnectCall): Target | undefined {
   const { path } = options as { path?: unknown };
-  // http's agent gives every connection `path: null`.
+  // The agent of http sets `path: null` for every connection.
   if (path) return typeof path === 'string' ? { host: '', port: 0, options: { ...options }, settings: undefined } : undefined;
   const port = Number(options.port);
   if (!isOrdinary(options) || !Number.isInteger(port) || port < 0 || port > 65535) return undefined;
@@ -82,7 +88,7 @@ function connectReplicated<Socket extends ReplicatedSocket>(socket: Socket, call
   return socket.dial(target);
 }
 
-/** The target of a call of `connect()` that somebody named; `undefined`: it is Node's business. */
+/** Returns the listed target of a call of `connect()`, or `undefined` if the call is left to Node. */
 export function replicatedTarget(args: readonly unknown[]): { call: ConnectCall; target: Target } | undefined {
   const call = readConnectArguments(args);
   if (!call || (call.options.repnet === undefined && !runtime.lists)) return undefined;
@@ -90,7 +96,7 @@ export function replicatedTarget(args: readonly unknown[]): { call: ConnectCall;
   return target?.settings ? { call, target } : undefined;
 }
 
-/** `net.connect()`: a stock `net.Socket` unless the target is named. */
+/** `net.connect()`: returns a stock `net.Socket` unless the target is listed. */
 export function connect(...args: unknown[]): net.Socket {
   const named = replicatedTarget(args);
   if (!named) return (stock.connect as (...args: unknown[]) => net.Socket)(...args);
@@ -100,7 +106,7 @@ export function connect(...args: unknown[]): net.Socket {
   return asNetSocket(connectReplicated(socket, named.call, named.target));
 }
 
-/** A replicated socket has the whole interface of `net.Socket`; a type test holds it to that. */
+/** Returns a replicated socket as a `net.Socket`. It has the whole interface, which a type test checks. */
 export function asNetSocket(socket: ReplicatedSocket): net.Socket {
   return socket as unknown as net.Socket;
 }
@@ -109,14 +115,14 @@ ReplicatedSocket.connector = (socket, args) => {
   const call = readConnectArguments(args);
   const target = call && targetOf(call);
   if (!call || !target) {
-    // Something is wrong with the arguments: Node says what.
+    // An argument is wrong. This call makes Node throw its own error.
     new stock.Socket().connect(...(args as [net.SocketConnectOpts])).destroy();
     throw new TypeError('connect() got arguments that repnet does not know');
   }
   return connectReplicated(socket, call, target);
 };
 
-/** Options with which only a stock socket can be made. */
+/** Returns whether these options allow only a stock socket. */
 function needsStock(options: unknown): boolean {
   if (typeof options !== 'object' || options === null) return typeof options === 'number';
   const { fd, handle, onread } = options as { fd?: unknown; handle?: unknown; onread?: unknown };
@@ -134,8 +140,8 @@ function constructSocket(target: unknown, args: unknown[]): object {
 }
 
 /**
- * `net.Socket`. With `new`, and when targets are listed, it makes a socket that decides at `connect()`; otherwise, and for a descriptor, a
- * handle or `onread`, a stock one. A subclass of it is a subclass of the stock one.
+ * `net.Socket`. With `new`, and if targets are listed, it creates a socket that decides at `connect()`. Otherwise, and
+ * for a descriptor, a handle or `onread`, it creates a stock socket. A subclass of it is a subclass of the stock class.
  */
 export const Socket = new Proxy(stock.Socket, {
   construct: (_stock, args, target) => constructSocket(target, args),
@@ -150,7 +156,7 @@ function hasInstance(this: unknown, value: unknown): boolean {
   return value instanceof stock.Socket || value instanceof ReplicatedSocket;
 }
 
-/** `net.Server`, whose `listen()` opens the replica port as well. */
+/** `net.Server`, whose `listen()` opens the replica port, too. */
 class ReplicatedServer extends stock.Server {
   readonly #call: ServerReplicationOption['repnet'];
 
@@ -170,7 +176,7 @@ class ReplicatedServer extends stock.Server {
   }
 }
 
-/** As in `net`, the class may be called without `new`, also on an object that inherits from it. */
+/** As in `net`, the class can be called without `new`, also on an object that inherits from it. */
 export const Server = new Proxy(ReplicatedServer, {
   apply: (_class, self: unknown, args) =>
     self instanceof stock.Server ? Reflect.apply(stock.Server, self, args) : new ReplicatedServer(...args),
@@ -180,18 +186,21 @@ export function createServer(...args: unknown[]): net.Server {
   return new ReplicatedServer(...args);
 }
 
-/** Gives any server of Node's (http, https, tls...) the replica port: `listenReplicated(server, [8080])` for `server.listen(8080)`. */
+/**
+ * Adds a replica port to any server of Node (http, https, tls...): `listenReplicated(server, [8080])` replaces
+ * `server.listen(8080)`.
+ */
 export function listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: ServerReplicationOption['repnet']): S {
   return listen(server, args, settings);
 }
 
-/** Asks a named target's replica port; sends nothing to one that nobody named. */
+/** Probes the replica port of a listed target. Nothing is sent to a target that is not listed. */
 export async function probe(options: { host: string; port: number } & ReplicationOption): Promise<boolean> {
   const target = targetOf({ options, callback: undefined });
   if (target?.settings?.pairing !== 'hello') return false;
   const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
   const port = target.settings.replicaPort ?? target.port + 1;
-  // A probe does not keep the process alive; a caller that waits for its answer does.
+  // A probe does not keep the process alive, but a caller that waits for its result has to. This timer does that.
   const waiting = setInterval(() => {}, target.settings.legDeadline);
   const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline);
   clearInterval(waiting);

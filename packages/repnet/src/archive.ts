@@ -1,4 +1,4 @@
-/** What was written so far, end of stream included, for a leg that is still to come. */
+/** All bytes written so far, and the end of the stream, for a leg that has not arrived. */
 import { counters } from './stats';
 
 export class Archive {

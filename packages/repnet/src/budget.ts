@@ -1,35 +1,35 @@
 /**
- * How much of the load to a target may be extra flows. A ceiling (share of listed flows) that the user sets, and below it a share that
- * adapts by itself: halved when this target's legs fail often, raised slowly when they do not (AIMD). Many live RepFlow flows of the process
- * at once are taken for an incast, in which a second copy of every answer makes things worse: RepSYN is used then (RepNet paper, section
- * II-C).
+ * Budget of second legs for each target: a limit that the user sets (share of listed flows), and below it an adaptive
+ * share. The share is halved when this target's legs often fail, and raised slowly otherwise (AIMD). Many live RepFlow
+ * flows of the process count as an incast, where a second copy of every answer makes the congestion worse. New flows
+ * then use RepSYN (RepNet paper, section II-C).
  */
 import type { Mode } from './state-machine';
 import { counters } from './stats';
 
-/** Legs between two adaptations. */
+/** Number of legs between two adaptations. */
 const WINDOW = 32;
-/** Share of failed legs that halves the allowance. */
+/** Share of failed legs in a window above which the share of flows is halved. */
 const TOO_MANY = 0.25;
 const FLOOR = 1 / 32;
 const RAISE = 1 / 8;
-/** Second legs that may be opened in a row after a time without any. */
+/** Largest number of second legs in a row after a time without second legs. */
 const BURST = 16;
-/** How many targets are remembered; the one that has been known for longest goes first. */
+/** Largest number of remembered targets. If there are more, the oldest one is removed. */
 const MOST_TARGETS = 4_096;
 
 export interface BudgetLimits {
-  /** Share of listed flows, 0 to 1. */
+  /** Largest share of listed flows with a second leg, 0 to 1. */
   budget: number;
-  /** Live RepFlow flows. */
+  /** Number of live RepFlow flows at which new flows use RepSYN. */
   incastLimit: number;
-  /** Whether the allowance follows how often legs fail. */
+  /** Whether the share depends on the failures of legs. */
   adaptive: boolean;
 }
 
-/** What all targets of a process share. */
+/** State that all targets of a process share. */
 export interface Load {
-  /** Flows of two legs that are open. */
+  /** Number of open flows with two legs. */
   live: number;
 }
 
@@ -44,7 +44,7 @@ export class Budget {
     this.#load = load;
   }
 
-  /** Asks for a listed flow. @returns the mode it may use, `off` for one plain connection. */
+  /** Requests permission for a listed flow. @returns the mode that the flow may use; `off`: one plain connection */
   ask(wanted: Mode, limits: BudgetLimits): Mode | 'off' {
     const share = limits.adaptive ? limits.budget * this.#allowance : limits.budget;
     if (share < 1) {
@@ -70,7 +70,7 @@ export class Budget {
     this.#load.live--;
   }
 
-  /** The outcome of a leg that was opened: established, or failed by itself. */
+  /** Records whether a leg was established or failed by itself. */
   legOutcome(established: boolean): void {
     this.#outcomes++;
     if (!established) this.#failures++;
@@ -82,7 +82,7 @@ export class Budget {
   }
 }
 
-/** A budget for each target: one that flaps takes nothing from the others. */
+/** One budget for each target, so that a target whose legs fail does not reduce the budgets of other targets. */
 export class Budgets {
   readonly #load: Load = { live: 0 };
   readonly #byTarget = new Map<string, Budget>();

@@ -1,6 +1,7 @@
 /**
- * What is known of replica ports: whether a repnet server listens there. Learnt by probes and by the hellos of flows. That one does is not
- * forgotten when its time is over, as each hello asks again before any byte of the application is sent: only eager flows ask for more.
+ * Capabilities of replica ports: whether a repnet server listens on a port. Probes and the hellos of flows report it. A
+ * capable target stays capable after its lifetime, because each hello checks it again before any byte of the
+ * application is sent. Only eager flows need a recent result.
  */
 import { ClientHello } from './client-hello';
 import { publish } from './events';
@@ -9,19 +10,19 @@ import { randomId } from './flow-id';
 import { Leg } from './leg';
 import { connectStock } from './stock';
 
-/** `doubtful`: it has a banner to its name, but did not answer the last time. */
+/** `doubtful`: the port has answered with a banner before, but did not answer the last time. */
 export type Capability = 'capable' | 'incapable' | 'doubtful' | 'unknown';
 
-/** Most targets that are remembered. */
+/** Largest number of remembered targets. */
 const LIMIT = 4_096;
 
 export class CapabilityCache {
   readonly #known: ExpiryQueue<string, Capability>;
-  /** Ports with a banner, for longer than the time to live. */
+  /** Ports that have answered with a banner. An entry stays longer than the lifetime. */
   readonly #before = new Set<string>();
   readonly #probes = new Map<string, Promise<boolean>>();
 
-  /** @param ttl milliseconds after which what was learnt is forgotten */
+  /** @param ttl lifetime of an entry in milliseconds */
   constructor(ttl: number) {
     this.#known = new ExpiryQueue(ttl, LIMIT, () => {});
   }
@@ -31,7 +32,7 @@ export class CapabilityCache {
     return this.#known.get(key) ?? (this.#before.has(key) ? 'capable' : 'unknown');
   }
 
-  /** Whether a banner was seen there, and that not longer ago than the time to live. */
+  /** Returns whether the port answered with a banner within the lifetime. */
   isFresh(address: string, port: number): boolean {
     return this.#known.unexpired(`${address}|${port}`) === 'capable';
   }
@@ -42,7 +43,7 @@ export class CapabilityCache {
     this.#before.delete(key);
   }
 
-  /** It did not answer in time: flows run plain until it was asked and did. */
+  /** Marks a target that did not answer in time: flows run plain until a probe gets an answer. */
   doubt(address: string, port: number): void {
     this.forget(address, port);
     this.#known.add(`${address}|${port}`, 'doubtful');
@@ -57,7 +58,7 @@ export class CapabilityCache {
     else if (!capable) this.#before.delete(key);
   }
 
-  /** Asks the port itself, once for all who want to know at the same time. Does not keep the process alive. */
+  /** Probes the port. Calls at the same time share one probe. A probe does not keep the process alive. */
   probe(address: string, port: number, timeout: number): Promise<boolean> {
     const key = `${address}|${port}`;
     let probe = this.#probes.get(key);

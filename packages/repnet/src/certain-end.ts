@@ -1,11 +1,11 @@
-/** The end of a stock socket's stream, told from a reset. */
+/** Distinction between the end of a stock socket's stream and a reset. */
 import type net = require('node:net');
 
 type WithHandle = net.Socket & { _handle: { readStart(): number } | null };
 
 /**
- * Makes a socket say 'end' at a FIN, and only then. libuv reports data and a reset that come together as data and an end: the first end is
- * not believed, reading once more gives an end again after a FIN, and an error after a reset.
+ * Makes a socket emit 'end' only at a FIN. If data and a reset arrive together, libuv reports data and an end. So the
+ * first end is not used: the next read returns another end after a FIN, and an error after a reset.
  */
 export function endsByFin(socket: net.Socket): void {
   const { push } = socket;

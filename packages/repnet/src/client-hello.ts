@@ -1,25 +1,31 @@
-/** The client's half of the hello on one leg: preamble out, banner in, and not a byte more. */
+/** Client's side of the hello on one leg: it sends the preamble, and reads the banner but no further bytes. */
 import { RepnetError } from './errors';
 import type { Leg, LegOwner } from './leg';
 import type { Mode } from './state-machine';
 import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, type Rejoin, VERSION } from './wire';
 
-/** What there was instead of a banner that opens or joins: another one, an end of stream, a banner that says "not now", a failure. */
+/**
+ * Result other than a banner that opens or joins a flow: other bytes, an end of stream, a banner with a refusal, or a
+ * failure.
+ */
 export type Refusal = 'foreign' | 'silent' | 'busy' | 'failed';
 
-/** What a hello says beside its flow and its leg. */
+/** Content of a hello in addition to its flow and its leg. */
 export interface Saying {
   mode: Mode;
   probe?: boolean;
   rejoin?: Rejoin;
-  /** Bytes of the application. */
+  /** Bytes of the application that are sent in the same write as the preamble. */
   data?: readonly Buffer[];
 }
 
 export interface HelloOutcome {
-  /** The banner fits this leg. `rest` is what came behind it. @returns false to stop reading until the leg's `resume()` */
+  /**
+   * The banner fits this leg. `rest` contains the bytes after it. @returns false to stop reading until the leg's
+   * `resume()`
+   */
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean;
-  /** The connection failed, or what came is no banner, or it says no. */
+  /** The connection failed, the answer is not a banner, or the banner refuses the flow. */
   refused(leg: Leg, error: Error, kind: Refusal): void;
   closed(leg: Leg): void;
 }
@@ -36,7 +42,7 @@ export class ClientHello implements LegOwner {
     leg.owner = this;
   }
 
-  /** Sends the preamble, and in the same go what is to follow it, now or as soon as the leg is connected. */
+  /** Sends the preamble and the data in one write, now or when the leg is connected. */
   send(leg: Leg, { mode, probe = false, rejoin, data = [] }: Saying): void {
     leg.send([encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId, rejoin }), ...data]);
   }

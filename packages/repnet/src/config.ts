@@ -1,6 +1,6 @@
 /**
- * The configuration of the process: defaults, then `repnet.config.json`, then `REPNET_*` environment variables, then
- * `configure()`; each overrides the one before. Everything is validated where it comes in.
+ * Configuration of the process. The sources, later ones override earlier ones: defaults, `repnet.config.json`,
+ * `REPNET_*` environment variables, `configure()`. Each value is checked when it is read.
  */
 import fs = require('node:fs');
 import path = require('node:path');
@@ -9,12 +9,12 @@ import { RepnetError } from './errors';
 import { allowed, DEFAULTS, type FlowSettings, type GlobalSettings, KEYS, parseText, readValue } from './settings';
 import { parseTarget, type TargetRule } from './targets';
 
-/** A target as an object: where it is, and what differs from the global settings for it. */
+/** Target with its settings. They override the global settings. */
 export type TargetOptions = { target: string } & Partial<FlowSettings>;
 
-/** What `configure()` and `repnet.config.json` take. */
+/** Options of `configure()`, and content of `repnet.config.json`. */
 export type Options = Partial<GlobalSettings> & {
-  /** Whom to replicate to; the first match wins. Nothing listed: nothing is replicated. */
+  /** Targets of replicated flows. The first match counts. Without targets, nothing is replicated. */
   targets?: ReadonlyArray<string | TargetOptions>;
 };
 
@@ -33,7 +33,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads the settings of one flow: call options, or a target's overrides. `undefined` values count as not given. */
+/**
+ * Reads the settings of one flow: options of a call, or settings of a target. `undefined` means that a value is
+ * missing.
+ */
 export function readFlowSettings(place: string, found: unknown, prefix = ''): Partial<FlowSettings> {
   if (!isRecord(found)) refuse(place, prefix || 'repnet', found, 'an object with settings');
   const settings: Record<string, unknown> = {};
@@ -82,7 +85,7 @@ function readOptions(place: string, found: unknown): Partial<Config> {
   return config as Partial<Config>;
 }
 
-/** `maxBytes` -> `REPNET_MAX_BYTES`. */
+/** Returns the name of a key's variable: `maxBytes` becomes `REPNET_MAX_BYTES`. */
 export const environmentName = (key: string): string => `REPNET_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 function readEnvironment(env: NodeJS.ProcessEnv): Partial<Config> {
@@ -126,12 +129,16 @@ function readFile(env: NodeJS.ProcessEnv, directory: string): Partial<Config> {
   return readOptions(file, found);
 }
 
-/** What file and environment say, over the defaults. */
+/** Returns the defaults, overridden by the file and the environment. */
 export function loadConfig(env: NodeJS.ProcessEnv, directory: string): Config {
   return { ...DEFAULTS, rules: [], ...readFile(env, directory), ...readEnvironment(env) };
 }
 
-/** @throws RepnetError with `ERR_REPNET_CONFIG` when something is not allowed; nothing is changed then. */
+/**
+ * Returns the configuration, overridden by `options`.
+ *
+ * @throws RepnetError with `ERR_REPNET_CONFIG` if a value is not allowed. Nothing is changed then.
+ */
 export function withOptions(config: Config, options: Options): Config {
   return { ...config, ...readOptions('configure()', options) };
 }

@@ -1,6 +1,7 @@
 /**
- * Opens the legs of a client's flow. A listed target that is known to be capable gets two legs; any other, and one whose two legs could
- * not be opened, gets one stock connection to the port that the application named, with all that `net` does for it.
+ * Connector of a client's flow. It opens two legs to a listed target that is known to be capable. It opens one stock
+ * connection to any other target, and if the two legs fail. This connection goes to the port that the application
+ * named, and has all features of `net`.
  */
 import dns = require('node:dns');
 import net = require('node:net');
@@ -18,22 +19,22 @@ import type { Mode } from './state-machine';
 import { counters } from './stats';
 import { connectStock } from './stock';
 
-/** The application's socket, as far as dialing needs it. */
+/** Methods of the application's socket that the dialer needs. */
 export interface DialingSocket {
   readonly destroyed: boolean;
   autoSelectFamilyAttemptedAddresses: string[] | undefined;
   emit(event: string, ...args: unknown[]): boolean;
   destroy(error?: Error): unknown;
-  /** The flow takes over what was written so far. */
+  /** The flow takes over the bytes written so far. */
   useFlow(flow: Flow): void;
 }
 
 export interface Target {
   host: string;
   port: number;
-  /** What the application gave to `connect()`. */
+  /** Options that the application passed to `connect()`. */
   options: net.TcpNetConnectOpts;
-  /** `undefined`: not listed. */
+  /** Settings of the flow; `undefined`: the target is not listed. */
   settings: FlowSettings | undefined;
 }
 
@@ -42,7 +43,7 @@ interface Address {
   family: number;
 }
 
-/** The options of `connect()` that concern every connection, those of newer versions included. */
+/** Options of `connect()` that apply to every connection, those of newer versions of Node included. */
 type LegOptions = net.TcpNetConnectOpts & { blockList?: net.BlockList; typeOfService?: number; allowHalfOpen?: boolean };
 
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'] as const;
@@ -55,14 +56,14 @@ export class Dialer {
   #addresses: Address[] | undefined;
   #plain = false;
   #announced = false;
-  /** Runs until the flow is open. */
+  /** Timer of the fallback delay. It runs until the flow is open. */
   #patience: NodeJS.Timeout | undefined;
 
   constructor(socket: DialingSocket, target: Target) {
     this.#socket = socket;
     this.#target = target;
     this.#replicaPort = target.settings?.replicaPort ?? target.port + 1;
-    // Node reads its default at the time of the call, and a flow that falls back comes later.
+    // Node reads its default at the time of the call, but a flow that falls back connects later.
     this.#autoSelectFamily = target.options.autoSelectFamily ?? net.getDefaultAutoSelectFamily();
   }
 
@@ -77,21 +78,21 @@ export class Dialer {
     else this.#lookUp(settings);
   }
 
-  /** The flow has ended before it was opened. @returns whether a plain connection is tried instead. */
+  /** The flow has ended before it was open. @returns whether a plain connection is tried instead */
   fallBack(): boolean {
     if (this.#plain) return false;
     this.#connectPlain('fallback');
     return true;
   }
 
-  /** The flow is open, or given up. */
+  /** The flow is open, or was given up. */
   stop(): void {
     clearTimeout(this.#patience);
   }
 
   /**
-   * A replica port that has gone silent must not cost every flow its leg deadline: after a while the flow goes to port N. Nothing but hellos
-   * was sent until then.
+   * Starts the fallback delay. If the replica port does not answer, a flow must not wait for the whole leg deadline:
+   * after the delay it uses port N. Only hellos were sent until then.
    */
   #watch(flow: Flow, settings: FlowSettings, to: Address): void {
     if (!Number.isFinite(settings.fallbackDelay)) return;
@@ -102,7 +103,7 @@ export class Dialer {
       flow.abort(true);
       this.#connectPlain('silent');
     };
-    // A banner that has come while this process was busy is seen before.
+    // A banner that arrived while this process was busy is processed first.
     this.#patience = setTimeout(() => setImmediate(giveUp), settings.fallbackDelay).unref();
   }
 
@@ -147,7 +148,7 @@ export class Dialer {
     return { budget: runtime.config.budget, incastLimit: runtime.config.incastLimit, adaptive };
   }
 
-  /** The stock connection that a plain flow gets tells of its lookup itself. */
+  /** Passes the lookup's events of the stock connection to the application's socket. */
   #announceLookup(): void {
     this.#announced = true;
     for (const { address, family } of this.#addresses ?? []) this.#socket.emit('lookup', null, address, family, this.#target.host);
@@ -166,14 +167,14 @@ export class Dialer {
     return unknown ? 'unknown' : 'incapable';
   }
 
-  /** What a plain connection is opened with; the application's socket deals with the rest of the options. */
+  /** Returns the options of a plain connection. The application's socket applies the other options. */
   #plainOptions(): net.TcpNetConnectOpts {
     const { options } = this.#target;
     const mine = { signal: undefined, timeout: undefined, onread: undefined, noDelay: undefined, keepAlive: undefined };
     return { ...options, ...mine, autoSelectFamily: this.#autoSelectFamily, allowHalfOpen: true };
   }
 
-  /** What a leg to a known address is opened with: few names, as this is done for every leg. */
+  /** Returns the options of a leg to a known address. They are few, because the function runs for every leg. */
   #legOptions({ address, family }: Address, port: number): LegOptions {
     const { localAddress, blockList, typeOfService } = this.#target.options as LegOptions;
     return { host: address, port, family, localAddress, blockList, typeOfService, allowHalfOpen: true };
@@ -191,7 +192,7 @@ export class Dialer {
     if (this.#addresses) options.lookup = answerWith(this.#addresses);
     const connection = connectStock(options);
     const leg = new Leg(connection, 0, flow);
-    // What was looked up and told before (a flow that falls back) is not told again.
+    // The lookup of a flow that falls back was reported before, and is not reported again.
     const forwarded = this.#announced ? FORWARDED.slice(1) : FORWARDED;
     for (const event of forwarded) connection.on(event, (...args: unknown[]) => this.#socket.emit(event, ...args));
     for (const event of ['connectionAttempt', 'connect', 'error'] as const) {
@@ -236,7 +237,7 @@ export class Dialer {
     this.#watch(flow, settings, to);
   }
 
-  /** The paper's scheme: ports N and N+1 from one source port, not a byte added. */
+  /** Pairing by port, as in the paper: ports N and N+1 from one source port, without additional bytes. */
   #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address, budget: Budget): void {
     const { port, options } = this.#target;
     const local = options.localAddress ?? (family === 6 ? '::' : '0.0.0.0');
@@ -259,7 +260,7 @@ export class Dialer {
   }
 }
 
-/** A lookup function that answers what was looked up before. */
+/** Returns a lookup function with a known result. */
 function answerWith(addresses: readonly Address[]): net.LookupFunction {
   return (_host, options, done) => {
     const [first] = addresses;

@@ -1,6 +1,7 @@
 /**
- * The diagnostics channels. A message is built only if a channel has a subscriber. All messages of flows carry `role` and `flowId`, 32
- * hexadecimal digits that are alike at both ends and made of the flow's id by a hash: who reads them cannot join the flow.
+ * Diagnostics channels. A message is created only if a channel has a subscriber. All messages of flows contain `role`
+ * and `flowId`: 32 hexadecimal digits that are equal at both ends. `flowId` is a hash of the flow's identifier, so a
+ * subscriber cannot open a leg of the flow with it.
  */
 import diagnostics = require('node:diagnostics_channel');
 
@@ -11,7 +12,7 @@ interface OfFlow {
   role: Role;
 }
 
-/** Why a leg was dropped, or a flow runs on one leg. */
+/** Reason why a leg was dropped, or why a flow uses one leg. */
 export type Reason =
   | FlowEvent
   | 'foreign'
@@ -29,27 +30,27 @@ export type Reason =
 export interface Messages {
   /** A connection for a leg was started (client) or accepted with a valid hello (server). */
   'repnet:leg:open': OfFlow & { leg: number; address: string | undefined; port: number | undefined };
-  /** The second leg carries bytes too; `message` counts the second legs that this connection had before. */
+  /** The second leg carries bytes, too. `message` is the number of earlier second legs of this connection. */
   'repnet:leg:pair': OfFlow & { leg: number; message: number };
   /** A leg was given up. */
   'repnet:leg:drop': OfFlow & { leg: number; reason: Reason; error: Error | undefined };
-  /** A leg came for a flow that takes none any more, and was reset. */
+  /** A leg arrived for a flow that accepts no more legs, and was reset. */
   'repnet:leg:late': OfFlow & { leg: number };
   /** The flow was given to the application. */
   'repnet:flow:open': OfFlow & { leg: number; mode: Mode };
-  /** The flow settled on one leg. */
+  /** The flow uses only one leg from now on. */
   'repnet:flow:chosen': OfFlow & { leg: number; reason: FlowEvent };
   /** No leg carries bytes any more. */
   'repnet:flow:end': OfFlow & { error: Error | undefined; delivered: number; written: number };
-  /** One leg ended cleanly short of the other, or carried other bytes. */
+  /** One leg ended cleanly before the other one's last byte, or carried different bytes. */
   'repnet:flow:diverged': OfFlow & { leg: number; offset: number };
-  /** A listed target was connected to over one plain connection. */
+  /** A flow to a listed target uses one plain connection. */
   'repnet:flow:plain': { host: string; port: number; reason: PlainReason };
-  /** What a probe or a hello taught about a target. */
+  /** A probe or a hello has shown whether a target is capable. */
   'repnet:capability': { address: string; port: number; capable: boolean; reason: string };
 }
 
-/** Why a flow to a listed target runs plain. */
+/** Reason why a flow to a listed target is plain. */
 export type PlainReason = 'unknown' | 'incapable' | 'doubtful' | 'silent' | 'budget' | 'fallback' | 'lookup';
 
 type Channels = { [Name in keyof Messages]: diagnostics.Channel };

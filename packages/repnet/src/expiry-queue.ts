@@ -1,7 +1,8 @@
 /**
- * Entries that all live equally long, oldest first, under one timer that does not keep the process alive. Bounded: beyond `limit`
- * the oldest entry goes before its time. A separate list gives the oldest entry: to find the first entry of a `Map`, V8 walks over all that
- * were deleted before it, which costs more than the rest of a flow once tombstones are at their limit.
+ * Entries with the same lifetime, ordered by age, and one timer, which does not keep the process alive. With more than
+ * `limit` entries, the oldest is removed early. A separate list contains the entries by age: to find the first entry of
+ * a `Map`, V8 walks over all deleted entries before it, which costs more than the rest of a flow when the number of
+ * tombstones is at its limit.
  */
 interface Entry<Key, Value> {
   key: Key;
@@ -20,7 +21,10 @@ export class ExpiryQueue<Key, Value> {
   #newest: Entry<Key, Value> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param lifetime in milliseconds @param expired called for each entry that times out or is pushed out by the limit */
+  /**
+   * @param lifetime in milliseconds
+   * @param expired called for each entry that expires or is removed early
+   */
   constructor(lifetime: number, limit: number, expired: (key: Key, value: Value) => void) {
     this.#lifetime = lifetime;
     this.#limit = limit;
@@ -35,13 +39,13 @@ export class ExpiryQueue<Key, Value> {
     return this.#entries.get(key)?.value;
   }
 
-  /** As `get()`, but not what is due already and not swept yet. */
+  /** As `get()`, but without entries that have expired and are not removed yet. */
   unexpired(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
     return entry && entry.due > performance.now() ? entry.value : undefined;
   }
 
-  /** @param limit of this time, where it is lower than usual */
+  /** @param limit limit for this call, if it is lower than the usual one */
   add(key: Key, value: Value, limit = this.#limit): void {
     this.delete(key);
     const entry = { key, value, due: performance.now() + this.#lifetime, older: this.#newest, newer: undefined };
@@ -68,7 +72,7 @@ export class ExpiryQueue<Key, Value> {
     return Array.from(this.#entries.values(), (entry) => entry.value);
   }
 
-  /** Forgets everything, without calling `expired`. */
+  /** Removes all entries without a call of `expired`. */
   clear(): void {
     this.#entries.clear();
     this.#oldest = undefined;

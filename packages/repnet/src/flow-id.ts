@@ -1,6 +1,7 @@
 /**
- * Random ids of 128 bits, drawn from the operating system's source a page at a time. Who knows a flow's id may join the flow, so an id leaves
- * the process in the hello only; events and errors carry a name made of it.
+ * Random identifiers of 128 bits, from the operating system's random source, one memory page at a time. A peer that
+ * knows a flow's identifier may join the flow, so only hellos contain it. Events and errors contain a name derived from
+ * it.
  */
 import crypto = require('node:crypto');
 
@@ -8,7 +9,7 @@ const ID_BYTES = 16;
 const page = Buffer.allocUnsafeSlow(4096);
 let used = page.length;
 
-/** @returns 32 hexadecimal digits, not all zeros. */
+/** @returns 32 hexadecimal digits, not all zeros */
 export function randomId(): string {
   if (used === page.length) {
     crypto.randomFillSync(page);
@@ -20,7 +21,10 @@ export function randomId(): string {
   return /[^0]/.test(id) ? id : randomId();
 }
 
-/** The name of a flow outside of the process: the first 16 bytes of its id's SHA-256, alike at both ends. @returns 32 hexadecimal digits */
+/**
+ * Public name of a flow: the first 16 bytes of the SHA-256 of its identifier. Both ends have the same name. @returns 32
+ * hexadecimal digits
+ */
 export function publicName(id: string): string {
   return crypto
     .createHash('sha256')

@@ -1,4 +1,4 @@
-/** Whom a flow talks to: the application's socket, and the server's register of flows. */
+/** Interfaces of the objects that a flow calls: the application's socket, and the server's table of flows. */
 import type { Budget } from './budget';
 import type { Flow } from './flow';
 import type { Leg } from './leg';
@@ -7,21 +7,21 @@ import type { Mode, Role } from './state-machine';
 
 /** The application's side of a flow. */
 export interface FlowHost {
-  /** The flow may be used: connected (client), to be announced (server). Once. */
+  /** The flow is open: the socket is connected (client) or can be announced (server). Called once. */
   flowOpened(): void;
-  /** New bytes, in order. @returns false to hold back further ones until `resume()`. */
+  /** New bytes, in order. @returns false to stop further bytes until `resume()` */
   flowData(chunk: Buffer): boolean;
-  /** The peer's end of stream, once, after all bytes. */
+  /** The peer's end of stream. Called once, after all bytes. */
   flowEof(): void;
-  /** No leg carries bytes any more. Once. The error is one that the application has to see. */
+  /** No leg carries bytes any more. Called once. The application has to see the error. */
   flowEnded(error: Error | undefined): void;
-  /** A leg came to carry bytes: socket options are to be applied to it. */
+  /** A leg starts to carry bytes: socket options have to be applied to it. */
   legAttached(leg: Leg): void;
-  /** The last connection is closed, and the flow has ended. Once. */
+  /** The last connection is closed, and the flow has ended. Called once. */
   flowClosed(): void;
 }
 
-/** What the server keeps about flows; a client has none. */
+/** Table of flows of a server. A client has none. */
 export interface FlowRegistry {
   enterWaitingList(flow: Flow): void;
   leaveWaitingList(flow: Flow): void;
@@ -29,7 +29,7 @@ export interface FlowRegistry {
   bury(flow: Flow): void;
 }
 
-/** What gives a client's settled flow a second leg again. */
+/** Source of new second legs for a client's flow that uses one leg. */
 export interface SecondLegs {
   start(index: 0 | 1): void;
   wasUseful(): void;
@@ -42,7 +42,7 @@ export interface FlowOptions {
   mode: Mode;
   settings: FlowSettings;
   registry?: FlowRegistry;
-  /** A server's flow: where its first leg comes from. */
+  /** Server: source address of the flow's first leg. */
   from?: string | undefined;
   budget?: Budget;
 }

@@ -1,8 +1,8 @@
 /**
- * The flows of one server: those that live, those that wait for their second leg (RepNet paper, section III-D), and tombstones: ids of
- * flows that have ended while a leg of theirs may still be on its way. A leg that finds a tombstone is reset instead of being taken for a
- * new connection, which would run the request twice. A tombstone is never taken down before its time: when there are as many flows to
- * remember as there may be, no new one is opened.
+ * Flows of one server: open flows, flows that wait for their second leg (RepNet paper, section III-D), and tombstones.
+ * A tombstone is the identifier of an ended flow of which a leg may still arrive. Such a leg is reset. Otherwise it
+ * would count as a new connection, and the request would run twice. A tombstone is never removed early: if the table
+ * has as many flows as allowed, no new flow is opened.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Flow } from './flow';
@@ -12,7 +12,7 @@ import { counters } from './stats';
 
 const BOTH_LEGS = 3;
 
-/** `full`: a new flow, which could not be remembered after its end. */
+/** `full`: a new flow that the table could not remember after its end. */
 export type Place = { kind: 'new' } | { kind: 'full' } | { kind: 'late' } | { kind: 'known'; flow: Flow };
 
 export class FlowTable implements FlowRegistry {
@@ -22,7 +22,7 @@ export class FlowTable implements FlowRegistry {
   readonly #tombstones: ExpiryQueue<string, number>;
   readonly #limit: number;
   readonly #time: number;
-  /** Port pairing: until then flows may have ended that could not be remembered. */
+  /** Port pairing: until this time, flows may have ended that the table could not remember. */
   #blindUntil = 0;
 
   constructor(pairing: Pairing, settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>) {
@@ -38,8 +38,8 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Where a leg belongs. With port pairing an id is a client's address and port, which can be used again: a leg that its flow has already
-   * seen is a new connection then. A random id is never used again.
+   * Returns where a leg belongs. With port pairing, an identifier is the client's address and port, which can be used
+   * again: if the flow has already had this leg, the leg is a new connection. A random identifier is never used again.
    */
   place(id: string, leg: 0 | 1): Place {
     const bit = 1 << leg;
@@ -54,8 +54,9 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Whether a new flow can be remembered after its end. With port pairing the server cannot send a client elsewhere: it still accepts
-   * a connection to port N, and refuses connections to the replica port as long as one of them may be the second leg of such a flow.
+   * Returns whether the table can remember a new flow after its end. With port pairing, the server cannot redirect a
+   * client: it still accepts connections to port N. It refuses connections to the replica port for as long as one of
+   * them may be the second leg of such a flow.
    */
   #mayOpen(reusable: boolean, leg: 0 | 1): boolean {
     if (reusable && leg === 0) return true;
@@ -63,7 +64,7 @@ export class FlowTable implements FlowRegistry {
     return room && !(reusable && performance.now() < this.#blindUntil);
   }
 
-  /** The flow with this id, while it lives. */
+  /** Returns the open flow with this identifier. */
   live(id: string): Flow | undefined {
     return this.#live.get(id);
   }
@@ -95,7 +96,7 @@ export class FlowTable implements FlowRegistry {
     else this.buryId(flow.id, flow.seen);
   }
 
-  /** No leg comes any more: nobody waits, and nothing has to be remembered. */
+  /** No leg arrives any more: no flow waits, and no flow has to be remembered. */
   stop(): void {
     for (const flow of this.#waiting.values()) {
       this.leaveWaitingList(flow);
@@ -105,7 +106,7 @@ export class FlowTable implements FlowRegistry {
     this.#tombstones.clear();
   }
 
-  /** Puts up a tombstone. @param seen the legs that have come, as a set of two bits */
+  /** Adds a tombstone. @param seen set of the legs that have arrived, one bit each */
   buryId(id: string, seen: number): void {
     counters.held.tombstones++;
     this.#tombstones.add(id, seen);

@@ -1,6 +1,7 @@
 /**
- * A flow: one pair of byte streams over up to two legs. It performs the actions of the state machine on real connections, merges what the
- * legs bring into the longest prefix, and hands it to its host (the application's socket). RepNet paper, section III-C.
+ * Flow: one pair of byte streams over up to two legs. It executes the actions of the state machine on real connections,
+ * merges the received bytes of both legs into the longest prefix, and passes this to its host (the application's
+ * socket). RepNet paper, section III-C.
  */
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
@@ -38,21 +39,21 @@ export class Flow implements LegOwner {
   readonly status: [OtherLeg, OtherLeg] = ['pending', 'pending'];
   host: FlowHost | undefined;
   state: State;
-  /** Bytes given to the host. */
+  /** Number of bytes passed to the host. */
   delivered = 0;
-  /** Legs that have arrived at least once, as a set of two bits. */
+  /** Set of the legs that have arrived at least once, one bit each. */
   seen = 0;
   opened = false;
   paired = false;
-  /** What the flow sends. */
+  /** Bytes that the flow sends. */
   readonly outbound = new Outbound(this);
-  /** Server: where the first leg came from. */
+  /** Server: source address of the first leg. */
   readonly from: string | undefined;
-  /** Client: gives the flow a second leg again when it has been idle. */
+  /** Client: adds a second leg to the flow after it has been idle. */
   secondLegs: SecondLegs | undefined;
-  /** Second legs that have rejoined, or were to. */
+  /** Number of second legs that have rejoined, or were expected to. */
   #message = 0;
-  /** Bytes sent and received before the message of now. */
+  /** Number of bytes sent and received before the present message. */
   #before = 0;
   #watched = false;
   #registry: FlowRegistry | undefined;
@@ -80,14 +81,14 @@ export class Flow implements LegOwner {
     this.#budget?.flowStarted();
   }
 
-  /** A client's flow starts: both legs are pending. */
+  /** Starts a client's flow: both legs are pending. */
   startClient(): void {
     counters.flows.opened++;
     this.#perform(START.client.actions, 0, 'leg_established', undefined);
     this.#deadline = setTimeout(() => this.#deadlinePassed(), this.settings.legDeadline).unref();
   }
 
-  /** A client's flow of one plain connection: there is nothing to choose. */
+  /** Starts a client's flow with one plain connection. There is no choice between legs. */
   startSingle(leg: Leg): void {
     this.state = 'CHOSEN';
     this.status[(1 - leg.index) as 0 | 1] = 'gone';
@@ -96,14 +97,14 @@ export class Flow implements LegOwner {
     this.adopt(leg);
   }
 
-  /** A server's flow starts with its first leg. */
+  /** Starts a server's flow with its first leg. */
   startServer(leg: Leg): void {
     counters.flows.accepted++;
     this.adopt(leg);
     this.#perform(START.server.actions, leg.index, 'leg_established', undefined);
   }
 
-  /** The flow owns the leg's connection from now on; it does not carry bytes yet. */
+  /** Takes over the leg's connection. The leg carries no bytes yet. */
   adopt(leg: Leg): void {
     this.legs[leg.index] = leg;
     this.seen |= 1 << leg.index;
@@ -118,7 +119,7 @@ export class Flow implements LegOwner {
     }));
   }
 
-  /** Client: the handshake of an adopted leg is finished. */
+  /** Client: the handshake of an adopted leg is complete. */
   legEstablished(leg: Leg): void {
     leg.owner = this;
     this.#budget?.legOutcome(true);
@@ -126,17 +127,17 @@ export class Flow implements LegOwner {
     else this.#checkLimits();
   }
 
-  /** Whether the flow has ended with an error. */
+  /** Returns whether the flow has ended with an error. */
   get failed(): boolean {
     return this.#error !== undefined;
   }
 
-  /** Server: whether this leg would be attached if it came now. */
+  /** Server: returns whether this leg would be attached if it arrived now. */
   wants(index: 0 | 1): boolean {
     return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
   }
 
-  /** Client: the flow has settled and is idle. This leg is to carry the bytes from here on too, once it is established. */
+  /** Client: the flow uses one leg and is idle. As soon as this leg is established, it carries the next bytes, too. */
   expectRejoin(leg: Leg): void {
     this.adopt(leg);
     this.status[leg.index] = 'pending';
@@ -145,17 +146,17 @@ export class Flow implements LegOwner {
     this.#dispatch('rejoin_started', leg.index);
   }
 
-  /** Server: whether a leg whose hello says this may rejoin now: only where both directions stand. */
+  /** Server: returns whether a leg with this hello may rejoin now. The positions of both directions have to agree. */
   standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
     const other = this.legs[1 - index];
     if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.outbound.written) return false;
     if (this.#eof || this.outbound.ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered)
       return false;
-    // Until now there was no other leg, or one that is to be replaced: the client has given it up.
+    // Before this, there was no other leg, or the client has given the other leg up and replaces it.
     return this.state === 'CHOSEN' || this.status[index] !== 'gone';
   }
 
-  /** Server: `standsAt()` holds. */
+  /** Server: adds a leg that rejoins. `standsAt()` has returned `true` for it. */
   legRejoined(leg: Leg, { message }: Rejoin): void {
     if (this.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, undefined, 'replaced');
     else if (this.state === 'ONE_CONN') this.#dispatch('waiting_list_timeout', leg.index);
@@ -165,32 +166,32 @@ export class Flow implements LegOwner {
     this.#dispatch('second_leg_joined', leg.index);
   }
 
-  /** What comes on the other leg from here on is what this one has to bring too. */
+  /** From now on, this leg has to deliver the same bytes as the other leg. */
   #startLegHere(leg: Leg): void {
     leg.received = this.delivered;
     this.#check = new PrefixCheck();
   }
 
-  /** A second leg that is still to rejoin is not waited for: it could not join any more, or would be of no use. */
+  /** Stops waiting for a second leg that has not rejoined: it cannot join any more, or would be useless. */
   #giveUpRejoin(): void {
     if (this.state !== 'CHOSEN' || !firstLive(this)) return;
     const index = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
     if (index !== undefined) this.#dispatch('leg_failed', index, undefined, 'not_needed');
   }
 
-  /** Bytes that moved, both ways. */
+  /** Number of bytes moved in both directions. */
   get activity(): number {
     return this.outbound.written + this.delivered;
   }
 
-  /** Client: tells when the flow has been idle, the next time. */
+  /** Client: requests a call of `idle()` when the flow has been idle. */
   watch(): void {
     if (this.#watched || !this.secondLegs) return;
     this.#watched = true;
     idleWatch(this.settings.idleTime).watch(this);
   }
 
-  /** Client: no byte has moved for a while, so what comes next is another message. */
+  /** Client: no byte has moved for a while, so the next bytes belong to another message. */
   idle(): boolean {
     if (this.outbound.outstanding || this.queued > 0) return false;
     this.#watched = false;
@@ -214,7 +215,7 @@ export class Flow implements LegOwner {
     return true;
   }
 
-  /** Server: the second leg has come. @returns false when the flow takes none: the leg was reset. */
+  /** Server: the second leg has arrived. @returns false if the flow accepts none: the leg was reset */
   legJoined(leg: Leg): boolean {
     if (this.wants(leg.index)) {
       this.adopt(leg);
@@ -224,33 +225,36 @@ export class Flow implements LegOwner {
     publish('repnet:leg:late', () => ({ ...this.#names(), leg: leg.index }));
     this.seen |= 1 << leg.index;
     if (this.#step('late_leg', leg.index)?.actions.includes('leave_waiting_list')) this.#registry?.leaveWaitingList(this);
-    // The client of a RepSYN flow has chosen, and waits for this leg's end.
+    // The client of a RepSYN flow has chosen the other leg, and waits for this leg's end.
     if (this.mode === 'repsyn') leg.close();
     else leg.reset();
     return false;
   }
 
-  /** Server, RepSYN: the client uses this leg. */
+  /** Called at a server with RepSYN, when it learns that the client uses this leg. */
   choiceLearned(index: 0 | 1): void {
     this.#dispatch('choice_learned', index);
   }
 
-  /** Server: the second leg did not come in time. */
+  /** Server: the second leg did not arrive in time. */
   waitingListTimedOut(): void {
-    // It is not pending any more where too much had been written to keep for it.
+    // It is no longer pending if too many bytes were written to keep them for it.
     const [first, second] = this.status;
     const missing = first === 'pending' || (first === 'gone' && second === 'live') ? 0 : 1;
     this.#dispatch('waiting_list_timeout', missing, this.#held);
   }
 
-  /** A leg that could not be opened at all, or whose handshake ended wrongly. */
+  /** A leg could not be opened, or its handshake failed. */
   legUnusable(index: 0 | 1, error: Error, reason: Reason): void {
     if (this.status[index] === 'gone') return;
     this.#budget?.legOutcome(false);
     this.#dispatch('leg_failed', index, error, reason);
   }
 
-  /** Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel. */
+  /**
+   * Sends chunks on every live leg, with one write for each leg. `done` is called when the fastest leg has passed them
+   * to the kernel.
+   */
   write(chunks: readonly Buffer[], done: () => void): void {
     const outstanding = this.outbound.write(chunks, done, this.state === 'CHOSEN');
     this.watch();
@@ -259,39 +263,39 @@ export class Flow implements LegOwner {
     outstanding.byAll = outstanding.legs === 2 && anyQueuedOver(this, this.settings.lagCap);
   }
 
-  /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
+  /** Ends our direction. `done` is called when the fastest leg has passed all bytes and the FIN to the kernel. */
   end(done: () => void): void {
     this.outbound.end(done);
     this.#giveUpRejoin();
     for (const leg of this.legs) if (leg && this.status[leg.index] === 'live') this.#endLeg(leg);
   }
 
-  /** The host takes bytes again. */
+  /** The host accepts bytes again. */
   resume(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
     for (const leg of this.legs) leg?.resume();
   }
 
-  /** The host is done in both directions: the legs get their time to confirm, then everything is closed. */
+  /** The host has ended both directions: the legs can confirm for a limited time, and then everything is closed. */
   finish(): void {
     if (this.state === 'ENDED') return;
     this.resume();
     this.#awaitConfirmation();
   }
 
-  /** The host gives the flow up. @param reset by RST instead of as `destroy()` does it */
+  /** The host gives the flow up. @param reset close by RST, and not as `destroy()` does */
   abort(reset: boolean): void {
     this.#resetAll = reset;
     this.#dispatch('abort', 0);
   }
 
-  /** The leg that carries bytes; of two, the one that came first. */
+  /** Returns the leg that carries bytes. If there are two, it is the one that arrived first. */
   get carrier(): Leg | undefined {
     return firstLive(this) ?? this.legs[0] ?? this.legs[1];
   }
 
-  /** Bytes in user space on the leg that is furthest along. */
+  /** Returns the number of bytes in user space on the fastest leg. */
   get queued(): number {
     return leastQueued(this);
   }
@@ -329,7 +333,8 @@ export class Flow implements LegOwner {
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
     if (leg.received < this.delivered) {
-      // The flow has more than this leg will ever bring. Where the other leg brings it, or has brought all of it, nothing is lost.
+      // The flow has more bytes than this leg will ever deliver. If the other leg delivers them, or has delivered all,
+      // nothing is lost.
       if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
       else this.#diverged(leg, leg.received);
       return;
@@ -354,7 +359,7 @@ export class Flow implements LegOwner {
   }
 
   legClosed(leg: Leg): void {
-    // A leg that was given up may close when another one has its place already.
+    // A leg that was given up may close after another leg has taken its place.
     if (this.legs[leg.index] === leg && this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
       this.legFailed(leg, Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
     }
@@ -362,7 +367,10 @@ export class Flow implements LegOwner {
     this.#maybeClosed();
   }
 
-  /** A FIN that came too early, as from a server without descriptors, or a relay that makes a FIN of a reset. */
+  /**
+   * A FIN arrived too early. It can come from a server without free descriptors, or from a relay that turns a reset
+   * into a FIN.
+   */
   #endedShort(leg: Leg): void {
     this.#reportDivergence(leg, leg.received);
     this.#dispatch('leg_failed', leg.index, undefined, 'early_fin');
@@ -496,7 +504,7 @@ export class Flow implements LegOwner {
   #replay(index: 0 | 1): void {
     const leg = this.legs[index];
     if (!leg) return;
-    // What was written may be flushed at once, and the host may end its direction then, on this leg too.
+    // The written bytes may be flushed at once. The host may then end its direction, on this leg, too.
     const { ending } = this.outbound;
     if (this.outbound.replay(leg) && ending) this.#endLeg(leg);
   }
@@ -509,7 +517,7 @@ export class Flow implements LegOwner {
     });
   }
 
-  /** The leg has both ends of stream; what it has to say is said. */
+  /** Reports that the leg is finished, if both its directions have ended and all its bytes were delivered. */
   #maybeFinished(leg: Leg): void {
     if (!leg.eof || !leg.finished || leg.received !== this.delivered || this.status[leg.index] !== 'live') return;
     const other = this.status[(1 - leg.index) as 0 | 1];
@@ -573,7 +581,7 @@ export class Flow implements LegOwner {
     }
   }
 
-  /** The thresholds of size: archive, maxBytes, lag. */
+  /** Applies the limits of size: archive, maxBytes, lag. */
   #checkLimits(): void {
     if (this.outbound.archivedBytes > this.settings.archiveCap) {
       const pending = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
@@ -586,7 +594,8 @@ export class Flow implements LegOwner {
     if (this.role === 'client' && this.activity - this.#before > this.settings.maxBytes) {
       this.#dispatch('bytes_over_limit', behind(this));
     }
-    // A server never chooses: it holds back its application until the slower leg has room, or the client has given that leg up.
+    // A server never chooses. It stops its application until the slower leg has room, or the client has given that leg
+    // up.
     if (this.role === 'server') return;
     for (const leg of this.legs) {
       if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);

@@ -1,6 +1,6 @@
 /**
- * A stock `net.Socket` that an application made itself (`new net.Socket().connect(...)`, as pg and mysql2 do) cannot become another
- * object. It stays as a front instead: a replicated socket behind it now does all its work.
+ * A stock `net.Socket` that an application created itself (`new net.Socket().connect(...)`, as pg and mysql2 do) cannot
+ * become another object. So it stays in use as a front, and a replicated socket behind it does all its work.
  */
 import type net = require('node:net');
 
@@ -10,7 +10,10 @@ type Done = (error?: Error | null) => void;
 
 const behind = new WeakMap<object, ReplicatedSocket>();
 
-/** What was set on a stock socket before it was connected; Node keeps it under symbols that it does not export. */
+/**
+ * Returns a value that was set on a stock socket before it was connected. Node keeps it under a symbol that is not
+ * exported.
+ */
 function remembered(front: net.Socket, description: string): unknown {
   const symbol = Object.getOwnPropertySymbols(front).find((candidate) => candidate.description === description);
   return symbol === undefined ? undefined : (front as unknown as Record<symbol, unknown>)[symbol];
@@ -20,10 +23,10 @@ function remembered(front: net.Socket, description: string): unknown {
 const NAMES = ['remoteAddress', 'remoteFamily', 'remotePort', 'localAddress', 'localFamily', 'localPort'] as const;
 const STATE = ['connecting', 'pending', 'bytesRead', 'autoSelectFamilyAttemptedAddresses'] as const;
 
-/** Methods that are the replicated socket's; they return the front. */
+/** Methods of the replicated socket that return the front. */
 const CHAINED = ['setNoDelay', 'setKeepAlive', 'ref', 'unref'] as const;
 
-/** Lets a socket that stands before a replicated one, and has no connection of its own, speak for it. */
+/** Makes a socket without its own connection show the state of the replicated socket behind it. */
 export function mirror(front: net.Socket, socket: ReplicatedSocket, names: ReadonlyArray<keyof ReplicatedSocket> = NAMES): void {
   for (const name of names) Object.defineProperty(front, name, { get: () => socket[name], set: () => {}, configurable: true });
   for (const name of CHAINED) {
@@ -37,10 +40,10 @@ export function mirror(front: net.Socket, socket: ReplicatedSocket, names: Reado
   }
 }
 
-/** Events that the application is to see on the front; data, end, error and close go their own ways. */
+/** Events that the application receives from the front. Data, end, error and close are forwarded elsewhere. */
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'connect', 'ready', 'timeout'];
 
-/** Puts `front` before `socket`, which has not been connected yet and allows half-open connections. */
+/** Puts `front` before `socket`, which is not connected yet and allows half-open connections. */
 export function graft(front: net.Socket, socket: ReplicatedSocket): void {
   behind.set(front, socket);
   carryOver(front, socket);
@@ -94,11 +97,11 @@ export function graft(front: net.Socket, socket: ReplicatedSocket): void {
   });
 }
 
-/** Applies what the application has set on the front so far. */
+/** Applies the options that the application has set on the front so far. */
 function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
   if (remembered(front, 'kSetNoDelay') === true) socket.setNoDelay(true);
   if (remembered(front, 'kSetKeepAlive') === true) {
-    // Node keeps this delay in seconds.
+    // Node stores this delay in seconds.
     socket.setKeepAlive(true, Number(remembered(front, 'kSetKeepAliveInitialDelay') ?? 0) * 1000);
   }
   const { timeout } = front;
@@ -109,8 +112,8 @@ function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
 }
 
 /**
- * The replicated socket behind a front that something else (TLS) takes over together with its bytes; the front keeps telling of errors
- * and of the end. Anything else comes back as it is.
+ * Returns the replicated socket behind a front, when TLS takes it over together with its bytes. The front still reports
+ * errors and the end. Any other socket is returned unchanged.
  */
 export function takeOver<Given extends { allowHalfOpen?: boolean }>(front: Given): Given | ReplicatedSocket {
   const socket = behind.get(front);

@@ -1,22 +1,22 @@
 /**
- * Tells which flows have been idle. One timer looks at all flows that were active since it last looked: what a flow pays for a byte that
- * moves is a comparison.
+ * Flow that the watch observes. One timer checks all flows that were active since its last check, so a flow pays only
+ * one comparison for a byte that moves.
  */
 export interface Watched {
-  /** Grows whenever a byte moves, in either direction. */
+  /** Increases when a byte moves in either direction. */
   readonly activity: number;
   readonly state: string;
-  /** Nothing has moved for the time of the watch. @returns false when bytes wait to be moved: the flow is watched on */
+  /** No byte has moved for the time of the watch. @returns false if bytes wait to be moved: the flow stays watched */
   idle(): boolean;
 }
 
 export class IdleWatch {
   readonly #time: number;
-  /** Flows, and their activity when the timer last looked. */
+  /** Flows, and their activity at the timer's last check. */
   #active = new Map<Watched, number>();
   #armed = false;
 
-  /** @param time in milliseconds; a flow is found idle after one to two of it */
+  /** @param time in milliseconds; an idle flow is detected after one to two of these times */
   constructor(time: number) {
     this.#time = time;
   }
@@ -34,7 +34,7 @@ export class IdleWatch {
 
   #look(): void {
     this.#armed = false;
-    // The action on an idle flow may move a byte: then the watch starts again.
+    // The action on an idle flow may move a byte, which starts the watch again.
     const active = this.#active;
     this.#active = new Map();
     for (const [flow, before] of active) {
@@ -46,7 +46,7 @@ export class IdleWatch {
 
 const watches = new Map<number, IdleWatch>();
 
-/** The watch for flows that count as idle after `time` milliseconds. */
+/** Returns the watch for flows that are idle after `time` milliseconds. */
 export function idleWatch(time: number): IdleWatch {
   let watch = watches.get(time);
   if (!watch) {

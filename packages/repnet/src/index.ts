@@ -1,4 +1,4 @@
-/** `repnet`: everything that `net` exports, with replication for the targets that somebody named. */
+/** Package `repnet`: all exports of `net`, with replication for listed targets. */
 import net = require('node:net');
 
 import * as front from './api';
@@ -30,7 +30,7 @@ const own: Repnet = {
   RepnetError,
 };
 
-/** Accessors of `net` (some of its exports are made when first used) stay accessors. */
+/** Accessors of `net` stay accessors, because some exports of `net` are created at their first use. */
 // biome-ignore lint/correctness/noUnusedVariables: the export below is this constant and the namespace of its name
 const api = Object.defineProperties({}, Object.getOwnPropertyDescriptors(net)) as Omit<typeof net, keyof Repnet> & Repnet;
 Object.defineProperties(api, Object.getOwnPropertyDescriptors(own));

@@ -1,19 +1,23 @@
-/** How a leg that carries nothing any more leaves: with a reset, as `destroy()` does it, or when the peer ends it. */
+/** Ways to close a leg that carries no bytes any more: a reset, as `destroy()` does, or when the peer ends it. */
 import type { Leg } from './leg';
 import type { LegPair } from './leg-order';
 import type { FlowSettings } from './settings';
 import type { Mode, State } from './state-machine';
 
 /**
- * The loser of a RepSYN flow that has said its hello: the server ends it when it learns of the choice, with a FIN, and the client hangs up
- * then. A reset would be an error with a stack at the other end, for every flow.
+ * Returns whether the peer ends the leg: a leg of a RepSYN flow that has sent its hello and was not chosen. The server
+ * ends it with a FIN when it learns of the choice, and then the client closes it. A reset would cause an error with a
+ * stack trace at the other end, for every flow.
  */
 export function leavesToPeer(flow: { mode: Mode; state: State; settings: FlowSettings }, { socket }: Leg): boolean {
   const settled = flow.mode === 'repsyn' && flow.settings.pairing === 'hello' && flow.state === 'CHOSEN';
   return settled && !socket.connecting && !socket.destroyed && socket.bytesWritten > 0;
 }
 
-/** As the application's `destroy()`; a leg that has sent less than the other is reset, so that the peer does not see two ends. */
+/**
+ * Closes both legs, as `destroy()` of the application does. A leg that has sent fewer bytes than the other is reset, so
+ * that the peer does not see two ends.
+ */
 export function closeBoth({ legs, status }: LegPair, byReset: boolean): void {
   const open = legs.filter((leg) => leg !== undefined) as Leg[];
   if (byReset) {

@@ -1,26 +1,32 @@
-/** Which of a flow's two legs is ahead of the other: by the peer's bytes that it brought, then by our bytes that still wait in it. */
+/**
+ * Order of a flow's two legs: by the number of received bytes, and then by the number of our bytes that wait in user
+ * space.
+ */
 import type { Leg } from './leg';
 import type { OtherLeg } from './state-machine';
 
-/** A flow's legs by index, and whether each carries bytes. */
+/** Legs of a flow by index, and their status. */
 export interface LegPair {
   readonly legs: readonly [Leg | undefined, Leg | undefined];
   readonly status: readonly [OtherLeg, OtherLeg];
 }
 
-/** The live leg with the lower index; `undefined`: neither is live. */
+/** Returns the live leg with the lower index, or `undefined` if neither is live. */
 export function firstLive({ legs: [first, second], status }: LegPair): Leg | undefined {
   if (first && status[0] === 'live') return first;
   return second && status[1] === 'live' ? second : undefined;
 }
 
-/** Bytes in user space on the live leg that is furthest along; 0 without one. */
+/** Returns the number of bytes in user space on the fastest live leg, or 0 without a live leg. */
 export function leastQueued({ legs, status }: LegPair): number {
   const lengths = legs.filter((leg) => leg !== undefined && status[leg.index] === 'live');
   return lengths.length === 0 ? 0 : Math.min(...lengths.map((leg) => leg?.queued ?? 0));
 }
 
-/** The leg to give up: pending, else behind in bytes received, else with more bytes in user space, else the second. */
+/**
+ * Returns the leg to give up: a pending leg, or else the one with fewer received bytes, or else the one with more bytes
+ * in user space, or else the second.
+ */
 export function behind({ legs: [first, second], status }: LegPair): 0 | 1 {
   if (status[1] !== 'live' || !second) return 1;
   if (status[0] !== 'live' || !first) return 0;
@@ -29,8 +35,9 @@ export function behind({ legs: [first, second], status }: LegPair): 0 | 1 {
 }
 
 /**
- * How far a leg is behind the other one, in bytes: of the peer's, what the other one has brought already; of ours, what waits for it in user
- * space, if that is more than on the other one. A leg that is ahead with the peer's bytes is not behind.
+ * Returns the number of bytes by which a leg is behind the other one. Peer bytes: those that the other leg has already
+ * delivered. Our bytes: those that wait for the leg in user space, if they are more than on the other leg. A leg that
+ * is ahead with the peer's bytes is not behind.
  */
 export function lagOf({ legs }: LegPair, leg: Leg): number {
   const other = legs[1 - leg.index];
@@ -38,7 +45,7 @@ export function lagOf({ legs }: LegPair, leg: Leg): number {
   return Math.max(other.received - leg.received, leg.queued > other.queued ? leg.queued : 0);
 }
 
-/** Whether more than `cap` bytes wait in user space on a live leg. */
+/** Returns whether more than `cap` bytes wait in user space on a live leg. */
 export function anyQueuedOver({ legs, status }: LegPair, cap: number): boolean {
   return legs.some((leg) => leg !== undefined && leg.queued > cap && status[leg.index] === 'live');
 }

@@ -1,19 +1,20 @@
 /**
- * One TCP connection of a flow: a stock `net.Socket` whose bytes go to its owner directly instead of through a second stream buffer,
- * and whose end of stream is certain.
+ * One TCP connection of a flow: a stock `net.Socket`. Its bytes go to its owner directly, without a second stream
+ * buffer, and its end of stream is certain.
  *
- * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF, in one turn of
- * the loop). As long as we have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset.
- * Otherwise one more read decides: a real FIN gives EOF again, a reset gives ECONNRESET.
+ * A reset that arrives together with data can reach JavaScript as a clean end of stream: libuv reports the data, and
+ * then EOF in the same turn of the loop. Before our own FIN is sent, the kernel knows the peer's address after a FIN,
+ * but not after a reset. After our FIN, one more read decides: it gives EOF again after a FIN, and ECONNRESET after a
+ * reset.
  */
 import net = require('node:net');
 
 export interface LegOwner {
   /** @returns false to stop reading until `resume()`. */
   legData(leg: Leg, chunk: Buffer): boolean;
-  /** The peer's FIN, and all bytes before it, have been read. */
+  /** The peer's FIN and all bytes before it were read. */
   legEof(leg: Leg): void;
-  /** The connection failed; at most once, and nothing after it. */
+  /** The connection failed. Called at most once, as the last call. */
   legFailed(leg: Leg, error: Error): void;
   /** The file descriptor is closed. */
   legClosed(leg: Leg): void;
@@ -21,27 +22,30 @@ export interface LegOwner {
 
 const LEG = Symbol('repnet leg');
 
-/** A leg's `net.Socket`, with the parts of its handle that the leg needs. */
+/** Socket of a leg, with the parts of its handle that the leg needs. */
 type LegSocket = net.Socket & {
   _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null;
   [LEG]: Leg;
 };
 
-/** `net.Socket` as its own stream sees it. */
+/** `net.Socket` in the form that its own stream uses. */
 interface Vectored {
   _writev(items: Array<{ chunk: Buffer; encoding: string }> & { allBuffers: boolean }, done: (error?: Error | null) => void): void;
 }
 
 const asItem = (chunk: Buffer) => ({ chunk, encoding: 'buffer' });
 
-/** Counting turns costs the loop one more of them: worth it for short flows, not for every chunk of a long one. */
+/**
+ * Largest number of received bytes up to which turns are counted. Counting needs an additional turn of the loop. The
+ * cost is acceptable for short flows, but not for every chunk of a long flow.
+ */
 const COUNTED_BYTES = 65_536;
 const UNKNOWN_TURN = -2;
 
 let turn = 0;
 let counting = false;
 
-/** A number for this turn of the event loop; it grows after the loop has polled. */
+/** Returns the number of the present turn of the event loop. It increases after the loop has polled. */
 function currentTurn(): number {
   if (!counting) {
     counting = true;
@@ -59,24 +63,26 @@ export class Leg {
   readonly socket: net.Socket;
   index: 0 | 1;
   owner: LegOwner;
-  /** Bytes of the application received on this leg. */
+  /** Number of bytes of the application that this leg has received. */
   received = 0;
-  /** Of these, bytes that no other leg had brought before. */
+  /** Number of those bytes that no other leg had delivered before. */
   fresh = 0;
   /** The peer's FIN was read. */
   eof = false;
-  /** Our FIN, and everything before it, was handed to the kernel. */
+  /** Our FIN and all bytes before it were passed to the kernel. */
   finished = false;
-  /** How many chunks of the archive were sent before the leg was established; `undefined`: it waits until it is. */
+  /**
+   * Number of the archive's chunks that were sent before the leg was established; `undefined`: none may be sent before.
+   */
   ahead: number | undefined;
   #soon: Buffer | undefined;
   #stopped = false;
-  /** Bytes that libuv has and the kernel has not yet. */
+  /** Number of bytes that libuv has and the kernel does not have yet. */
   #passed = 0;
   #endHeld = false;
   #flushedEnd: (() => void) | undefined;
   #readAgain = false;
-  /** The turn of the loop in which the last data came. */
+  /** Turn of the loop in which the last data arrived. */
   #dataTurn = -1;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
@@ -84,7 +90,8 @@ export class Leg {
     this.index = index;
     this.owner = owner;
     socket.allowHalfOpen = true;
-    // One set of functions for all legs, which find theirs on the socket: closures for each would cost short flows more.
+    // All legs share one set of functions, which find their leg on the socket: closures for each leg would cost short
+    // flows more.
     (socket as LegSocket)[LEG] = this;
     socket.push = Leg.#pushed;
     socket.on('error', Leg.#failed);
@@ -105,10 +112,10 @@ export class Leg {
     leg.owner.legClosed(leg);
   }
 
-  /** Makes a stock socket of the connection again. @param rest bytes that were read already */
+  /** Turns the connection into a stock socket again. @param rest bytes that were already read */
   release(rest: Buffer): net.Socket {
     const { socket } = this;
-    // Not `delete`: V8 would then treat the object as a dictionary.
+    // `delete` is not used, because V8 would then treat the object as a dictionary.
     socket.push = net.Socket.prototype.push;
     socket.off('error', Leg.#failed);
     socket.off('close', Leg.#closed);
@@ -116,14 +123,14 @@ export class Leg {
     return socket;
   }
 
-  /** Bytes that wait in user space. */
+  /** Number of bytes that wait in user space. */
   get queued(): number {
     return this.socket.writableLength + this.#passed;
   }
 
   /**
-   * Sends all chunks in one go; `flushed` is called when the kernel has them, often at once. A connected socket is given them past its own
-   * stream buffer: what is written to a flow has been through one already.
+   * Sends all chunks in one write. `flushed` is called when the kernel has them, often at once. If the socket is
+   * connected, its stream buffer is skipped, because bytes written to a flow have already been in a stream buffer.
    */
   send(chunks: readonly Buffer[], flushed?: () => void): void {
     const { socket } = this;
@@ -149,7 +156,7 @@ export class Leg {
     }
   }
 
-  /** Sends bytes in one go with what is sent next, at the latest at the end of this turn of the event loop. */
+  /** Sends bytes together with the next write, or at the end of this turn of the event loop. */
   sendSoon(bytes: Buffer): void {
     this.#soon = bytes;
     setImmediate(() => this.#sendNow());
@@ -168,7 +175,7 @@ export class Leg {
     socket.uncork();
   }
 
-  /** Sends a FIN after everything sent so far. */
+  /** Sends a FIN after all bytes sent so far. */
   end(flushed: () => void): void {
     this.#sendNow();
     this.#flushedEnd = flushed;
@@ -191,7 +198,9 @@ export class Leg {
     if (!this.socket.destroyed) this.socket._read(0);
   }
 
-  /** Drops the connection with a reset: never a FIN, so that the peer cannot take it for the end of the stream. */
+  /**
+   * Closes the connection with a reset. It must not send a FIN, which the peer would take for the end of the stream.
+   */
   reset(): void {
     resetSocket(this.socket);
   }
@@ -202,7 +211,7 @@ export class Leg {
     this.socket.destroy();
   }
 
-  /** From now on `owner` has the leg, for it to finish by itself: it does not keep the process alive any more. */
+  /** Gives the leg to `owner`, which finishes it. The leg does not keep the process alive any more. */
   leaveTo(owner: LegOwner): void {
     this.owner = owner;
     this.socket.unref();
@@ -220,7 +229,7 @@ export class Leg {
     return false;
   }
 
-  /** Whether an end of stream now did not come together with data. */
+  /** Returns whether an end of stream at this moment arrived without data. */
   get #cameAlone(): boolean {
     return this.#dataTurn !== UNKNOWN_TURN && this.#dataTurn !== currentTurn();
   }
@@ -236,12 +245,16 @@ export class Leg {
   }
 }
 
-/** `net.Socket` with the method behind `resetAndDestroy()`, which unlike that one does not wait for a connection in the making. */
+/**
+ * `net.Socket` with the method that `resetAndDestroy()` uses. This method does not wait until the connection is
+ * established.
+ */
 type ResettableSocket = net.Socket & { _reset(): unknown };
 
 /**
- * Resets, also in two cases where `resetAndDestroy()` does not: while connecting (closing then sends a FIN if the kernel has connected
- * already), and while a FIN is on its way out (the kernel would refuse with EINVAL, and the descriptor would stay open for good).
+ * Resets a socket, also in two cases where `resetAndDestroy()` does not. While the socket connects, closing would send
+ * a FIN if the kernel has already established the connection. While a FIN is being sent, the kernel would refuse the
+ * reset with EINVAL, and the descriptor would stay open forever.
  */
 export function resetSocket(socket: net.Socket): void {
   if (socket.destroyed) return;

@@ -1,15 +1,16 @@
 /**
- * Legs that no flow needs any more: of ended flows, with all bytes in the kernel, and losers that the peer ends. Each may finish by itself, and what still comes is discarded: closing at once, with
- * unread bytes, would send a reset and could destroy bytes on their way. One whose path stands still would never finish, so there is a
- * limit to their time and to their number.
+ * Legs that no flow needs any more: legs of ended flows whose bytes are all in the kernel, and legs that lost and that
+ * the peer ends. Each may finish by itself, and its received bytes are discarded. Closing it at once, with unread
+ * bytes, would send a reset, which could destroy bytes that are still on their way. A leg whose path has failed would
+ * never finish, so their time and their number have a limit.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Leg, LegOwner } from './leg';
 import { counters } from './stats';
 
-/** How long a leg may take, in milliseconds. */
+/** Largest duration of a leg in this state, in milliseconds. */
 const LINGER_MS = 5_000;
-/** How many may linger in a process; beyond it the oldest one is closed. */
+/** Largest number of these legs in a process. If there are more, the oldest one is closed. */
 const MOST_LINGERING = 128;
 
 const lingering = new ExpiryQueue<Leg, Leg>(LINGER_MS, MOST_LINGERING, (leg) => {
@@ -22,10 +23,10 @@ function gone(leg: Leg): void {
   if (lingering.delete(leg)) counters.held.lingering--;
 }
 
-/** Ends a leg at its peer's FIN, and at any error. */
+/** Closes a leg at its peer's FIN, and at any error. */
 const DISCARDING: LegOwner = {
   legData: () => true,
-  // The peer could take a loser's FIN for the end of the flow.
+  // The peer could take the FIN of a leg that lost for the end of the flow.
   legEof: (leg) => (leg.finished ? leg.close() : leg.reset()),
   legFailed: gone,
   legClosed: gone,

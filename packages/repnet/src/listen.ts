@@ -1,6 +1,7 @@
 /**
- * `listen()` on two ports: both or neither where the application requests the replica port, else the plain port alone if necessary. The server that the application made stays a stock one in every other respect; its events
- * are held back only as long as the second port decides whether it may.
+ * `listen()` on two ports. If the application requests the replica port, both ports or neither are opened. Otherwise
+ * the plain port is opened alone if necessary. The server of the application stays a stock server in all other
+ * respects. Its events are delayed only until the result of the second port is known.
  */
 import cluster from 'node:cluster';
 
@@ -14,11 +15,11 @@ import type { FlowSettings } from './settings';
 import { counters } from './stats';
 import { stock } from './stock';
 
-/** How often `listen(0)` asks the kernel for another port when the one after it is taken. */
+/** Largest number of ports that `listen(0)` requests from the kernel, until one has a free next port. */
 const KERNEL_TRIES = 16;
 /**
- * How often it picks a port itself after that, below those that Linux gives to outgoing connections: with many of these (TIME_WAIT
- * included) nearly every second port up there is taken.
+ * Number of ports that it chooses itself and tries after that. They are below the ports that Linux uses for outgoing
+ * connections: with many such connections (TIME_WAIT included), nearly every second of those ports is taken.
  */
 const OWN_TRIES = 64;
 const OWN_PORTS = { from: 15_000, to: 32_000 };
@@ -36,7 +37,10 @@ export interface ListenTarget {
   call: ServerCall;
 }
 
-/** Reads the arguments of `listen()`. @returns `undefined` for what is no plain TCP port: path, descriptor, handle, exclusive... */
+/**
+ * Reads the arguments of `listen()`. @returns `undefined` if they do not request a plain TCP port: path, descriptor,
+ * handle, exclusive...
+ */
 export function readListenArguments(args: readonly unknown[]): ListenTarget | undefined {
   const [first, second, third] = args;
   if (args.length === 0 || typeof first === 'function')
@@ -69,7 +73,7 @@ function portOf(value: unknown): number | undefined {
   return Number.isInteger(port) && port >= 0 && port <= 65535 ? port : undefined;
 }
 
-/** Whether the configuration wants a second listener for this port. */
+/** Returns whether the configuration requests a second listener for this port. */
 function wanted(port: number, call: ServerCall): boolean {
   if (call !== undefined) return call !== false;
   const { listen } = runtime.config;
@@ -77,12 +81,13 @@ function wanted(port: number, call: ServerCall): boolean {
 }
 
 /**
- * Replica ports that the application did not name (`listen: 'all'`, the default), by number. A server of this process that wants to listen
- * on such a port itself gets it: applications that listen on neighbouring ports work as with `net`.
+ * Replica ports that the application did not request (`listen: 'all'`, the default), by number. If a server of this
+ * process wants to listen on such a port itself, it gets the port. So applications that listen on neighbouring ports
+ * work as with `net`.
  */
 const yielding = new Map<number, ReplicaListener>();
 
-/** `server.listen(...args)`, with the replica port where that is possible and wanted. */
+/** `server.listen(...args)`, with the replica port if it is possible and requested. */
 export function listen<S extends net.Server>(server: S, args: unknown[], made: ServerCall): S {
   const target = readListenArguments(args);
   const call = target?.call ?? made;
@@ -103,16 +108,16 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
 const METHODS = ['emit', 'close', 'ref', 'unref', Symbol.asyncDispose] as const;
 type Method = (typeof METHODS)[number];
 
-/** What `listen()` does when it knows the address: a legacy name that Node keeps on its prototype. */
+/** Method that `listen()` calls when it knows the address: an old name that Node keeps on its prototype. */
 type ServerWithListen2 = net.Server & {
   _listen2(address: string, port: number, family: 4 | 6, backlog: number, fd: undefined, flags: number): void;
 };
-/** Node's default. */
+/** Default of Node. */
 const BACKLOG = 511;
-/** libuv's flag. */
+/** Flag of libuv. */
 const IPV6_ONLY = 1;
 
-/** The listeners that stand behind a server now. */
+/** Present listeners of each server. */
 const current = new WeakMap<net.Server, PairedListen>();
 
 class PairedListen {
@@ -126,7 +131,7 @@ class PairedListen {
   #tries = 0;
   #ready = false;
   #announced = false;
-  /** 'listening' was held back. */
+  /** Whether 'listening' was delayed. */
   #heldListening = false;
   #abandoned = 0;
   #closeHeld = false;
@@ -139,7 +144,7 @@ class PairedListen {
     this.#target = target;
     this.#args = args;
     this.#call = call === undefined ? undefined : readFlowSettings('option "repnet"', call);
-    // Closed and made to listen again before it could say 'close': Node then does not say it at all.
+    // The server was closed and listens again before it could emit 'close'. Node then does not emit this event.
     current.get(server)?.leave();
     current.set(server, this);
     const { emit, close, ref, unref, [Symbol.asyncDispose]: dispose } = server;
@@ -147,7 +152,7 @@ class PairedListen {
     this.#own = METHODS.filter((name) => Object.hasOwn(server, name));
   }
 
-  /** Gives the server its own methods back. */
+  /** Restores the server's own methods. */
   leave(): void {
     this.#restore();
   }
@@ -159,7 +164,7 @@ class PairedListen {
       this.#replica?.close();
       return this.#methods.close.call(server, callback);
     };
-    // http2's goes past close().
+    // The method of http2 does not call close().
     server[Symbol.asyncDispose] = () => {
       this.#replica?.close();
       return this.#methods[Symbol.asyncDispose].call(server);
@@ -192,14 +197,16 @@ class PairedListen {
     if (this.#server.listening) this.#listenReplica();
   }
 
-  /** The arguments of the next try: without the callback and the signal, which wait for the server since the first one. */
+  /** Returns the arguments of the next try: without the callback and the signal, which the first try has registered. */
   #nextArguments(): unknown[] {
     const port = this.#tries <= KERNEL_TRIES ? 0 : crypto.randomInt(OWN_PORTS.from, OWN_PORTS.to);
     const [first, ...rest] = typeof this.#args.at(-1) === 'function' ? this.#args.slice(0, -1) : this.#args;
     return typeof first === 'object' ? [{ ...first, port, signal: undefined }, ...rest] : [port, ...rest];
   }
 
-  /** Port N is bound: now the replica port. Without a host all of this happens at once, as `listen()` does it. */
+  /**
+   * Port N is bound, and the replica port follows. Without a host, all steps happen at once, as in Node's `listen()`.
+   */
   #listenReplica(): void {
     const address = this.#server.address();
     if (typeof address !== 'object' || address === null) return;
@@ -218,7 +225,8 @@ class PairedListen {
       replica.server.on('close', () => yielding.get(port) === replica && yielding.delete(port));
     }
     replica.server.on('close', () => this.#replicaClosed());
-    // The address is known: looking it up again would only take time, and `exclusive` it is, as no worker gets here.
+    // The address is known, so a lookup would only take time. The port is exclusive, because no worker of a cluster
+    // reaches this line.
     if (host === undefined) replica.server.listen({ port, backlog, ipv6Only, exclusive: true });
     else {
       const inside = replica.server as ServerWithListen2;
@@ -230,7 +238,7 @@ class PairedListen {
 
   #replicaBound(): void {
     const server = this.#server as net.Server & { _connectionKey?: string };
-    // The key has the requested port.
+    // The key contains the requested port.
     if (this.#target.port === 0) server._connectionKey = server._connectionKey?.replace(/\d+$/, '0');
     this.#ready = true;
     this.#replicaOpen = true;
@@ -248,7 +256,7 @@ class PairedListen {
     this.#listen(this.#nextArguments());
   }
 
-  /** Gives port N back without telling anybody. */
+  /** Releases port N without events. */
   #abandonPort(): void {
     this.#abandoned++;
     this.#methods.close.call(this.#server);
@@ -267,12 +275,12 @@ class PairedListen {
     } else this.#goPlain(error);
   }
 
-  /** Somebody named this server, or its port: it is not what was asked for without the replica port. */
+  /** Whether the call or the configuration requests a replica port. Without this port, the server must not run. */
   get #isAskedFor(): boolean {
     return this.#call !== undefined || Array.isArray(runtime.config.listen);
   }
 
-  /** The replica port is taken: the server works as it would without repnet. */
+  /** The replica port is taken: the server works as without repnet. */
   #goPlain({ message }: Error): void {
     const address = this.#server.address() as net.AddressInfo;
     const text = `port ${address.port} has no replica port (${message}): flows to it run plain`;
@@ -314,12 +322,12 @@ class PairedListen {
     }
     this.#announced = true;
     const heard = pass();
-    // A primary of cluster has taken the handle for its workers, which get the connections: they have no replica port.
+    // A primary of a cluster has taken the handle for its workers. They get the connections, and have no replica port.
     if (!this.#server.listening) this.#replica?.close();
     return heard;
   }
 
-  /** Port N itself could not be bound, or something later. */
+  /** Port N could not be bound, or a later step failed. */
   #error(error: NodeJS.ErrnoException, pass: () => boolean): boolean {
     if (this.#announced) return pass();
     if (error.code === 'EADDRINUSE' && this.#tries > KERNEL_TRIES && this.#mayRetry) {

@@ -1,6 +1,6 @@
 /**
- * Bytes that a flow sends: each write goes to every leg that carries bytes, and is kept for one that is still to come. The host waits for one write,
- * or for the end of its direction, at a time.
+ * Bytes that a flow sends. Each write goes to every leg that carries bytes, and is kept for a leg that has not arrived.
+ * The host waits for one write at a time, or for the end of its direction.
  */
 import { Archive } from './archive';
 import type { Leg } from './leg';
@@ -8,13 +8,13 @@ import { firstLive, type LegPair } from './leg-order';
 import { Outstanding } from './outstanding';
 import { counters } from './stats';
 
-/** Written behind bytes that are on their way already, to hear when the kernel has them. */
+/** Written after bytes that are being sent, to get a callback when the kernel has them. */
 const NOTHING = Buffer.alloc(0);
 
 export class Outbound {
-  /** Bytes taken from the host. */
+  /** Number of bytes accepted from the host. */
   written = 0;
-  /** Bytes are with a server that has not shown itself: the flow may not be started anywhere else. */
+  /** A server that has not answered has bytes of the flow: the flow may not start at any other server. */
   exposed = false;
   /** The host has ended its direction. */
   ending = false;
@@ -26,12 +26,12 @@ export class Outbound {
     this.#pair = pair;
   }
 
-  /** What the host waits for. */
+  /** Returns the write or the end for which the host waits. */
   get outstanding(): Outstanding | undefined {
     return this.#outstanding;
   }
 
-  /** From now on what is written is kept. */
+  /** Starts to keep all written bytes. */
   startArchive(): void {
     this.#archive = new Archive();
   }
@@ -45,7 +45,7 @@ export class Outbound {
     return this.#archive?.bytes ?? 0;
   }
 
-  /** A leg gets what is written before it is established. @returns what was written so far */
+  /** Permits writes on a leg before it is established. @returns the chunks written so far */
   sendAhead(leg: Leg): readonly Buffer[] {
     const chunks = this.#archive?.chunks ?? [];
     leg.ahead = chunks.length;
@@ -54,10 +54,12 @@ export class Outbound {
   }
 
   /**
-   * Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel.
+   * Sends chunks on every live leg, with one write for each leg. `done` is called when the fastest leg has passed them
+   * to the kernel.
    *
-   * @param settled no second leg carries bytes: where none is to come either, they pass through @returns what the host waits for then,
-   * unless they did
+   * @param settled no second leg carries bytes. If none is expected either, the chunks go to the leg without
+   * bookkeeping
+   * @returns the write for which the host waits then, or `undefined` if the chunks went without bookkeeping
    */
   write(chunks: readonly Buffer[], done: () => void, settled: boolean): Outstanding | undefined {
     let bytes = 0;
@@ -87,18 +89,20 @@ export class Outbound {
     return outstanding;
   }
 
-  /** The host ends its direction; `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
+  /**
+   * Ends the host's direction. `done` is called when the fastest leg has passed all bytes and the FIN to the kernel.
+   */
   end(done: () => void): void {
     this.ending = true;
     this.#outstanding = new Outstanding(done);
   }
 
-  /** A leg that has come gets what was written before. @returns false where nothing was kept */
+  /** Sends the earlier bytes on a leg that has arrived. @returns false if no bytes were kept */
   replay(leg: Leg): boolean {
     const archive = this.#archive;
     if (!archive) return false;
     const outstanding = this.#outstanding;
-    // Once the bytes are on their way the host may end its direction, on this leg too.
+    // As soon as the bytes are sent, the host may end its direction, on this leg, too.
     const flushed = outstanding && !this.ending ? () => this.flushed(outstanding) : undefined;
     const chunks = leg.ahead ? archive.chunks.slice(leg.ahead) : archive.chunks;
     leg.ahead = undefined;
@@ -109,25 +113,25 @@ export class Outbound {
     return true;
   }
 
-  /** A leg has handed something to the kernel. */
+  /** A leg has passed a write to the kernel. */
   flushed(outstanding: Outstanding): void {
     outstanding.flushed();
     if (outstanding === this.#outstanding) this.settle();
   }
 
-  /** Tells the host, if what it waits for is over now. */
+  /** Calls the host's callback if the write or the end is complete. */
   settle(): void {
     const outstanding = this.#outstanding;
     if (!outstanding) return;
     const { status } = this.#pair;
     const live = Number(status[0] === 'live') + Number(status[1] === 'live');
     if (!outstanding.isOver(live)) return;
-    // The host may write again after the callback.
+    // The host may write again in the callback.
     this.#outstanding = undefined;
     outstanding.done();
   }
 
-  /** The flow has ended: nobody is told any more. */
+  /** The flow has ended: no callback is called any more. */
   forget(): void {
     this.#outstanding = undefined;
   }

@@ -1,8 +1,11 @@
-/** The write, or the end of stream, that a flow's host waits for. */
+/** Write or end of stream for which a flow's host waits. */
 export class Outstanding {
-  /** Every live leg has to hand it over, not only the fastest: a lagging one may neither be dropped nor grow. */
+  /**
+   * Every live leg has to pass the write to the kernel, not only the fastest leg: a slow leg may not be
+   * dropped, and its queue may not grow.
+   */
   byAll = false;
-  /** Legs that it was given to at once. */
+  /** Number of legs that received the write at once. */
   legs = 0;
   readonly done: () => void;
   #flushed = 0;
@@ -11,12 +14,12 @@ export class Outstanding {
     this.done = done;
   }
 
-  /** A leg has handed it to the kernel. */
+  /** A leg has passed the write to the kernel. */
   flushed(): void {
     this.#flushed++;
   }
 
-  /** @param live legs that carry bytes */
+  /** @param live number of legs that carry bytes */
   isOver(live: number): boolean {
     return this.#flushed > 0 && !(this.byAll && this.#flushed < live);
   }

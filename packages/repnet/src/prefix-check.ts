@@ -1,7 +1,7 @@
 /**
- * Tells whether two legs carry the same bytes without keeping the bytes: the leg that is ahead leaves checkpoints (offset, CRC-32 of
- * everything before it), the other compares when it gets there. Memory: at most 256 checkpoints, spread ever wider over what one leg is
- * ahead by.
+ * Comparison of the bytes of two legs without keeping the bytes. The leg that is ahead stores checkpoints (an offset,
+ * and the CRC-32 of all bytes before it). The other leg compares when it reaches these offsets. There are at most 256
+ * checkpoints, and the distance between them grows with the lead of the faster leg.
  */
 import zlib = require('node:zlib');
 
@@ -12,7 +12,9 @@ export class PrefixCheck {
   readonly #offset: [number, number] = [0, 0];
   #checkpoints: Array<{ offset: number; crc: number }> = [];
 
-  /** Takes the next bytes of a leg. @returns the offset before which the legs are known to differ, or -1. */
+  /**
+   * Processes the next bytes of a leg. @returns an offset before which the legs differ, or -1 if no difference is known
+   */
   add(leg: 0 | 1, chunk: Buffer): number {
     let rest = chunk;
     while (rest.length > 0) {

@@ -1,4 +1,4 @@
-/** The types of what `repnet` adds to `net`, or puts in front of it. */
+/** Types of the exports that `repnet` adds to `net` or replaces. */
 import type net = require('node:net');
 
 import type * as front from './api';
@@ -31,20 +31,23 @@ export interface Repnet {
   readonly Socket: SocketConstructor;
   readonly Stream: SocketConstructor;
   readonly Server: typeof net.Server;
-  /** `server.listen(...args)` with the replica port, for any server of Node's (http, https, tls...). */
+  /** `server.listen(...args)` with the replica port, for any server of Node (http, https, tls...). */
   listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: front.ServerReplicationOption['repnet']): S;
   /**
    * Changes the configuration of the process, for flows and servers that start later.
-   * @throws RepnetError with `ERR_REPNET_CONFIG`; nothing is changed then.
+   *
+   * @throws RepnetError with `ERR_REPNET_CONFIG`. Nothing is changed then.
    */
   configure(options: Options): void;
-  /** The configuration in force, targets as they were written. */
+  /** Returns the present configuration. The targets have the form in which they were written. */
   configuration(): GlobalSettings & { targets: string[] };
-  /** Counters since the process started, and what is held now. */
+  /** Returns the counters since the start of the process, and the state that the process keeps at present. */
   stats(): Stats;
   /**
-   * Finds out whether a repnet server listens at the replica port of a listed target, so that the first flow can already be replicated.
-   * @returns false for a target that is not listed, without sending anything.
+   * Checks whether a repnet server listens on the replica port of a listed target. If so, even the first flow is
+   * replicated.
+   *
+   * @returns false for a target that is not listed. Nothing is sent to it.
    */
   probe(target: { host: string; port: number; repnet?: front.ReplicationOption['repnet'] }): Promise<boolean>;
   readonly RepnetError: typeof RepnetError;

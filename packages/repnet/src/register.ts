@@ -1,9 +1,11 @@
 /**
- * `node --import repnet/register app.js`: an application that knows nothing of repnet uses it for the targets that the configuration
- * lists (REPNET_TARGETS, or repnet.config.json), through `net`, `http`, `https`, `http2`, `tls`, `fetch` and the clients built on them.
+ * `node --import repnet/register app.js`: repnet for an application without changes. It replicates connections to the
+ * targets that the configuration lists (REPNET_TARGETS, or repnet.config.json), through `net`, `http`, `https`,
+ * `http2`, `tls`, `fetch` and the clients that use them.
  *
- * Everything else stays Node's own: a call for a target that is not listed goes to the stock function with the stock arguments. A server
- * gets a replica port only if the configuration's `listen` names its port: `"all"` is for servers that repnet itself has made.
+ * A call for a target that is not listed goes to the stock function with unchanged arguments. A server gets a replica
+ * port only if `listen` in the configuration contains its port: `"all"` applies to servers that repnet itself has
+ * created.
  */
 
 import { syncBuiltinESMExports } from 'node:module';
@@ -22,7 +24,7 @@ import { counters } from './stats';
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
 
-/** What is replaced, as it was. */
+/** Node's functions and classes that this module replaces. */
 const original = {
   connect: net.connect as unknown as Call,
   socketConnect: net.Socket.prototype.connect as unknown as Call,
@@ -30,7 +32,7 @@ const original = {
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
-/** While http2 makes a session. */
+/** True while http2 creates a session. */
 let forHttp2 = false;
 
 function connect(this: unknown, ...args: unknown[]): unknown {
@@ -39,7 +41,7 @@ function connect(this: unknown, ...args: unknown[]): unknown {
   return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
 }
 
-/** A function that makes an http2 session, which is to find an adapter where it connects. */
+/** Wraps a function that creates an http2 session: a connection of the session uses an adapter. */
 function adapting(connectSession: Call): Call {
   return function (this: unknown, ...args: unknown[]) {
     const before = forHttp2;
@@ -52,7 +54,7 @@ function adapting(connectSession: Call): Call {
   };
 }
 
-/** For sockets that the application, or Node's own `net.connect` on its behalf, has constructed. */
+/** `connect` of sockets that the application has constructed, or Node's own `net.connect` for the application. */
 function socketConnect(this: net.Socket & { _handle?: unknown }, ...args: unknown[]): unknown {
   const named = this._handle || this instanceof tls.TLSSocket ? undefined : replicatedTarget(args);
   if (!named) return original.socketConnect.apply(this, args);
@@ -65,7 +67,10 @@ function socketConnect(this: net.Socket & { _handle?: unknown }, ...args: unknow
   return this;
 }
 
-/** `connect(options[, callback])` and `connect(port[, host][, options][, callback])`, as one object. */
+/**
+ * Returns the arguments of `connect(options[, callback])` and `connect(port[, host][, options][, callback])` as one
+ * object.
+ */
 function tlsOptions(args: readonly unknown[]): tls.ConnectionOptions & { timeout?: number } {
   const [first, second] = args;
   const positional = typeof first === 'object' ? {} : { port: Number(first), ...(typeof second === 'string' ? { host: second } : {}) };
@@ -85,7 +90,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
-  // The TLS socket obeys the signal.
+  // The signal ends the TLS socket, so the socket below needs no signal.
   const socket = connectReplicated({ ...options, signal: undefined }) as unknown as ReplicatedSocket;
   let secured: tls.TLSSocket;
   try {
@@ -94,9 +99,9 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
     socket.destroy();
     throw error;
   }
-  // TLS does not do so where the signal was aborted before.
+  // TLS does not destroy the socket if the signal was aborted before.
   secured.once('close', () => socket.destroy());
-  // With a socket given, Node leaves this to whoever made it.
+  // If a socket is given, Node leaves the timeout to the caller.
   if (options.timeout) secured.setTimeout(options.timeout);
   return secured;
 }
@@ -107,7 +112,7 @@ function secure(options: tls.ConnectionOptions, socket: ReplicatedSocket, callba
   return secured;
 }
 
-/** While TLS looks at a socket: it would wait for ever for the handle of one that it takes for a `net.Socket`. */
+/** True while TLS checks a socket. If the socket looked like a `net.Socket`, TLS would wait forever for its handle. */
 let hidden = false;
 
 function unseen<Result>(work: () => Result): Result {
@@ -120,7 +125,10 @@ function unseen<Result>(work: () => Result): Result {
   }
 }
 
-/** A replicated connection of a client is a `net.Socket` to who asks; one of a server may be TLS's own server that asks. */
+/**
+ * Makes a client's replicated connection an instance of `net.Socket`. A server's connection does not become one,
+ * because TLS's own server may check it.
+ */
 function hasInstance(this: unknown, value: unknown): boolean {
   if (this === net.Socket && !hidden && value instanceof ReplicatedSocket && value.isClient) return true;
   return Function.prototype[Symbol.hasInstance].call(this as never, value);
@@ -141,7 +149,7 @@ Object.assign(net.Socket.prototype, { connect: socketConnect });
 Object.assign(net.Server.prototype, { listen: serverListen });
 Object.assign(tls, { connect: tlsConnect, TLSSocket });
 Object.defineProperty(net.Socket, Symbol.hasInstance, { value: hasInstance, configurable: true });
-// Loading http2 takes some milliseconds: who lists nothing is spared them.
+// Loading http2 takes some milliseconds. A process without targets does not need it.
 if (runtime.lists) {
   const http2 = require('node:http2') as { connect: Call & { [promisify.custom]: Call } };
   const http2Connect = Object.assign(adapting(http2.connect), { [promisify.custom]: adapting(http2.connect[promisify.custom]) });

@@ -1,7 +1,8 @@
 /**
- * Gives a kept-alive connection a second leg again. A flow settles on one leg when a message was long, or when the other leg failed or fell
- * behind; once it has been idle its client opens a new leg, whose hello names the flow and where both directions stand
- * (docs/repnet-wire.md, "Legs that rejoin"). The new leg has another port, so that it may take another path.
+ * New second legs for kept-alive connections. A flow uses only one leg after a long message, or after the other leg
+ * failed or was too slow. When the flow has been idle, its client opens a new leg. Its hello contains the flow and the
+ * positions of both directions (docs/repnet-wire.md, "Legs that rejoin"). The new leg has another port, so it may take
+ * another path.
  */
 import type { Budget, BudgetLimits } from './budget';
 import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
@@ -11,18 +12,18 @@ import { Leg } from './leg';
 import { connectStock } from './stock';
 import type { Banner } from './wire';
 
-/** Milliseconds until the next try after one that was of no use; doubled each time. */
+/** Pause in milliseconds after a useless leg. It is doubled for each further useless leg. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 60_000;
 
 export interface RejoinOptions {
-  /** What a leg is opened with. */
+  /** Options of the leg's connection. */
   connection: Parameters<typeof connectStock>[0];
   budget: Budget;
   limits: BudgetLimits;
-  /** Milliseconds in which the leg has to be established. */
+  /** Longest time in milliseconds until the leg is established. */
   deadline: number;
-  /** The server that has the flow. */
+  /** Identifier of the flow's server. */
   instanceId(): string | undefined;
 }
 
@@ -40,29 +41,29 @@ export class Rejoiner implements HelloOutcome {
     this.#options = options;
   }
 
-  /** Both legs kept up with what was sent. */
+  /** Called when both legs were fast enough for the sent bytes. */
   wasUseful(): void {
     this.#pause = 0;
   }
 
-  /** A leg failed to rejoin, or fell behind at once: the next one has to wait. */
+  /** A leg could not rejoin, or was too slow at once: the next one has to wait. */
   wasUseless(): void {
     this.#notBefore = performance.now() + this.#pause;
     this.#pause = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pause));
   }
 
-  /** Opens the leg with this index, unless it is too early or there are too many. */
+  /** Opens the leg with this index, unless the pause has not ended or the budget is used up. */
   start(index: 0 | 1): void {
     const { connection, budget, limits, deadline } = this.#options;
     const flow = this.#flow;
     const early = this.#notBefore - performance.now();
     if (early > 0) {
-      // Looked at again then: the connection may still be idle, without having moved a byte.
+      // The connection is checked again after the pause, because it may still be idle without a byte that wakes it.
       if (this.#later === undefined) this.#later = setTimeout(() => this.#again(), early).unref();
       return;
     }
     if (budget.ask('repflow', limits) !== 'repflow') return;
-    // Nobody waits for this leg: it does not keep the process alive.
+    // No call waits for this leg, so it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     flow.expectRejoin(leg);
     const hello = new ClientHello(leg, flow.id, this);

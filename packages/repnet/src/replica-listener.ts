@@ -1,6 +1,6 @@
 /**
- * The server's half: the listener on the replica port, the hello of every connection to it, and what becomes of the leg. With port pairing
- * the connections to port N pass through here too.
+ * Server's side: the listener on the replica port, the hello of each connection to it, and the assignment of the leg to
+ * a flow. With port pairing, this module also accepts the connections to port N.
  */
 import type net = require('node:net');
 
@@ -29,7 +29,7 @@ import {
   VERSION,
 } from './wire';
 
-/** What a `net.Server` keeps to itself, in every version from 20 on. */
+/** Internal members of a `net.Server`, in all versions from Node 20. */
 export type ServerInside = net.Server & {
   allowHalfOpen?: boolean;
   pauseOnConnect?: boolean;
@@ -44,28 +44,31 @@ export type ServerInside = net.Server & {
   _emitCloseIfDrained?(): void;
 };
 
-/** A TCP handle's own address. @returns 0 when all is well */
+/** Returns the address of a TCP handle. @returns 0 if there is no error */
 type OwnName = (this: object, name: Partial<net.AddressInfo>) => number;
 
 type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _handle: { getsockname: OwnName } };
 
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
-/** A server of http2 without TLS: it puts an adapter without names before what has no native handle. */
+/**
+ * Returns whether it is a server of http2 without TLS. Such a server puts an adapter without names before a stream
+ * without a native handle.
+ */
 const isHttp2 = (server: ServerInside): boolean => server.updateSettings !== undefined && server.setSecureContext === undefined;
 
-/** For a leg that is given up, or changes hands. */
+/** Owner of a leg that was given up, or that gets another owner. */
 const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
 
 export class ReplicaListener {
   /** Listens on the replica port. */
   readonly server: net.Server;
-  /** Tells this server from another one behind the same address. */
+  /** Identifier that distinguishes this server from other servers behind the same address. */
   readonly instanceId = randomId();
   readonly #main: ServerInside;
   readonly #settings: ListenerSettings;
   readonly #table: FlowTable;
-  /** Connections that say their hello, or were answered and have not gone yet. */
+  /** Connections with an incomplete hello, or with an answer to it, that have not ended. */
   readonly #hellos: ExpiryQueue<Leg, Leg>;
   readonly #refused: LegOwner = {
     legData: () => true,
@@ -73,9 +76,9 @@ export class ReplicaListener {
     legFailed: (leg) => this.helloGone(leg),
     legClosed: (leg) => this.helloGone(leg),
   };
-  /** The port that clients believe they talk to. */
+  /** Port that clients see. */
   readonly #port: number;
-  /** A handle's own address, but with that port; only asked for when somebody wants to know. */
+  /** Address of a handle, with that port. It is read only on request. */
   readonly #ownName: OwnName;
   #closing = false;
 
@@ -101,7 +104,7 @@ export class ReplicaListener {
     return this.#settings.pairing;
   }
 
-  /** Takes no leg any more; flows that live go on. */
+  /** Accepts no more legs. Open flows continue. */
   close(): void {
     if (this.#closing) return;
     this.#closing = true;
@@ -111,7 +114,7 @@ export class ReplicaListener {
     this.#table.stop();
   }
 
-  /** Port pairing: a connection to N (leg 0) or N+1 (leg 1), known by where it comes from. */
+  /** Port pairing: a connection to N (leg 0) or N+1 (leg 1), identified by its source address. */
   acceptPlain(index: 0 | 1, socket: net.Socket): void {
     const { remoteAddress, remotePort } = socket;
     const leg = new Leg(socket, index, NOBODY);
@@ -132,7 +135,7 @@ export class ReplicaListener {
     else this.#late(id, leg);
   }
 
-  /** The stock server has counted the connection: flows are counted instead. */
+  /** The stock server has counted the connection, but flows are counted instead. */
   #forget(socket: net.Socket, server: net.Server): void {
     (socket as net.Socket & { _server: unknown })._server = null;
     (server as ServerInside)._connections--;
@@ -140,7 +143,8 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    // Reset already: a flow that began with it would have no client. Read the name here, because the kernel forgets it at a reset.
+    // The connection was already reset: a flow that starts with it would have no client. The address is read here,
+    // because the kernel removes it at a reset.
     if (socket.remoteAddress === undefined) {
       socket.on('error', () => {}).destroy();
       return;
@@ -148,29 +152,30 @@ export class ReplicaListener {
     this.#hold(new Leg(socket, 0, new ServerHello(this)));
   }
 
-  /** Counts a connection that is no flow's leg, and ends it when its time is over or there are too many. */
+  /** Counts a connection that is not a leg of a flow. It is closed after a time, or if there are too many. */
   #hold(leg: Leg): void {
     counters.held.pendingHellos++;
     this.#hellos.add(leg, leg, Math.min(this.#settings.pendingHellos, this.#main.maxConnections ?? Number.POSITIVE_INFINITY));
   }
 
-  /** A connection has ended, or has said its hello. */
+  /** A connection has ended, or its hello is complete. */
   helloGone(leg: Leg): void {
     if (this.#hellos.delete(leg)) counters.held.pendingHellos--;
   }
 
   #dropHello(leg: Leg): void {
     counters.held.pendingHellos--;
-    // What was answered, and does not go, has had its hello.
+    // A connection that was answered and has not ended has sent its hello.
     if (leg.owner !== this.#refused) countDrop('hello_timeout');
     leg.owner = NOBODY;
     leg.reset();
   }
 
   /**
-   * All bytes of the hello are there, or it is wrong.
+   * The hello is complete or wrong.
    *
-   * @param preamble the bytes of one of another version, or `undefined` for something else @param rest what came behind it
+   * @param preamble bytes of a preamble of another version, or `undefined` for other bytes
+   * @param rest the bytes after it
    */
   answer(leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer): void {
     this.helloGone(leg);
@@ -213,12 +218,13 @@ export class ReplicaListener {
         return;
       }
       const banner = this.#banner(preamble, 'opened');
-      // A socket that is being read already cannot be made one that nothing was read from.
+      // With `pauseOnConnect`, the application expects a socket from which nothing was read. This socket was read.
       if (preamble.mode === 'repsyn' && rest.length > 0 && !this.#main.pauseOnConnect) {
         this.#handOver(preamble, leg, banner, rest);
         return;
       }
-      // Where the first bytes are here already, the answer may be so in a moment.
+      // If the first bytes of the application have arrived, the application's answer may follow at once, in the same
+      // write.
       if (rest.length > 0) leg.sendSoon(banner);
       else leg.send([banner]);
       this.#open(preamble.flowId, leg, preamble.mode);
@@ -226,12 +232,18 @@ export class ReplicaListener {
     if (rest.length > 0) leg.owner.legData(leg, rest);
   }
 
-  /** Who joins a flow reads its bytes and may add some: without being told otherwise only whoever opened it, by address. */
+  /**
+   * Returns whether a leg may join a flow. A joined leg reads the flow's bytes and can write some, so by default only
+   * the address that opened the flow may join.
+   */
   #isFrom({ from }: Flow, { socket }: Leg): boolean {
     return this.#settings.secondLegFrom === 'anywhere' || from === socket.remoteAddress;
   }
 
-  /** A second leg for a connection that has been idle. One that does not fit is refused, and the connection goes on as it is. */
+  /**
+   * Adds a second leg to a connection that has been idle. A leg that does not fit is refused, and the connection
+   * continues unchanged.
+   */
   #rejoin(preamble: Preamble, rejoin: Rejoin, leg: Leg, rest: Buffer): void {
     const flow = this.#table.live(preamble.flowId);
     if (!flow || this.#closing || !this.#isFrom(flow, leg) || !flow.standsAt(leg.index, rejoin)) {
@@ -244,8 +256,9 @@ export class ReplicaListener {
   }
 
   /**
-   * Eager RepSYN: bytes behind the hello say that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
-   * application is given the stock socket itself. Its id is buried at once.
+   * Eager RepSYN: bytes after the hello show that the client has chosen this leg, so the flow is in CHOSEN from its
+   * start. There is no second leg to merge, so the application gets the stock socket itself. The flow's identifier
+   * becomes a tombstone at once.
    */
   #handOver({ flowId, mode }: Preamble, leg: Leg, banner: Buffer, rest: Buffer): void {
     const main = this.#main;
@@ -264,7 +277,7 @@ export class ReplicaListener {
     socket.server = main;
     socket._server = main;
     main._connections++;
-    // On the handle, as TLS asks that one.
+    // The method is replaced on the handle, because TLS calls it there.
     socket._handle.getsockname = this.#ownName;
     socket.on('close', () => {
       counters.flows.live--;
@@ -282,7 +295,7 @@ export class ReplicaListener {
     return encodeBanner({ version: VERSION, status, leg: preamble.leg, flowCheck, instanceId: this.instanceId });
   }
 
-  /** Says no, or answers a probe: the connection is held until the client has hung up too. */
+  /** Sends a refusal or the answer to a probe. The connection is held until the client has closed it, too. */
   #hangUp(leg: Leg, banner: Buffer): void {
     leg.send([banner]);
     leg.end(() => {});
@@ -340,7 +353,9 @@ const { Socket } = stock;
 const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get as (this: net.Socket) => number;
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 
-/** The application's bytes are counted, not those of the hello. One pair of functions for all sockets, so that V8 sees one shape. */
+/**
+ * Counters of bytes without the bytes of the hello. All sockets share one pair of functions, so that V8 sees one shape.
+ */
 const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
   bytesRead: {
     get() {
@@ -356,7 +371,7 @@ const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
   },
 };
 
-/** The server's half of the hello on one connection. */
+/** Server's side of the hello on one connection. */
 class ServerHello implements LegOwner {
   readonly #listener: ReplicaListener;
   #received: Buffer | undefined;

@@ -1,13 +1,13 @@
 /**
- * What became of a process's flows, in a few lines for people: with `REPNET_REPORT=1` they are written to stderr when it exits. Who listed a
- * target and gained nothing finds the reason here.
+ * Summary of a process's flows for users: with `REPNET_REPORT=1` it is written to stderr when the process exits. It
+ * says why flows to listed targets were not replicated.
  */
 import fs = require('node:fs');
 
 import type { PlainReason } from './events';
 import type { Stats } from './stats';
 
-/** Why flows ran plain, and what helps. */
+/** Reasons why flows were plain, with advice. */
 const PLAIN: Record<PlainReason, string> = {
   unknown: 'nothing was known of the replica port yet: the first flow asks (assumeCapable, or probe(), saves that)',
   incapable:
@@ -23,7 +23,7 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** @param targets how many are listed */
+/** @param targets number of listed targets */
 export function report({ flows, legs, servers }: Stats, targets: number): string {
   const plain = Object.entries(flows.plain).filter(([, number]) => number > 0) as Array<[PlainReason, number]>;
   const ranPlain = plain.reduce((sum, [, number]) => sum + number, 0);
@@ -47,7 +47,7 @@ export function report({ flows, legs, servers }: Stats, targets: number): string
   return lines.map((line, index) => `${index === 0 ? 'repnet: ' : '        '}${line}\n`).join('');
 }
 
-/** Writes the report when the process exits, if its environment asks for it. */
+/** Writes the report when the process exits, if `env` requests it. */
 export function reportAtExit(env: NodeJS.ProcessEnv, stats: Stats, targets: () => number): void {
   if (env.REPNET_REPORT !== '1') return;
   process.once('exit', () => fs.writeSync(process.stderr.fd, report(stats, targets())));

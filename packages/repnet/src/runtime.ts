@@ -1,4 +1,4 @@
-/** The one state of the process: configuration, budget, what is known of targets. ESM and CJS share it. */
+/** Only state of the process: configuration, budgets and capabilities of targets. ESM and CJS share it. */
 import { Budgets } from './budget';
 import { CapabilityCache } from './capability';
 import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
@@ -15,10 +15,10 @@ function flowDefaults(config: Config): FlowSettings {
   return Object.fromEntries(PER_FLOW.map((name) => [name, config[name]])) as unknown as FlowSettings;
 }
 
-/** What a call says about replication: a mode, or settings. */
+/** Value of the `repnet` option of a call: a mode, or settings. */
 export type CallSettings = FlowSettings['mode'] | Partial<FlowSettings>;
 
-/** How many targets' rules are remembered. */
+/** Largest number of targets whose rule is remembered. */
 const MOST_TARGETS = 4_096;
 
 class Runtime {
@@ -38,12 +38,12 @@ class Runtime {
     if (this.config.capabilityTtl !== before.capabilityTtl) this.capabilities = new CapabilityCache(this.config.capabilityTtl);
   }
 
-  /** Whether any target is listed. */
+  /** Returns whether any target is listed. */
   get lists(): boolean {
     return this.config.rules.length > 0;
   }
 
-  /** The settings for a flow to a target; `undefined`: nobody named it, or it is switched off. */
+  /** Returns the settings of a flow to a target; `undefined`: the target is not listed, or its mode is `off`. */
   settingsFor(host: string, port: number, call: CallSettings | undefined): FlowSettings | undefined {
     const rule = this.#ruleFor(host, port);
     if (rule === undefined && call === undefined) return undefined;
@@ -52,7 +52,7 @@ class Runtime {
     return settings.mode === 'off' ? undefined : settings;
   }
 
-  /** As `findRule()`, remembered: an address that is checked against a block costs as much as a system call. */
+  /** As `findRule()`, but with a memory: the check of an address against a block costs as much as a system call. */
   #ruleFor(host: string, port: number): TargetRule | undefined {
     const key = `${port}|${host}`;
     let rule = this.#ruleByTarget.get(key);
@@ -73,7 +73,7 @@ class Runtime {
     return settings;
   }
 
-  /** The settings for the flows that a server accepts. */
+  /** Returns the settings of the flows that a server accepts. */
   serverSettings(call: Partial<FlowSettings> | undefined): FlowSettings {
     return call === undefined ? this.#defaults : { ...this.#defaults, ...readFlowSettings('option "repnet"', call) };
   }

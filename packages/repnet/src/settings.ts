@@ -1,58 +1,66 @@
-/** Every setting: its default, unit and range. The README's table is checked against `KEYS` by a test. */
+/** Settings with their defaults, units and ranges. A test compares the README's table with `KEYS`. */
 import type { Mode } from './state-machine';
 
 export type Pairing = 'hello' | 'port';
 
-/** Settings that can differ from one flow to the next. */
+/** Settings of one flow. */
 export interface FlowSettings {
-  /** `repflow`, `repsyn`, or `off`: plain. */
+  /** Replicated part of a flow: `repflow` or `repsyn`; `off`: every flow is one plain connection. */
   mode: Mode | 'off';
   pairing: Pairing;
-  /** The port of the second listener; `undefined`: N+1. */
+  /** Port of the second listener; `undefined`: N+1. */
   replicaPort: number | undefined;
-  /** Bytes, sent plus received, beyond which a flow settles on one leg. */
+  /** Number of bytes, sent and received, at which a flow continues on one leg only. */
   maxBytes: number;
-  /** Bytes kept for a leg that has not come yet. */
+  /** Largest number of bytes that are kept for a leg that has not arrived. */
   archiveCap: number;
-  /** Bytes that may wait in user space for a slow leg. */
+  /** Largest number of bytes that wait in user space for a slow leg. */
   lagCap: number;
-  /** Milliseconds in which a leg has to be established. */
+  /** Longest time in milliseconds until a leg is established. */
   legDeadline: number;
-  /** Milliseconds a finished flow waits for its other leg. */
+  /** Longest time in milliseconds that a finished flow waits for its other leg. */
   confirmTimeout: number;
-  /** Open both legs to a target that has not been probed yet. */
+  /** Whether to open both legs to a target that has not been probed yet. */
   assumeCapable: boolean;
-  /** Milliseconds after which a flow goes to port N, when nothing has answered on the replica port. */
+  /** Time in milliseconds without an answer from the replica port after which a flow uses port N. */
   fallbackDelay: number;
-  /** Milliseconds without a byte in either direction after which a connection counts as idle: its next message is replicated again. */
+  /**
+   * Time in milliseconds without a byte in either direction after which a connection is idle: its next message is
+   * replicated again.
+   */
   idleTime: number;
-  /** Fewer second legs to a target whose legs fail often. */
+  /** Whether a target whose legs often fail gets fewer second legs. */
   adaptive: boolean;
-  /** Where a server takes the second leg of a flow from: the address of the first one, or any. */
+  /** Addresses from which a server accepts the second leg of a flow: the address of the first leg, or any. */
   secondLegFrom: 'same-address' | 'anywhere';
-  /** Send the first bytes together with the hello to a target whose banner was seen lately. */
+  /** Whether to send the first bytes together with the hello, if the target has answered with a banner recently. */
   eager: boolean;
 }
 
 /** Settings of the process. */
 export interface GlobalSettings extends FlowSettings {
-  /** Listen ports that get a replica listener: all, none, or those listed. */
+  /** Listening ports with a replica port: all, none, or those in the list. */
   listen: 'all' | 'none' | readonly number[];
-  /** Milliseconds a server waits for the second leg. */
+  /** Longest time in milliseconds that a server waits for the second leg. */
   waitingListTimeout: number;
-  /** Milliseconds in which a hello to a server has to be complete. */
+  /** Longest time in milliseconds until a hello to a server is complete. */
   helloTimeout: number;
-  /** Milliseconds an ended flow's id is remembered by the server. */
+  /** Time in milliseconds for which a server remembers an ended flow. */
   tombstoneTime: number;
-  /** How many ended flows are remembered, and flows of one leg are open; beyond it new flows run plain. */
+  /**
+   * Largest number of ended flows that a server remembers, open flows with one leg included. Further flows are plain.
+   */
   tombstoneLimit: number;
-  /** How many connections may be in the middle of their hello. */
+  /** Largest number of connections with an incomplete hello. */
   pendingHellos: number;
-  /** Milliseconds for which a target that cannot is not asked again, and one that can may be sent eager flows. */
+  /**
+   * Time in milliseconds after which an incapable target is probed again, and in which a capable target may get eager
+   * flows.
+   */
   capabilityTtl: number;
-  /** The largest share of listed flows that may have a second leg. */
+  /** Largest share of listed flows with a second leg. */
   budget: number;
-  /** Live RepFlow flows beyond which new ones become RepSYN. */
+  /** Number of live RepFlow flows at which new flows use RepSYN. */
   incastLimit: number;
 }
 
@@ -62,7 +70,7 @@ interface NumberKey {
   readonly min: number;
   readonly max: number;
   readonly integer: boolean;
-  /** Whether "no limit" can be said. */
+  /** Whether the value may be "no limit". */
   readonly infinity: boolean;
   readonly unit: string;
   readonly perFlow: boolean;
@@ -129,7 +137,7 @@ export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
 
 export const DEFAULTS = Object.fromEntries(Object.entries(KEYS).map(([name, key]) => [name, key.default])) as unknown as GlobalSettings;
 
-/** What a key allows, for messages. */
+/** Returns the allowed values of a key, for messages. */
 export function allowed(key: Key): string {
   switch (key.kind) {
     case 'number': {
@@ -149,7 +157,7 @@ export function allowed(key: Key): string {
 
 const isPort = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65535;
 
-/** Reads one value. @returns `{ value }`, or `undefined` when it is not allowed. */
+/** Reads one value. @returns `{ value }`, or `undefined` if it is not allowed */
 export function readValue(key: Key, found: unknown): { value: unknown } | undefined {
   switch (key.kind) {
     case 'number': {
@@ -170,7 +178,7 @@ export function readValue(key: Key, found: unknown): { value: unknown } | undefi
   }
 }
 
-/** Turns the text of an environment variable into what `readValue` takes. */
+/** Converts the text of an environment variable to the type that `readValue` accepts. */
 export function parseText(key: Key, text: string): unknown {
   switch (key.kind) {
     case 'number':

@@ -1,4 +1,4 @@
-/** Parts of a socket: its handle, its inactivity timer, and errors with the codes that applications know. */
+/** Parts of a socket: its handle, its inactivity timer, and its errors with the usual codes. */
 
 import { AsyncResource } from 'node:async_hooks';
 
@@ -8,31 +8,34 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(message), { code });
 }
 
-/** The part of the interface of Node's TCP handle that makes sense for a flow: it goes to every connection. */
+/** Part of the interface of Node's TCP handle that a flow can offer. A call applies to every connection. */
 export class FlowHandle {
   readonly #each: (apply: (socket: net.Socket) => void) => void;
   #resource: AsyncResource | undefined;
-  /** Who reads: http's agent sets this while a connection is idle, to give it up for bytes that nobody asked for (Node 22.23, 24.21). */
+  /**
+   * Reader of the handle. While a connection is idle, http's agent sets it, to give the connection up if bytes arrive
+   * without a request (Node 22.23, 24.21).
+   */
   onread: { readonly name: string } | undefined;
-  /** For the same agent: it need not start anything. */
+  /** Tells http's agent that the handle is already being read. */
   readonly reading = true;
 
   constructor(each: (apply: (socket: net.Socket) => void) => void) {
     this.#each = each;
   }
 
-  /** For http's agent, which runs what waits for a socket in the context of its handle. */
+  /** For http's agent, which runs the requests that wait for a socket in the context of its handle. */
   getAsyncId(): number {
     this.#resource ??= new AsyncResource('RepnetFlow');
     return this.#resource.asyncId();
   }
 
-  /** Whether bytes that come now are ones that nobody asked for. */
+  /** Returns whether bytes that arrive now belong to no request. */
   get isGuarded(): boolean {
     return this.onread?.name === 'freeSocketOnReadGuard';
   }
 
-  /** @returns 0, as the handle does when all is well */
+  /** @returns 0, as Node's handle does if there is no error */
   setNoDelay(enable: boolean): number {
     this.#each((socket) => socket.setNoDelay(enable));
     return 0;
@@ -47,7 +50,7 @@ export class FlowHandle {
 
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
-/** Fires each time nothing has happened for so many milliseconds; does not keep the process alive. */
+/** Timer that fires each time no byte has moved for a time in milliseconds. It does not keep the process alive. */
 export class InactivityTimer {
   readonly #fired: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +59,10 @@ export class InactivityTimer {
     this.#fired = fired;
   }
 
-  /** @param timeout in milliseconds, 0: never @throws as `net.Socket.setTimeout()` */
+  /**
+   * @param timeout in milliseconds; 0: never
+   * @throws the errors of `net.Socket.setTimeout()`
+   */
   set(timeout: number): void {
     if (typeof timeout !== 'number') {
       const found = timeout === null ? 'null' : `type ${typeof timeout}`;

@@ -1,6 +1,6 @@
 /**
- * The application's end of a flow: everything that a `net.Socket` is to an application, as a plain Duplex. It is not a subclass of
- * `net.Socket`, because TLS waits for ever for the handle of one that has none.
+ * Application's end of a flow, with all features of a `net.Socket`, as a Duplex. It is not a subclass of `net.Socket`.
+ * This object has no handle, and TLS over a `net.Socket` waits until the socket has one.
  */
 import net = require('node:net');
 import stream = require('node:stream');
@@ -15,19 +15,19 @@ export interface ReplicatedSocketOptions extends stream.DuplexOptions {
   signal?: AbortSignal;
 }
 
-/** What a server tells the socket of a flow that it accepted. */
+/** Information from a server for the socket of a flow that it accepted. */
 export interface Accepted {
   flow: Flow;
-  /** The port that the client is to believe it talks to. */
+  /** Port that the client sees. */
   port: number | undefined;
   released(): void;
   opened(): void;
 }
 
-/** What `net.Socket` has from Node 24 on. */
+/** Methods of `net.Socket` from Node 24. */
 type TypedSocket = net.Socket & { setTypeOfService?(typeOfService: number): unknown; getTypeOfService?(): number };
 
-/** What the stream waits for the flow to take. */
+/** Chunks that the stream has passed to the flow and whose callback is pending. */
 interface InFlight {
   readonly chunks: readonly Buffer[];
   readonly done: (error?: Error | null) => void;
@@ -36,9 +36,9 @@ interface InFlight {
 export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   connecting = false;
   timeout: number | undefined;
-  /** The server that accepted the flow, as on a `net.Socket`. */
+  /** Server that accepted the flow, as on a `net.Socket`. */
   server: net.Server | undefined;
-  /** Of the plain connection, as on a `net.Socket`: `undefined` unless several addresses were tried. */
+  /** Addresses that the plain connection tried, as on a `net.Socket`: `undefined` unless there were several. */
   autoSelectFamilyAttemptedAddresses: string[] | undefined;
   #flow: Flow | undefined;
   #dialer: Dialer | undefined;
@@ -55,9 +55,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #reset = false;
   #remote: Pick<net.Socket, 'remoteAddress' | 'remoteFamily' | 'remotePort'> | undefined;
   #local: net.AddressInfo | undefined;
-  /** What was asked for. Not private, as `Duplex` sets it before this class's fields are there. */
+  /**
+   * Value that the application set. It is not private, because `Duplex` sets it before the fields of this class exist.
+   */
   declare halfOpen: boolean;
-  /** Something that speaks over this socket (TLS) has taken it over, and decides itself when it has said everything. */
+  /** TLS has taken over this socket, and decides itself when to end its direction. */
   #takenOver = false;
   readonly #timer = new InactivityTimer(() => this.emit('timeout'));
   #noDelay: boolean | undefined;
@@ -79,8 +81,9 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static {
     Object.defineProperty(ReplicatedSocket.prototype, 'allowHalfOpen', {
       /**
-       * The stream itself reads this after its end. TLS reads it earlier and decides by it whether to end: it
-       * may still have to answer when its peer's end comes, so this stream no longer ends by itself then.
+       * The stream itself reads this property after its end. TLS reads it earlier, and decides by it whether to end.
+       * TLS may still have to answer when its peer has ended, so this stream does not end by itself any more after TLS
+       * has read the property.
        */
       get(this: ReplicatedSocket): boolean {
         if (this.readableEnded) return this.halfOpen || this.#takenOver;
@@ -94,7 +97,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     });
   }
 
-  /** The socket of a flow that a server accepted. */
+  /** Creates the socket of a flow that a server accepted. */
   static accept(accepted: Accepted, options: ReplicatedSocketOptions): ReplicatedSocket {
     const socket = new ReplicatedSocket(options);
     socket.#accepted = accepted;
@@ -104,7 +107,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     return socket;
   }
 
-  /** Opens the flow; the arguments are checked by the caller. */
+  /** Opens the flow. The caller has checked the arguments. */
   dial(target: Target): this {
     if (this.destroyed) this.#startAnew();
     this.connecting = true;
@@ -141,7 +144,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     if (this.#final) flow.end(this.#final);
   }
 
-  // The flow's side.
+  // Methods that the flow calls.
 
   flowOpened(): void {
     if (this.#accepted) {
@@ -205,9 +208,9 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     if (this.#unref) socket.unref();
   }
 
-  // The stream's side.
+  // Methods that the stream calls.
 
-  /** `pauseOnConnect`: takes nothing, and counts nothing, until the application reads. */
+  /** `pauseOnConnect`: reads and counts no bytes until the application reads. */
   hold(): void {
     this.pause();
     this.#held = [];
@@ -289,18 +292,18 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.emit('close', closing.failed);
   }
 
-  // What a net.Socket has beyond a stream.
+  // Members of a net.Socket that a stream does not have.
 
   connect(...args: unknown[]): this {
     return ReplicatedSocket.connector(this, args);
   }
 
-  /** Reads the arguments of `connect()`; set by the module that knows the configuration. */
+  /** Reads the arguments of `connect()`. The module that knows the configuration sets it. */
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
   /**
-   * For code that reaches for the handle of a client's `net.Socket`, to set options: they go to every connection. As there, none is here
-   * before `connect()` and after `destroy()`.
+   * For code that sets options on the handle of a client's `net.Socket`: they apply to every connection. As in Node,
+   * there is no handle before `connect()` and after `destroy()`.
    */
   get _handle(): FlowHandle | null {
     if (this.destroyed || this.#accepted || (!this.connecting && !this.#opened)) return null;
@@ -351,7 +354,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     return this.#peer?.remotePort;
   }
 
-  /** Read once: a flow keeps its names when the leg that they come from is gone. */
+  /** Read only once: a flow keeps its addresses after the leg with these addresses is closed. */
   get #peer() {
     const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
     if (!this.#remote && carrier?.remoteAddress !== undefined) {
@@ -406,7 +409,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     return this;
   }
 
-  /** The byte of that name in the IP header, where this version of Node can set it (24 and later). */
+  /** Sets the type-of-service byte of the IP header. Node supports this from version 24. */
   setTypeOfService(typeOfService: number): this {
     // A socket without a connection checks the value, as Node does.
     (new net.Socket() as TypedSocket).setTypeOfService?.(typeOfService);
@@ -439,7 +442,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#unref = !ref;
     const flow = this.#flow;
     for (const leg of flow?.legs ?? []) {
-      // A socket whose handle is gone would wait for a next one, with a listener for each call.
+      // A socket whose handle is gone would wait for another handle, with one listener for each call.
       if (!leg || leg.socket.destroyed || flow?.status[leg.index] === 'gone') continue;
       if (ref) leg.socket.ref();
       else leg.socket.unref();
@@ -450,7 +453,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #eachConnection(apply: (socket: net.Socket) => void): void {
     const flow = this.#flow;
     if (!flow) return;
-    // A leg that is not live yet gets everything when it is attached.
+    // A leg that is not live yet gets all options when it is attached.
     for (const leg of flow.legs) if (leg && flow.status[leg.index] === 'live' && !leg.socket.destroyed) apply(leg.socket);
   }
 
@@ -471,14 +474,14 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 }
 
-/** As Node rounds it; nothing below 0. */
+/** Returns the seconds with Node's rounding, and at least 0. */
 function seconds(milliseconds: number): number {
   return Math.max(0, Math.trunc(milliseconds / 1000));
 }
 
-/** A write after the peer ended, on a socket that is not allowed to be half open. */
+/** `write` after the peer has ended, on a socket that may not be half open. */
 function refuseWrite(this: ReplicatedSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
-  // As in Node: only what comes after our own end as well is too late.
+  // As in Node, only a write after our own end is too late.
   if (!this.writableEnded) return stream.Duplex.prototype.write.call(this, chunk, encoding as BufferEncoding, callback as () => void);
   const done = typeof encoding === 'function' ? encoding : callback;
   const error = systemError('This socket has been ended by the other party', 'EPIPE');

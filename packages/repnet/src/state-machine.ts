@@ -1,11 +1,12 @@
 /**
- * The state machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O, clocks or its own memory:
- * `spec/state-machine.json` is the same machine as a table, and says what every word means. The tests drive this from the table.
+ * State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O, clocks or its own memory.
+ * `spec/state-machine.json` contains the same machine as a table, and defines its terms. The tests compare this module
+ * with the table.
  */
 export type Role = 'client' | 'server';
 export type Mode = 'repflow' | 'repsyn';
 export type State = 'ONE_CONN' | 'DUP_CONN' | 'CHOSEN' | 'ENDED';
-/** What the leg that is not the subject of an event is doing. */
+/** State of the leg that is not the subject of an event. */
 export type OtherLeg = 'live' | 'pending' | 'gone';
 
 export type FlowEvent =
@@ -51,7 +52,7 @@ export interface Step {
 
 const to = (next: State, ...actions: Action[]): Step => ({ next, actions });
 
-/** How a flow starts (the table's `start`). */
+/** Start of a flow (`start` in the table). */
 export const START: Readonly<Record<Role, Step>> = {
   client: to('DUP_CONN', 'start_archive'),
   server: to('ONE_CONN', 'attach_leg', 'enter_waiting_list', 'start_archive', 'open_flow'),
@@ -202,7 +203,7 @@ function chosen(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg, onWai
 
 const ENDED_LATE = to('ENDED', 'reset_leg');
 
-/** What a flow does on an event; `undefined`: nothing, the event does not concern it in this state. */
+/** Returns the step of a flow on an event; `undefined`: the event has no effect in this state. */
 export function transition(
   role: Role,
   mode: Mode,
@@ -223,7 +224,7 @@ export function transition(
   }
 }
 
-/** Events after which their subject carries nothing any more. */
+/** Events that end a leg: afterwards, the subject of the event carries no bytes. */
 export const ENDS_SUBJECT: ReadonlySet<FlowEvent> = new Set<FlowEvent>([
   'leg_failed',
   'leg_deadline',

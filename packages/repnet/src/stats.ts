@@ -1,45 +1,48 @@
-/** Counters of the process since it started, and how much is held right now. */
+/** Counters of the process since its start, and the state that it keeps at present. */
 import type { PlainReason, Reason } from './events';
 
-/** Its `maxConnections`, its end, or as many flows to remember as there may be. */
+/** Reasons of a refusal: `maxConnections`, the end of the server, or the limit of remembered flows. */
 export type RefusalReason = 'full' | 'closing' | 'tombstones';
 
 export interface Stats {
   flows: {
-    /** Replicated flows that this process opened. */
+    /** Number of replicated flows that this process opened. */
     opened: number;
-    /** Replicated flows that this process accepted. */
+    /** Number of replicated flows that this process accepted. */
     accepted: number;
-    /** Flows to listed targets that ran over one plain connection, by reason. */
+    /** Number of flows to listed targets that used one plain connection, by reason. */
     plain: Record<PlainReason, number>;
-    /** Flows that this process refused to accept as replicated ones, by reason; their clients run them plain. */
+    /**
+     * Number of flows that this process did not accept as replicated flows, by reason. Their clients use plain
+     * connections.
+     */
     refused: Record<RefusalReason, number>;
-    /** Flows whose legs carried different bytes or ended at different lengths. */
+    /** Number of flows whose legs carried different bytes or ended at different lengths. */
     diverged: number;
-    /** Replicated flows that are open now. */
+    /** Number of replicated flows that are open now. */
     live: number;
   };
   legs: {
     opened: number;
     established: number;
-    /** Second legs that came to carry bytes. */
+    /** Number of second legs that carried bytes. */
     paired: number;
-    /** Of these, legs of connections that had been idle. */
+    /** Number of those legs whose connection had been idle. */
     rejoined: number;
-    /** Paired flows in which leg 0, or leg 1, brought more of the bytes first. */
+    /** Number of paired flows in which leg 0, or leg 1, was the faster one for most bytes. */
     won: [number, number];
-    /** Legs given up, by reason. */
+    /** Number of legs given up, by reason. */
     dropped: Partial<Record<Reason, number>>;
-    /** Legs that came too late and were reset. */
+    /** Number of legs that arrived too late and were reset. */
     late: number;
   };
-  /** Servers that listened on a TCP port through repnet, with and without a replica port. */
+  /** Number of servers that listened on a TCP port through repnet, with and without a replica port. */
   servers: { paired: number; plain: number };
-  /** Flows that ran plain, or as RepSYN, because of the budget. */
+  /** Number of flows that were plain or RepSYN because of the budget. */
   budgetRefusals: number;
-  /** Bytes of the application that were written to a second leg. */
+  /** Number of bytes of the application that were written to a second leg. */
   bytesSentTwice: number;
-  /** What is held now. */
+  /** Number of objects and bytes that the process keeps at present. */
   held: { waiting: number; tombstones: number; pendingHellos: number; lingering: number; archivedBytes: number };
 }
 
@@ -61,14 +64,14 @@ function zero(): Stats {
   };
 }
 
-/** The live counters; every module adds to its own. */
+/** Counters of the process. Every module increases its own. */
 export const counters: Stats = zero();
 
 export function countDrop(reason: Reason): void {
   counters.legs.dropped[reason] = (counters.legs.dropped[reason] ?? 0) + 1;
 }
 
-/** A copy that later events do not change. */
+/** Returns a copy that later events do not change. */
 export function snapshot(): Stats {
   return structuredClone(counters);
 }

@@ -1,10 +1,10 @@
-/** Node's own `net`, as it was before anybody replaced parts of it: the legs of a flow are never replicated themselves. */
+/** Node's own `net` before any part of it was replaced: the legs of a flow are never replicated themselves. */
 import net = require('node:net');
 
 const { Socket } = net;
 const connectSocket = Socket.prototype.connect as (this: net.Socket, options: net.NetConnectOpts) => net.Socket;
 
-/** The functions and classes of `net` that repnet puts its own in front of. */
+/** Functions and classes of `net` that repnet replaces. */
 export const stock = {
   connect: net.connect,
   createServer: net.createServer,

@@ -1,14 +1,14 @@
-/** Which connections are to be replicated: matching of a target against the rules that the user listed. */
+/** Rules of replication: each target is compared with the rules that the user listed. */
 import net = require('node:net');
 
 import type { FlowSettings } from './settings';
 
-/** What a rule says about the targets it matches. */
+/** Rule for the targets that match it. */
 export interface TargetRule {
-  /** As written by the user, for messages. */
+  /** Text that the user wrote, for messages. */
   readonly text: string;
   matches(host: string, port: number): boolean;
-  /** Overrides of the global settings; `mode: 'off'` makes an exception of the rule. */
+  /** Overrides of the global settings. With `mode: 'off'`, the rule is an exception. */
   readonly overrides: Partial<FlowSettings>;
 }
 
@@ -19,7 +19,8 @@ const PORTS = /^(?<from>\d{1,5})(?:-(?<to>\d{1,5}))?$/;
 
 /**
  * Parses `host`, `host:port`, `host:from-to`, `*.glob:port`, `10.0.0.0/8:port`, `[fd00::/8]:port` or `:port`.
- * @returns a rule without overrides, or a sentence that says what is allowed.
+ *
+ * @returns a rule without overrides, or a sentence with the allowed forms
  */
 export function parseTarget(text: string): Pick<TargetRule, 'text' | 'matches'> | string {
   const found = HOST_PORT.exec(text.trim());
@@ -51,7 +52,7 @@ function hostTest(text: string): HostTest | string {
   return (name) => name === host;
 }
 
-/** Addresses only: a name is never looked up to see whether it falls into a block. */
+/** Only addresses match: a name is never resolved to find out whether its address is in a block. */
 function cidrTest(text: string): HostTest | string {
   const [address = '', prefix = ''] = text.split('/');
   const family = net.isIP(address);
@@ -68,14 +69,14 @@ function cidrTest(text: string): HostTest | string {
 
 const WILDCARDS: Readonly<Record<string, string>> = { '**': '.*', '*': '[^.]*', '?': '[^.]' };
 
-/** `*` stands for any run of characters within one label, `**` for any run, `?` for one character. */
+/** `*` matches any characters within one label, `**` matches any characters, and `?` matches one character. */
 function globTest(glob: string): HostTest {
   const pattern = glob.replace(/\*\*|[*?.+^${}()|[\]\\]/g, (found) => WILDCARDS[found] ?? `\\${found}`);
   const expression = new RegExp(`^${pattern}$`);
   return (name) => expression.test(name);
 }
 
-/** The first rule that matches; `undefined`: the target is not listed. */
+/** Returns the first rule that matches; `undefined`: the target is not listed. */
 export function findRule(rules: readonly TargetRule[], host: string, port: number): TargetRule | undefined {
   const name = host.toLowerCase();
   return rules.find((rule) => rule.matches(name, port));

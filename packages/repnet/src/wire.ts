@@ -1,10 +1,11 @@
 /**
- * The hello of `pairing: 'hello'`, version 1, byte by byte as in docs/repnet-wire.md; checked against spec/wire-vectors.json.
+ * Hello of `pairing: 'hello'`, version 1, as defined in docs/repnet-wire.md. The tests check it against
+ * spec/wire-vectors.json.
  */
 import type { Mode } from './state-machine';
 
 export const HELLO_BYTES = 32;
-/** A preamble that rejoins says three numbers more. */
+/** Additional length of a preamble that rejoins: three numbers. */
 export const REJOIN_BYTES = 24;
 export const VERSION = 1;
 
@@ -19,13 +20,16 @@ const ZERO_ID = '0'.repeat(32);
 export const STATUSES = ['opened', 'joined', 'probed', 'unsupported', 'busy'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Where a second leg of a connection that was idle comes in. */
+/** Position at which a second leg joins a connection that was idle. */
 export interface Rejoin {
-  /** Counts the second legs that the client has opened for this connection after its first pair, from 1. */
+  /**
+   * Number of the second leg, counted from 1. The client counts those that it has opened for this connection after its
+   * first pair.
+   */
   message: number;
-  /** Bytes of the application from client to server before the first one of this leg. */
+  /** Number of bytes of the application from client to server before the first byte of this leg. */
   sent: number;
-  /** The same from server to client. */
+  /** Number of bytes of the application from server to client before the first byte of this leg. */
   received: number;
 }
 
@@ -43,13 +47,13 @@ export interface Banner {
   version: number;
   status: Status;
   leg: number;
-  /** The first 8 hexadecimal digits of the flow id. */
+  /** First 8 hexadecimal digits of the flow's identifier. */
   flowCheck: string;
   /** 32 hexadecimal digits. */
   instanceId: string;
 }
 
-/** Why bytes are no hello, or not one yet: the first field that is wrong. */
+/** Reason why bytes are not a hello, or not one yet: the first wrong field. */
 export type Rejection =
   | 'incomplete'
   | 'magic'
@@ -62,7 +66,10 @@ export type Rejection =
   | 'offsets'
   | 'instance_id';
 
-/** A hello of zeros behind its magic. From Node's pool: memory of its own would cost more than all that is written into it. */
+/**
+ * Returns a hello that contains zeros after its magic. Its memory is from Node's pool, because separate memory would
+ * cost more than all writes into it.
+ */
 function blank(magic: Buffer, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length).fill(0);
   bytes.set(magic);
@@ -102,18 +109,18 @@ function writeNumber(bytes: Buffer, offset: number, value: number): void {
   bytes.writeBigUInt64BE(BigInt(value), offset);
 }
 
-/** @returns NaN for what no exact number of JavaScript can be */
+/** @returns NaN for a value that JavaScript cannot represent exactly */
 function readNumber(bytes: Buffer, offset: number): number {
   const value = Number(bytes.readBigUInt64BE(offset));
   return Number.isSafeInteger(value) ? value : Number.NaN;
 }
 
-/** Bytes of a preamble on the wire. */
+/** Returns the length of a preamble in bytes. */
 export function preambleLength({ rejoin }: Preamble): number {
   return rejoin ? HELLO_BYTES + REJOIN_BYTES : HELLO_BYTES;
 }
 
-/** Decodes the first 32 bytes, or 56; with fewer it rejects as soon as they cannot become a preamble. */
+/** Decodes the first 32 or 56 bytes. With fewer bytes, it rejects as soon as they cannot become a preamble. */
 export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   const magic = magicRejection(bytes, PREAMBLE_MAGIC);
   if (magic) return magic;
@@ -139,7 +146,7 @@ export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   return { ...preamble, rejoin: { message, sent, received } };
 }
 
-/** Decodes the first 32 bytes; with fewer it rejects as soon as they cannot become a banner. */
+/** Decodes the first 32 bytes. With fewer bytes, it rejects as soon as they cannot become a banner. */
 export function decodeBanner(bytes: Buffer): Banner | Rejection {
   const magic = magicRejection(bytes, BANNER_MAGIC);
   if (magic) return magic;
@@ -159,7 +166,7 @@ export function decodeBanner(bytes: Buffer): Banner | Rejection {
   return { version, status, leg, flowCheck: bytes.toString('hex', 12, 16), instanceId };
 }
 
-/** The answer to a preamble of a version that is not spoken here: its other fields are copied unseen. */
+/** Returns the answer to a preamble of an unsupported version. Its other fields are copied without a check. */
 export function encodeUnsupported(preamble: Buffer, instanceId: string): Buffer {
   const leg = preamble[10] === 1 ? 1 : 0;
   const flowCheck = preamble.toString('hex', 16, 20).padEnd(8, '0');

@@ -1,13 +1,14 @@
-//! What the client layer costs: CPU of a request of 1 KB at concurrency 32, beside a bare hyper client. The cases
-//! take turns in each round, on one thread; the servers are another process.
+//! Cost of the client layer: CPU time of a request of 1 KB with 32 concurrent requests, compared with a plain hyper
+//! client. Each round measures all cases one after the other, on one thread. The servers run in another process, so
+//! that their CPU time does not count.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin client_cost -- [ROUNDS] [REQUESTS]
 //! ```
 //!
-//! With a protocol and a case (`cost 1 1000 http2 off`) it runs only that one, for instruction counts:
-//! `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000 http2 off`, once with 1000 and once with 2000
-//! requests; the difference is what 1000 requests take.
+//! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case. So instructions can be
+//! counted: `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000 http2 off`, once with 1000 and once
+//! with 2000 requests. The difference is the number of instructions for 1000 requests.
 
 use bytes::Bytes;
 use http::uri::Authority;
@@ -24,7 +25,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use tailcut_rans::client::{Client, ClientConfig, Purges, Replica};
-use tailcut_rans::ways::{Connector, Protocol, Way, WayConfig, replica};
+use tailcut_rans::connections::{ConnectionConfig, Connections, Connector, Protocol, replica};
 use tokio::net::TcpListener;
 use tower_service::Service;
 
@@ -34,7 +35,7 @@ const REPLICAS: usize = 2;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// CPU time of this thread so far, in nanoseconds.
+/// Returns the CPU time of this thread in nanoseconds.
 fn cpu() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat");
     let text = text.expect("Linux, with its scheduler's statistics");
@@ -42,7 +43,7 @@ fn cpu() -> u64 {
     first.parse().expect("a number")
 }
 
-/// Answers every request at once, on ports that it says.
+/// Runs servers that answer every request immediately. Prints their addresses, one on each line.
 async fn serve() -> Result<(), Failure> {
     let mut all = tokio::task::JoinSet::new();
     for _ in 0..REPLICAS {
@@ -61,7 +62,7 @@ async fn serve() -> Result<(), Failure> {
                     .http2()
                     .max_pending_accept_reset_streams(Some(1_000_000));
                 tokio::spawn(async move {
-                    // A client that leaves ends it.
+                    // The client may close the connection at any time, so errors are ignored.
                     let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
                 });
             }
@@ -90,13 +91,13 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Nanoseconds of CPU a request.
+/// Measures the CPU time of a request in nanoseconds.
 async fn measure<S, R>(service: S, host: SocketAddr, requests: usize) -> Result<f64, Failure>
 where
     S: Service<Request<Full<Bytes>>, Response = Response<R>> + Clone + Send + 'static,
@@ -128,7 +129,8 @@ where
         }
         Ok::<_, Failure>(())
     };
-    // Connections are opened before it counts: with HTTP/1.1 losers need some, too.
+    // All connections are opened before the measurement. With HTTP/1.1, each purged request also needs a new
+    // connection.
     round(CONCURRENCY * 40).await?;
     let before = cpu();
     round(requests).await?;
@@ -143,12 +145,12 @@ async fn case(
     addresses: &[SocketAddr],
     requests: usize,
 ) -> Result<f64, Failure> {
-    let config = WayConfig {
+    let config = ConnectionConfig {
         protocol,
         idle: 256,
-        // A connection that is replaced costs a request nothing here.
+        // So many resets are allowed that no connection is replaced: this is not part of the measured cost.
         resets: 100_000,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
     let host = addresses[0];
     let authority = |address: &SocketAddr| Authority::try_from(address.to_string());
@@ -160,7 +162,7 @@ async fn case(
         ..ClientConfig::default()
     };
     let client = async |settings| {
-        let mut replicas: Vec<Replica<Way<Connector, Full<Bytes>>>> = Vec::new();
+        let mut replicas: Vec<Replica<Connections<Connector, Full<Bytes>>>> = Vec::new();
         for address in addresses {
             replicas.push(replica(&authority(address)?, config, None, Purges::Yes)?);
         }
@@ -176,8 +178,8 @@ async fn case(
             measure(client, host, requests).await
         }
         "way" => {
-            let way = replica(&authority(&host)?, config, None, Purges::Yes)?.primary;
-            measure(way, host, requests).await
+            let connections = replica(&authority(&host)?, config, None, Purges::Yes)?.primary;
+            measure(connections, host, requests).await
         }
         "off" => measure(client(settings.single()).await?, host, requests).await,
         "duplicates" => measure(client(settings).await?, host, requests).await,
@@ -193,7 +195,7 @@ fn protocol(name: &str) -> Result<Protocol, Failure> {
     }
 }
 
-/// The median, the least and the most.
+/// Returns the median, the minimum and the maximum as text.
 fn spread(mut all: Vec<f64>) -> String {
     all.sort_by(f64::total_cmp);
     format!(

@@ -1,5 +1,6 @@
-//! What a hop costs: CPU time of `tailcut guard` for a request, beside HAProxy's by the docs' recipe, with the
-//! same classes, the same workers and 32 requests at once, in turns within one run. Needs HAProxy.
+//! Cost of a hop: CPU time of `tailcut guard` for a request, compared with HAProxy in the configuration that the docs
+//! recommend. Both have the same classes and workers, and process 32 requests at the same time. Each round measures
+//! both, one after the other. The program needs HAProxy.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin hop -- [ROUNDS] [REQUESTS]
@@ -19,17 +20,17 @@ use programs::haproxy;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::process::{Child, Command};
+use tailcut_rans::connections::{CONNECT_TIME, ConnectionConfig, Connections, Connector, Protocol};
 use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::socket::SocketOptions;
-use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig};
 use tailcut_units::median;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-/// Requests at once.
+/// Number of concurrent requests.
 const CONCURRENCY: usize = 32;
-/// Requests that the service does at once: the others wait in their class.
+/// Number of requests that the service processes at the same time. Other requests wait in their class.
 const WORKERS: u32 = 16;
 
 #[derive(Parser)]
@@ -38,7 +39,7 @@ struct Flags {
     guard: GuardCommand,
 }
 
-/// A service that answers 1 KB at once.
+/// Starts a service that answers each request immediately with 1 KB.
 async fn service() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -60,7 +61,7 @@ async fn service() -> SocketAddr {
     address
 }
 
-/// `tailcut guard` as a process. It ends with this.
+/// Process of `tailcut guard`. The process ends when this is dropped.
 struct Guard {
     child: Child,
     address: SocketAddr,
@@ -95,7 +96,7 @@ async fn guard(to: SocketAddr) -> Guard {
     Guard { child, address }
 }
 
-/// CPU time that all threads of a process have had, in nanoseconds.
+/// Returns the CPU time of all threads of a process, in nanoseconds.
 fn cpu(process: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("/proc");
     let of = |task: std::io::Result<std::fs::DirEntry>| {
@@ -108,28 +109,28 @@ fn cpu(process: u32) -> u64 {
     tasks.filter_map(of).sum()
 }
 
-fn way(protocol: Protocol, to: SocketAddr) -> Way<Connector, Full<Bytes>> {
+fn connections(protocol: Protocol, to: SocketAddr) -> Connections<Connector, Full<Bytes>> {
     let to = Authority::try_from(to.to_string()).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
-    let config = WayConfig {
+    let config = ConnectionConfig {
         protocol,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
-    Way::new(connector.expect("a port"), to, config)
+    Connections::new(connector.expect("a port"), to, config)
 }
 
-/// Asks, half of it as duplicates, on connections of their own.
+/// Sends requests on new connections. Half of the requests have the class of duplicates.
 async fn load(protocol: Protocol, to: SocketAddr, requests: usize) {
-    let ways = [way(protocol, to), way(protocol, to)];
+    let connections = [connections(protocol, to), connections(protocol, to)];
     let mut asking = JoinSet::new();
     for number in 0..CONCURRENCY {
-        let mut way = ways[number % 2].clone();
+        let mut connections = connections[number % 2].clone();
         let class = HeaderValue::from_static(["u=3", "u=6"][number % 2]);
         asking.spawn(async move {
             for _ in 0..requests / CONCURRENCY {
                 let request = Request::get("/").header("priority", class.clone());
                 let request = request.body(Full::default()).expect("a request");
-                let answer = way.call(request).await.expect("an answer");
+                let answer = connections.call(request).await.expect("an answer");
                 assert_eq!(answer.status(), 200);
                 let body = answer.into_body().collect().await.expect("a body");
                 assert_eq!(body.to_bytes().len(), 1024);
@@ -158,7 +159,7 @@ async fn measure(rounds: usize, requests: usize) {
             (haproxy.id(), of_haproxy),
         ];
         let mut costs = [Vec::new(), Vec::new()];
-        // The first round warms both.
+        // The first round does not count: in it, both programs open connections and fill caches.
         for round in 0..=rounds {
             for (end, costs) in ends.iter().zip(&mut costs) {
                 let before = cpu(end.0);

@@ -1,5 +1,5 @@
-//! The study's row at load 0.6 over real sockets and under the wall clock, beside the same in virtual time. It
-//! takes little CPU time, and as long as the requests take to come: 66 a second.
+//! The row of `study` at load 0.6 over real sockets and in real time, compared with the same row in virtual time. The
+//! program needs little CPU time. Its duration is set by the rate at which the requests arrive: 66 per second.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin loopback -- [SEEDS] [REQUESTS]
@@ -8,7 +8,7 @@
 #[path = "../interval.rs"]
 mod interval;
 #[path = "../../../../crates/rans/tests/common/study/model.rs"]
-#[allow(dead_code, reason = "each program asks its own questions")]
+#[allow(dead_code, reason = "each program uses other functions of the model")]
 mod model;
 
 use interval::ratio;
@@ -17,7 +17,7 @@ use tailcut_rans::guard::OnCancel;
 
 const DESIGNS: [Design; 3] = [Design::Duplicate, Design::Random, Design::ShorterOfTwo];
 
-/// The three designs, side by side: they share nothing but the machine.
+/// Runs the three designs in parallel. They share only the processors of the machine.
 fn ask(wires: Wires, requests: usize, seed: u64) -> [Outcome; 3] {
     let question = |design| Question {
         servers: 16,

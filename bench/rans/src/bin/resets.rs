@@ -1,5 +1,6 @@
-//! Every request twice, at two real servers of each kind: do they bear the resets of the losers, and are the
-//! losers purged? Needs Node, nginx and HAProxy. Ends with an error where something was lost.
+//! Sends each request to two real servers of the same kind, for each kind of server. The program checks whether the
+//! servers accept the resets of purged copies, and whether they stop the work on these copies. It needs Node, nginx and
+//! HAProxy. It ends with an error if a request was lost.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin resets -- [SECONDS] [REQUESTS A SECOND]

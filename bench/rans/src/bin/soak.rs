@@ -1,5 +1,5 @@
-//! Guards and clients under faults for as long as you like. Ends with an error where a request was not
-//! accounted for.
+//! Guards and clients under faults, for a chosen time. The program ends with an error if the counts do not explain what
+//! happened to each request.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin soak -- [SECONDS] [REQUESTS A SECOND] [FILE]
@@ -28,7 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(file) = arguments.next() {
         let wrong = match outcome.wrong.len() {
             0 => "Nothing was wrong.".to_owned(),
-            count => format!("{count} faults of ours:\n\n{}", outcome.wrong.join("\n")),
+            count => format!(
+                "{count} faults of this project:\n\n{}",
+                outcome.wrong.join("\n")
+            ),
         };
         std::fs::write(file, format!("{}\n{wrong}\n", outcome.page))?;
     }

@@ -1,13 +1,15 @@
-//! What duplicates gain, by load, against one copy at random and against the shorter of two queues. The
-//! layers are those that serve real requests; their clock is paused and their connections are in memory.
+//! Gain of duplicates by load. They are compared with one copy at a random server, and with one copy at the server with
+//! the shorter queue of two. The same layers serve real requests. Here, time is virtual, and connections are
+//! in memory.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- [SEEDS] [REQUESTS]
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects [SEEDS] [OBJECTS] [LOAD] [SLOW]
 //! ```
 //!
-//! `objects` is the same for objects by ranges; with a load, objects of 64 chunks at that one, where a share `SLOW` of
-//! copies is slow (0 without it). The example `loopback` asks the first over TCP, by the wall clock.
+//! `objects` runs the same comparison for objects that are requested in ranges. With a load, it runs only objects of 64
+//! chunks at this load. A share `SLOW` of the copies is slow (default 0). The program `loopback` runs the first
+//! comparison over TCP in real time.
 
 #[path = "../interval.rs"]
 mod interval;
@@ -102,7 +104,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// One of six servers is in trouble.
+/// Compares designs when one of six servers has a fault.
 fn six_servers(seeds: usize, requests: usize) {
     println!("\nOne of six servers is in trouble, no slow copies, guards kill\n");
     println!("| load | the first server | compared | mean | p99 |");
@@ -157,7 +159,7 @@ fn six_servers(seeds: usize, requests: usize) {
     }
 }
 
-/// Objects by ranges against whole ones.
+/// Compares objects in ranges with whole objects.
 fn by_ranges(seeds: usize, count: usize, kinds: &[(usize, f64)], loads: &[f64]) {
     println!("{seeds} seeds of {count} objects; ratios, with intervals over seeds\n");
     println!(

@@ -1,39 +1,42 @@
-//! Test of an endpoint and the path to it, for `tailcut cast check`. It finds out whether transfers
-//! will work. The endpoint keeps no state for it (docs/wire/scdp.md, checks).
+//! Test of an endpoint and of the path to it, for `tailcut cast check`. Its report shows whether transfers
+//! will work. The endpoint keeps no state for the test (docs/wire/scdp.md, checks).
 
-mod asking;
+mod checker;
 mod report;
 mod sizes;
 
 pub use report::{Burst, Group, Mark, Mtu, Path, Reach, Report, RoundTrip};
 
-use crate::driver::words::Words;
+use crate::driver::check_codec::CheckCodec;
 use crate::seal::Key;
 use crate::transfer::Error;
 use crate::udp::{Cause, Multicast, Refusal, Socket, SocketOptions, TrafficClass};
-use asking::{Answer, Asking, Heard, Question};
+use checker::{Answer, CheckRequest, CheckResults, Checker};
 use sizes::{MOST, Sizes};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tailcut_units::Ecn;
 
-/// Number of checks until an endpoint counts as silent, and time to wait for each answer.
+/// Number of checks without an answer after which an endpoint counts as silent. With fewer checks, a few
+/// lost packets would make an endpoint look silent.
 const ATTEMPTS: usize = 5;
+/// Time to wait for each answer.
 const ATTEMPT: Duration = Duration::from_millis(500);
 /// Port that is probably unused. It is the first port of traceroute.
 const UNUSED_PORT: u16 = 33_434;
-/// Round trips that are measured.
+/// Number of round trips that are measured. With fewer, a single slow answer changes the median.
 const ROUND_TRIPS: usize = 20;
-/// Time between two packets of a test of sizes or marks. It is long enough that no queue fills, so
-/// a loss has another cause.
+/// Time between two packets of a test of sizes or marks. With this time between packets, no queue fills.
+/// So a loss has another cause.
 const SPACING: Duration = Duration::from_millis(5);
-/// Packets of the test of losses.
+/// Number of packets in the test of losses. If none of them is lost, the interval of 95 % ends at 1.9 %.
 const BURST: usize = 200;
 /// Default DSCP of the test of marks: AF11, "high-throughput data" (RFC 4594).
 const DSCP: u8 = 10;
-/// Packets per size, mark or group. If none of them arrives, the size, mark or group counts as
-/// blocked.
+/// Number of packets for each size, mark or group. If none of these packets arrives, the path counts as
+/// blocked for the size, mark or group. If a path loses 1 % of the packets, all three are lost by chance in
+/// one of a million tests.
 const TRIES: usize = 3;
 
 /// Options of a check.
@@ -41,13 +44,13 @@ const TRIES: usize = 3;
 pub struct Options {
     /// Key of this end.
     pub key: Option<Key>,
-    /// Options of the socket. Its DSCP is used in the test of marks. 0 selects 10.
+    /// Options of the socket. The test of marks uses the socket's DSCP, or 10 if that is 0.
     pub socket: SocketOptions,
     /// Multicast group that the other end should receive from.
     pub group: Option<IpAddr>,
     /// Options for sending to the group.
     pub multicast: Multicast,
-    /// Bits per second in the test of losses. Default 2.4 Mbit/s.
+    /// Rate of the test of losses in bits per second. Default 2.4 Mbit/s.
     pub rate: f64,
 }
 
@@ -83,9 +86,9 @@ pub fn check(
     }
     // Linux reports twice the size of the buffer that an application may fill.
     let buffer = socket.receive_buffer().map_err(Error::System)? / 2;
-    let words = Words::new(options.key.as_ref()).map_err(Error::System)?;
-    let mut asking = Asking::new(socket, words, stop);
-    let (reach, first) = reach(&mut asking, to, options)?;
+    let codec = CheckCodec::new(options.key.as_ref()).map_err(Error::System)?;
+    let mut checker = Checker::new(socket, codec, stop);
+    let (reach, first) = reach(&mut checker, to, options)?;
     let mut report = Report {
         to,
         has_key: options.key.is_some(),
@@ -96,53 +99,55 @@ pub fn check(
         group: None,
     };
     if let Some(first) = first.filter(|_| report.is_good()) {
-        report.path = Some(path(&mut asking, to, options, &first)?);
+        report.path = Some(path(&mut checker, to, options, &first)?);
     }
     if let Some(address) = options.group {
-        let hears = report.is_good() && hears(&mut asking, address, to)?;
+        let hears = report.is_good() && is_in_group(&mut checker, address, to)?;
         report.group = Some(Group { address, hears });
     }
     Ok(report)
 }
 
-/// Tests whether an endpoint answers. Returns its first answer, too.
+/// Tests whether an endpoint answers. Returns the result and the endpoint's first answer.
 fn reach(
-    asking: &mut Asking<'_>,
+    checker: &mut Checker<'_>,
     to: SocketAddr,
     options: &Options,
 ) -> Result<(Reach, Option<Answer>), Error> {
-    let questions = [Question::plain(to)];
+    let checks = [CheckRequest::plain(to)];
     for _ in 0..ATTEMPTS {
-        let heard = asking.ask(&questions, Duration::ZERO, ATTEMPT, 1)?;
-        if let Some(answer) = heard.answers.first() {
+        let results = checker.run(&checks, Duration::ZERO, ATTEMPT, 1)?;
+        if let Some(answer) = results.answers.first() {
             return Ok((Reach::Answers, Some(*answer)));
         }
-        if let Some(reach) = said_no(&heard) {
+        if let Some(reach) = refused_by(&results) {
             return Ok((reach, None));
         }
     }
+    // A silent endpoint may have no key. Then it answers only checks without a key.
     if options.key.is_some() {
-        let without = Words::new(None).map_err(Error::System)?;
-        let with = std::mem::replace(&mut asking.words, without);
+        let without = CheckCodec::new(None).map_err(Error::System)?;
+        let with = std::mem::replace(&mut checker.codec, without);
         for _ in 0..TRIES {
-            let heard = asking.ask(&questions, Duration::ZERO, ATTEMPT, 1)?;
-            if !heard.answers.is_empty() {
+            let results = checker.run(&checks, Duration::ZERO, ATTEMPT, 1)?;
+            if !results.answers.is_empty() {
                 return Ok((Reach::HasNoKey, None));
             }
         }
-        asking.words = with;
+        checker.codec = with;
     }
+    // An answer of the host for another port shows that the host is on.
     let other = SocketAddr::new(to.ip(), UNUSED_PORT);
     let mut refuses_others = false;
     for _ in 0..TRIES {
-        let heard = asking.ask(&[Question::plain(other)], Duration::ZERO, ATTEMPT, 1)?;
+        let results = checker.run(&[CheckRequest::plain(other)], Duration::ZERO, ATTEMPT, 1)?;
         let is_no = |one: &Refusal| one.to == other && one.cause == Cause::Port;
-        refuses_others |= heard.refusals.iter().any(is_no);
+        refuses_others |= results.refusals.iter().any(is_no);
         if refuses_others {
             break;
         }
-        // The failure to reach a neighbour that is off is reported only after some seconds (ARP).
-        if let Some(reach @ Reach::Unreachable { .. }) = said_no(&heard) {
+        // If a neighbour is off, the kernel reports this only after some seconds (ARP).
+        if let Some(reach @ Reach::Unreachable { .. }) = refused_by(&results) {
             return Ok((reach, None));
         }
     }
@@ -150,8 +155,8 @@ fn reach(
 }
 
 /// Returns the result that an ICMP error reports.
-fn said_no(heard: &Heard) -> Option<Reach> {
-    heard.refusals.iter().find_map(|refusal| {
+fn refused_by(results: &CheckResults) -> Option<Reach> {
+    results.refusals.iter().find_map(|refusal| {
         let by = refusal.by;
         match refusal.cause {
             Cause::Port => Some(Reach::Refused { by }),
@@ -164,14 +169,15 @@ fn said_no(heard: &Heard) -> Option<Reach> {
 
 /// Tests the path to an endpoint that answers.
 fn path(
-    asking: &mut Asking<'_>,
+    checker: &mut Checker<'_>,
     to: SocketAddr,
     options: &Options,
     first: &Answer,
 ) -> Result<Path, Error> {
-    let questions = [Question::plain(to); ROUND_TRIPS];
-    let heard = asking.ask(&questions, 4 * SPACING, ATTEMPT, ROUND_TRIPS)?;
-    let mut took: Vec<f64> = heard
+    let checks = [CheckRequest::plain(to); ROUND_TRIPS];
+    // If all these checks are lost, the answer of the first test gives the time.
+    let results = checker.run(&checks, 4 * SPACING, ATTEMPT, ROUND_TRIPS)?;
+    let mut took: Vec<f64> = results
         .answers
         .iter()
         .map(|one| one.took.as_secs_f64())
@@ -187,11 +193,11 @@ fn path(
         median,
         max: longest,
     };
-    // Later answers count as lost.
+    // An answer after this time counts as lost.
     let patience = Duration::from_secs_f64((3.0 * longest).clamp(0.1, 2.0));
-    let there = largest(asking, to, patience, false, MOST)?;
+    let there = largest(checker, to, patience, false, MOST)?;
     let back = match there {
-        Some(there) => largest(asking, to, patience, true, there)?,
+        Some(there) => largest(checker, to, patience, true, there)?,
         None => None,
     };
     let mtu = Mtu {
@@ -199,22 +205,23 @@ fn path(
         back,
         tried_up_to: MOST,
     };
-    let marks = marks(asking, to, options.socket.dscp, patience)?;
+    let marks = marks(checker, to, options.socket.dscp, patience)?;
+    // Transfers use packets of 1,500 bytes unless the user selects another size.
     let size = back.unwrap_or(0).min(1_500);
     Ok(Path {
         seen_as: first.echo.seen,
         round_trip,
         mtu,
         marks,
-        burst: burst(asking, to, size, options.rate, patience)?,
+        burst: burst(checker, to, size, options.rate, patience)?,
         buffer_there: first.echo.buffer,
     })
 }
 
-/// Returns the largest IP packet that arrives: in one direction or, if `is_full`, in both
-/// directions.
+/// Returns the size of the largest IP packet that arrives at the other end. With `is_full`, an answer of
+/// the same size must also arrive here.
 fn largest(
-    asking: &mut Asking<'_>,
+    checker: &mut Checker<'_>,
     to: SocketAddr,
     patience: Duration,
     is_full: bool,
@@ -228,21 +235,20 @@ fn largest(
         }
         let mut tried: Vec<(u16, bool)> = next.into_iter().map(|size| (size, false)).collect();
         for _ in 0..TRIES {
-            // A size above the largest one that arrived gets another try, because its packet may
-            // have been lost by chance.
+            // A packet may be lost by chance. So each size above the largest one that arrived is tried again.
             let largest = tried.iter().rposition(|(_, has_arrived)| *has_arrived);
             let open = largest.map_or(0, |at| at + 1)..tried.len();
-            let questions: Vec<Question> = tried[open.clone()]
+            let checks: Vec<CheckRequest> = tried[open.clone()]
                 .iter()
-                .map(|(size, _)| Question {
+                .map(|(size, _)| CheckRequest {
                     size: *size,
                     is_full,
-                    ..Question::plain(to)
+                    ..CheckRequest::plain(to)
                 })
                 .collect();
-            let heard = asking.ask(&questions, SPACING, patience, questions.len())?;
+            let results = checker.run(&checks, SPACING, patience, checks.len())?;
             for (at, one) in tried[open].iter_mut().enumerate() {
-                one.1 |= heard.has(at);
+                one.1 |= results.has(at);
             }
         }
         sizes.note(&tried);
@@ -251,7 +257,7 @@ fn largest(
 
 /// Tests which DSCP and ECN marks arrive.
 fn marks(
-    asking: &mut Asking<'_>,
+    checker: &mut Checker<'_>,
     to: SocketAddr,
     dscp: u8,
     patience: Duration,
@@ -265,13 +271,13 @@ fn marks(
     });
     for mark in &mut marks {
         let class = TrafficClass(mark.sent);
-        let question = Question {
+        let request = CheckRequest {
             class,
             back: class,
-            ..Question::plain(to)
+            ..CheckRequest::plain(to)
         };
-        let heard = asking.ask(&[question; TRIES], SPACING, patience, TRIES)?;
-        if let Some(answer) = heard.answers.first() {
+        let results = checker.run(&[request; TRIES], SPACING, patience, TRIES)?;
+        if let Some(answer) = results.answers.first() {
             mark.there = Some(answer.echo.class);
             mark.back = Some(answer.class.0);
         }
@@ -279,36 +285,37 @@ fn marks(
     Ok(marks)
 }
 
-/// Tests how many packets are lost.
+/// Measures how many packets are lost.
 fn burst(
-    asking: &mut Asking<'_>,
+    checker: &mut Checker<'_>,
     to: SocketAddr,
     size: u16,
     rate: f64,
     patience: Duration,
 ) -> Result<Burst, Error> {
-    let size = size.max(asking.words.least() + asking.headers());
-    let questions = [Question {
+    let size = size.max(checker.codec.least() + checker.headers());
+    let checks = [CheckRequest {
         size,
-        ..Question::plain(to)
+        ..CheckRequest::plain(to)
     }; BURST];
+    // The minimum of 10 kbit/s limits the time of the test.
     let spacing = Duration::from_secs_f64(f64::from(size) * 8.0 / rate.max(1e4));
-    let heard = asking.ask(&questions, spacing, patience, BURST)?;
+    let results = checker.run(&checks, spacing, patience, BURST)?;
     Ok(Burst {
         sent: BURST,
-        lost: BURST - heard.answers.len(),
+        lost: BURST - results.answers.len(),
         size,
         rate,
     })
 }
 
 /// Tests whether an endpoint receives from a multicast group.
-fn hears(asking: &mut Asking<'_>, group: IpAddr, end: SocketAddr) -> Result<bool, Error> {
-    let question = Question::plain(SocketAddr::new(group, end.port()));
+fn is_in_group(checker: &mut Checker<'_>, group: IpAddr, end: SocketAddr) -> Result<bool, Error> {
+    let request = CheckRequest::plain(SocketAddr::new(group, end.port()));
     for _ in 0..TRIES {
         // Other members may answer too, so the wait does not end at the first answer.
-        let heard = asking.ask(&[question], Duration::ZERO, ATTEMPT, usize::MAX)?;
-        if heard
+        let results = checker.run(&[request], Duration::ZERO, ATTEMPT, usize::MAX)?;
+        if results
             .answers
             .iter()
             .any(|one| one.from == end && one.echo.is_group)

@@ -31,10 +31,10 @@ pub enum Reach {
         /// Address of the host that reports it. `None`: this machine.
         by: Option<IpAddr>,
     },
-    /// No answer arrives.
+    /// No answer arrives from the endpoint.
     Silent {
-        /// Whether the host reports for another port that no program listens there. Then the host
-        /// is on, and only this port is silent.
+        /// Whether the host reports that no program listens at another port. This shows that the host is on
+        /// and only the endpoint's port is silent.
         refuses_others: bool,
     },
 }
@@ -43,13 +43,13 @@ pub enum Reach {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct RoundTrip {
-    /// Number of round trips.
+    /// Number of round trips, at least 1.
     pub n: usize,
-    /// Shortest time.
+    /// Shortest round-trip time, in seconds.
     pub min: f64,
-    /// Median.
+    /// Median of the round-trip times, in seconds.
     pub median: f64,
-    /// Longest time.
+    /// Longest round-trip time, in seconds.
     pub max: f64,
 }
 
@@ -57,9 +57,9 @@ pub struct RoundTrip {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Mtu {
-    /// From this end to the other end. `None`: less than 1,280.
+    /// Largest packet from this end to the other end. `None`: smaller than 1,280 bytes.
     pub there: Option<u16>,
-    /// In both directions.
+    /// Largest packet that arrives in both directions.
     pub back: Option<u16>,
     /// Largest size that was tried.
     pub tried_up_to: u16,
@@ -87,13 +87,14 @@ pub struct Burst {
     pub lost: usize,
     /// Bytes of each IP packet.
     pub size: u16,
-    /// Bits per second.
+    /// Rate of the packets in bits per second.
     pub rate: f64,
 }
 
 impl Burst {
-    /// Returns the interval of the share of lost round trips, with a confidence of 95 % (Wilson).
+    /// Returns the 95 % confidence interval of the share of lost round trips (Wilson).
     pub fn interval(&self) -> [f64; 2] {
+        // Without losses, the simpler interval of the normal distribution would have no width.
         const Z: f64 = 1.959_964;
         let (n, share) = (self.sent as f64, self.lost as f64 / self.sent.max(1) as f64);
         let middle = share + Z * Z / (2.0 * n);
@@ -114,12 +115,12 @@ pub struct Path {
     pub seen_as: SocketAddr,
     /// Round-trip times.
     pub round_trip: RoundTrip,
-    /// Packet sizes.
+    /// Largest packets that arrive.
     pub mtu: Mtu,
     /// Marks: without ECN, ECN-capable (ECT(0)), congestion experienced (CE). All have the same
     /// DSCP.
     pub marks: [Mark; 3],
-    /// Losses.
+    /// Result of the test of losses.
     pub burst: Burst,
     /// Bytes of the other end's receive buffer.
     pub buffer_there: u32,
@@ -168,7 +169,7 @@ impl Report {
     }
 }
 
-/// Host that reports an error: a router, the other end, or this machine.
+/// Host that reports an error. `None`: this machine.
 struct Who(Option<IpAddr>);
 
 impl fmt::Display for Who {
@@ -180,6 +181,7 @@ impl fmt::Display for Who {
     }
 }
 
+/// Time in seconds. It is shown in milliseconds.
 struct Milliseconds(f64);
 
 impl fmt::Display for Milliseconds {
@@ -188,7 +190,7 @@ impl fmt::Display for Milliseconds {
     }
 }
 
-/// Bytes of a buffer.
+/// Size of a buffer in bytes. It is shown in KiB or MiB.
 struct Buffer(u32);
 
 impl fmt::Display for Buffer {

@@ -1,13 +1,14 @@
-//! Search for the largest IP packet that arrives. Several sizes between a size that arrives and one
-//! that does not are tried at the same time.
+//! Search for the largest IP packet that arrives. Each round tries several sizes at the same time. They lie
+//! between a size that arrives and a size that does not.
 
 /// Sizes that are tried first: the smallest MTU of IPv6, tunnels, Ethernet, jumbo frames.
 const FIRST: [u16; 12] = [
     1_280, 1_350, 1_380, 1_400, 1_420, 1_450, 1_460, 1_480, 1_492, 1_500, 4_000, MOST,
 ];
-/// Bytes of the largest packet that is tried.
+/// Largest IP packet that is tried, in bytes.
 pub(super) const MOST: u16 = 9_000;
-/// Sizes that are tried at the same time.
+/// Largest number of sizes that are tried at the same time. With fewer sizes, the search needs more rounds,
+/// each of which waits for lost packets. With more, each round sends more packets.
 const AT_ONCE: u16 = 12;
 
 /// State of the search.
@@ -15,8 +16,9 @@ const AT_ONCE: u16 = 12;
 pub(super) struct Sizes {
     /// Largest size that arrived. 0: none.
     arrived: u16,
-    /// Smallest larger size that did not arrive.
+    /// Smallest size above `arrived` that did not arrive.
     lost: u16,
+    /// Largest size to try.
     most: u16,
 }
 

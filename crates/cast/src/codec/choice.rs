@@ -6,7 +6,7 @@
 
 use super::kernel::Kernel;
 
-/// Time of the crate's decoder: a constant per block, and a factor per byte of a symbol.
+/// Time of the crate's decoder: a constant per block, and a factor for each byte of a symbol.
 const DECODER: (u64, u64) = (1_200_000, 560);
 
 /// Time of the crate's encoder until it can produce repair symbols, in the same units. The time per
@@ -23,8 +23,8 @@ pub(super) fn solves_sooner(
 ) -> bool {
     let (sum, term) = kernel.speed();
     let (k, missing, symbol) = (u64::from(source_symbols), u64::from(missing), symbol as u64);
-    // Each missing symbol is a sum of K inputs. Each line of the system has K + l bytes and is
-    // added to each other line.
+    // Each missing symbol is a sum of K inputs. If l symbols are missing, each line of the system has K + l
+    // bytes, and each line is added to each other line.
     let sums = missing * symbol * sum;
     let lines = missing * missing * (k + missing) / k.max(1) * term;
     sums + lines < DECODER.0 + DECODER.1 * symbol

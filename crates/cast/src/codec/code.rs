@@ -1,4 +1,4 @@
-//! Code of blocks of K source symbols: rows of the generator matrix, and decoding.
+//! Code of blocks of K source symbols. It provides the rows of the generator matrix, and decodes blocks.
 
 use super::choice::solves_sooner;
 use super::error::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
@@ -13,11 +13,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_transport::scdp::MAX_ESI;
 
-/// Source symbols of a block whose generator matrix is kept, at most. The matrix needs about 2 K^2
-/// bytes.
+/// Largest number of source symbols (K) of a block whose generator matrix is kept. The matrix needs about 2
+/// K^2 bytes. For the largest K of RFC 6330, it would need 6 GB.
 const MAX_KEPT: u32 = 1_024;
 
-/// Rows of repair symbols that are kept. The first repair symbols are used most.
+/// Number of rows of repair symbols that are kept. The first repair symbols are used most.
 const KEPT_ROWS: usize = 64;
 
 /// Code of blocks of K source symbols. It has no state of single blocks, so threads can share it.
@@ -28,6 +28,7 @@ const KEPT_ROWS: usize = 64;
 pub struct Code {
     source_symbols: u32,
     kernel: Kernel,
+    /// Rows of the generator matrix. `None` for a large K.
     generator: Option<Generator>,
 }
 
@@ -47,7 +48,7 @@ impl Code {
         Self::with_kernel(source_symbols, Kernel::best())
     }
 
-    /// Same as [`Self::new`], with a given kernel, to compare kernels.
+    /// Creates the code with a given kernel. Measurements compare kernels with it.
     pub fn with_kernel(source_symbols: u32, kernel: Kernel) -> Result<Self, CodecError> {
         if !(1..=MAX_SOURCE_SYMBOLS).contains(&source_symbols) {
             return Err(CodecError::SourceSymbols {
@@ -66,10 +67,10 @@ impl Code {
         self.source_symbols
     }
 
-    /// Computes the missing source symbols of a block, and writes them to their places in `block`.
-    /// The other source symbols must be in their places already. Each repair symbol has its
-    /// encoding symbol identifier and `symbol` bytes. The bytes in the places of missing symbols
-    /// are ignored. Repair symbols may have any order and may be duplicates.
+    /// Computes the missing source symbols of a block, and writes them to their offsets in `block`. The
+    /// other source symbols must be at their offsets already. The bytes at the offsets of missing symbols
+    /// are ignored. Each element of `repair` is an encoding symbol identifier and the `symbol` bytes of a
+    /// repair symbol. The repair symbols may have any order and may contain duplicates.
     ///
     /// # Errors
     /// A length, an identifier or the set of source symbols does not match the code.
@@ -94,6 +95,7 @@ impl Code {
         if missing == 0 {
             return Ok(Recovery::Whole);
         }
+        // Each repair symbol is one equation, and each missing symbol is one unknown.
         if repair.len() < missing as usize {
             return Ok(Recovery::NeedsMore);
         }
@@ -105,7 +107,7 @@ impl Code {
         }
     }
 
-    /// [`Self::recover`] with a system of equations, one for each missing symbol.
+    /// Does [`Self::recover`] with a system of equations, one for each missing symbol.
     fn solve(
         &self,
         generator: &Generator,
@@ -145,7 +147,7 @@ impl Code {
         Recovery::Whole
     }
 
-    /// [`Self::recover`] with the crate's solver.
+    /// Does [`Self::recover`] with the crate's solver.
     fn decode(
         &self,
         block: &mut [u8],
@@ -160,6 +162,7 @@ impl Code {
             .filter(|&(esi, _)| present.contains(esi))
             .chain(repair.iter().copied())
             .map(|(esi, bytes)| {
+                // The last source symbol may be shorter. RFC 6330 pads it with zeros.
                 let mut padded = bytes.to_vec();
                 padded.resize(symbol, 0);
                 EncodingPacket::new(PayloadId::new(0, esi), padded)
@@ -253,6 +256,7 @@ fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]
         kernel.product(rows, inputs, outputs);
         return;
     }
+    // First the bytes that all symbols have, then the rest of the full symbols.
     let cut: Vec<_> = inputs.iter().map(|input| &input[..short]).collect();
     let mut heads: Vec<_> = outputs
         .iter_mut()
@@ -289,7 +293,8 @@ pub(super) fn check_symbol(symbol: usize) -> Result<(), CodecError> {
     }
 }
 
-/// Returns the parameters of an object for the crate. Only the bytes of a symbol affect a block.
+/// Returns the parameters of an object in the crate's format. For the code of one block, only the number
+/// of bytes of a symbol matters.
 pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
@@ -298,8 +303,8 @@ pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
 #[derive(Debug)]
 struct Generator {
     source_symbols: u32,
-    /// Encoder of a block whose source symbol i is 1 at byte i and 0 elsewhere. So byte i of a
-    /// repair symbol is the factor of source symbol i.
+    /// Encoder of a special block. Source symbol i of this block is 1 at byte i and 0 at all other bytes. So
+    /// byte i of a repair symbol is the factor of source symbol i.
     identity: SourceBlockEncoder,
     /// The first [`KEPT_ROWS`] rows.
     kept: Vec<u8>,
@@ -309,6 +314,7 @@ impl Generator {
     fn new(source_symbols: u32) -> Self {
         let k = source_symbols as usize;
         let mut identity = vec![0; k * k];
+        // Byte i of symbol i is at position i (k + 1).
         for factor in identity.iter_mut().step_by(k + 1) {
             *factor = 1;
         }
@@ -337,7 +343,7 @@ impl Generator {
     }
 }
 
-/// Cache of the last used codes.
+/// Cache of the codes that were used last.
 #[derive(Debug)]
 pub struct Codes {
     capacity: usize,
@@ -354,14 +360,17 @@ impl Codes {
         }
     }
 
-    /// Returns the code of blocks of `source_symbols`. Creates it if it is not in the cache.
+    /// Returns the code of blocks of `source_symbols` symbols. Creates the code if the cache does not
+    /// contain it.
     ///
     /// # Errors
     /// Same as [`Code::new`].
     pub fn get(&self, source_symbols: u32) -> Result<Arc<Code>, CodecError> {
         let keep = |code: Arc<Code>| {
             let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another thread may have added the same code in the meantime.
             codes.retain(|other| other.source_symbols != source_symbols);
+            // The front of the list has the codes that were used last, so the end is dropped.
             codes.truncate(self.capacity - 1);
             codes.push_front(Arc::clone(&code));
             code

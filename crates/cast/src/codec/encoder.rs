@@ -8,14 +8,17 @@ use std::sync::Arc;
 
 /// Encoder of the repair symbols of one block.
 ///
-/// The first repair symbols are sums of all source symbols, computed directly from the block. If
-/// the total number becomes so large that the crate's encoder would have been faster, that encoder
-/// is used instead. It needs a fixed time and a copy of the block, and then little time per symbol.
+/// The first repair symbols are sums of all source symbols, computed directly from the block. With many
+/// repair symbols, the crate's encoder would have been faster. When their number is so large, this encoder
+/// uses it. The crate's encoder first needs a fixed time and a copy of the block, and then little time per
+/// symbol.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,
     symbol: usize,
+    /// Number of repair symbols so far.
     summed: u32,
+    /// The crate's encoder, once it is used.
     prepared: Option<SourceBlockEncoder>,
 }
 
@@ -23,7 +26,7 @@ impl Encoder {
     /// Creates an encoder for one block of the code, with symbols of `symbol` bytes.
     ///
     /// # Errors
-    /// Symbols of no bytes, or of more than [`MAX_SYMBOL`](super::MAX_SYMBOL).
+    /// The size of a symbol is 0 bytes, or larger than [`MAX_SYMBOL`](super::MAX_SYMBOL).
     pub fn new(code: Arc<Code>, symbol: usize) -> Result<Self, CodecError> {
         check_symbol(symbol)?;
         Ok(Self {
@@ -51,6 +54,7 @@ impl Encoder {
         }
         let source_symbols = self.code.source_symbols();
         if self.prepared.is_none() {
+            // The number decides which method is faster, so it counts the symbols of all calls.
             self.summed = self.summed.saturating_add(repair.len() as u32);
             let sum = sums_sooner(self.code.kernel(), self.summed, self.symbol);
             if sum && self.code.sum_repair(block, self.symbol, repair) {

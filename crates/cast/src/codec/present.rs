@@ -4,6 +4,7 @@
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Present {
     source_symbols: u32,
+    /// Number of symbols in the set.
     present: u32,
     words: Box<[u64]>,
 }
@@ -28,13 +29,13 @@ impl Present {
         self.source_symbols - self.present
     }
 
-    /// Returns whether symbol `esi` is in the set. `false` if the block has no such symbol.
+    /// Returns whether symbol `esi` is in the set. Returns `false` if the block has no such symbol.
     pub fn contains(&self, esi: u32) -> bool {
         let word = self.words.get((esi / 64) as usize);
         word.is_some_and(|word| word >> (esi % 64) & 1 == 1)
     }
 
-    /// Adds symbol `esi`. Returns whether it was missing. `false` if the block has no such symbol.
+    /// Adds symbol `esi`. Returns whether it was missing. Returns `false` if the block has no such symbol.
     pub fn insert(&mut self, esi: u32) -> bool {
         if esi >= self.source_symbols || self.contains(esi) {
             return false;
@@ -44,7 +45,7 @@ impl Present {
         true
     }
 
-    /// Adds all symbols.
+    /// Adds all source symbols of the block, so that none is missing.
     pub fn fill(&mut self) {
         for esi in 0..self.source_symbols {
             self.insert(esi);

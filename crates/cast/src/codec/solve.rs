@@ -13,8 +13,8 @@ pub(super) struct System {
     kernel: Kernel,
     source_symbols: usize,
     missing: Vec<usize>,
-    /// Bytes from one line to the next. A multiple of the longest vector, so that vector loops need
-    /// no remainder.
+    /// Bytes from one line to the next: a multiple of the longest vector, so that the loops need no code for
+    /// a shorter last vector.
     stride: usize,
     lines: Vec<u8>,
     /// Pivot of each line: the missing symbol with factor 1 in this line and factor 0 in all later
@@ -24,8 +24,8 @@ pub(super) struct System {
 }
 
 impl System {
-    /// Creates a system without equations for the source symbols `missing`, in ascending order, of
-    /// `source_symbols`.
+    /// Creates a system without equations. `missing` contains the missing ones of the `source_symbols` source
+    /// symbols of a block, in ascending order.
     pub(super) fn new(kernel: Kernel, source_symbols: usize, missing: Vec<usize>) -> Self {
         let stride = (source_symbols + missing.len()).next_multiple_of(64);
         Self {
@@ -50,9 +50,11 @@ impl System {
         if self.is_solvable() {
             return false;
         }
+        // The line is computed in the buffer, so that a dependent equation leaves no trace.
         let line = &mut self.scratch;
         line.fill(0);
         line[..self.source_symbols].copy_from_slice(row);
+        // This column belongs to the repair symbol itself.
         line[self.source_symbols + self.pivots.len()] = 1;
         for (&pivot, earlier) in self.pivots.iter().zip(self.lines.chunks(self.stride)) {
             let factor = line[pivot];
@@ -61,6 +63,7 @@ impl System {
             }
         }
         // Earlier pivots have the factor 0 in this line already.
+        // Without a missing symbol, the equation follows from the earlier ones.
         let Some(&pivot) = self.missing.iter().find(|&&symbol| line[symbol] != 0) else {
             return false;
         };
@@ -71,9 +74,12 @@ impl System {
         true
     }
 
-    /// Returns the factors for each missing symbol, in order: first of the source symbols that have
-    /// arrived, in order, then of the used repair symbols. The system must be solvable.
+    /// Returns a row of factors for each missing symbol, in ascending order. A row has first the factors of
+    /// the source symbols that have arrived, in ascending order, and then the factors of the used repair
+    /// symbols. The system must be solvable.
     pub(super) fn solve(mut self) -> Vec<u8> {
+        // Each pivot has the factor 0 in all later lines. So the elimination begins at the last line, and
+        // an eliminated factor does not return.
         for (later, &pivot) in self.pivots.iter().enumerate().rev() {
             let (before, line) = self.lines.split_at_mut(later * self.stride);
             let line = &line[..self.stride];

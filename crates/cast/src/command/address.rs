@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 /// Default port of `tailcut cast`.
 pub(super) const PORT: u16 = 7413;
 
-/// Returns the first address of a host, an IPv4 address if it has one.
+/// Returns an address of a host: its first IPv4 address, or its first address if it has no IPv4 address.
 pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     let unfit = |why: String| {
         Failed::usage(format!(
@@ -16,6 +16,7 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     let bare = host
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
+    // An IPv6 address contains colons, so it is parsed before the host is split at a colon.
     if let Ok(address) = bare.unwrap_or(host).parse::<IpAddr>() {
         return Ok(SocketAddr::new(address, PORT));
     }
@@ -37,8 +38,8 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     }
 }
 
-/// Returns the addresses of several hosts. `once` describes the allowed values, for the error about
-/// a duplicate.
+/// Returns the addresses of several hosts. No address may occur twice. The error about a duplicate contains
+/// `once`, a description of the allowed values.
 pub(super) fn resolve_all(hosts: &[String], once: &str) -> Result<Vec<SocketAddr>, Failed> {
     let mut all = Vec::with_capacity(hosts.len());
     for host in hosts {
@@ -69,7 +70,8 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Returns the address to bind to for these peers: loopback if all peers are on this machine.
+/// Returns the address to bind to for transfers with these peers. It is a loopback address if all peers are on
+/// this machine.
 pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     let is_v4 = to.first().is_none_or(SocketAddr::is_ipv4);
     if let Some(other) = to.iter().find(|address| address.is_ipv4() != is_v4) {
@@ -77,6 +79,7 @@ pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
             "{other}: hosts have addresses of IPv4 and of IPv6; allowed: all of one kind"
         )));
     }
+    // At a loopback address, no other machine can reach the endpoint, so it needs no key.
     let is_loopback = to.iter().all(|address| address.ip().is_loopback());
     let ip: IpAddr = match (is_v4, is_loopback) {
         (true, true) => Ipv4Addr::LOCALHOST.into(),
@@ -87,7 +90,7 @@ pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     Ok(SocketAddr::new(ip, 0))
 }
 
-/// Returns the address to bind to for sending to a multicast group too.
+/// Returns the address to bind to for a peer and a multicast group: the unspecified address.
 pub(super) fn all(to: &SocketAddr) -> SocketAddr {
     match to.is_ipv4() {
         true => (Ipv4Addr::UNSPECIFIED, 0).into(),

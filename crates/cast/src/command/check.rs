@@ -1,7 +1,7 @@
 //! `tailcut cast check`.
 
 use super::address;
-use super::common::{Failed, Told, rate};
+use super::common::{CommandEvent, Failed, rate};
 use super::multicast::{self, MulticastOf};
 use crate::check::{self, Options, Reach, Report};
 use crate::seal;
@@ -37,7 +37,7 @@ pub struct CheckOf {
 pub(super) fn execute(
     arguments: &CheckOf,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
     let hosts = address::resolve_all(&arguments.hosts, "each host once")?;
     let key = arguments.psk.as_deref().map(seal::load).transpose();
@@ -65,7 +65,7 @@ pub(super) fn execute(
             None => address::local(&[host])?,
         };
         let report = check::check(local, host, &options, stop)?;
-        tell(Told::Checked { report: &report });
+        notify(CommandEvent::Checked { report: &report });
         if !report.is_good() {
             bad.push(report);
         }

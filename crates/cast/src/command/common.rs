@@ -1,4 +1,4 @@
-//! Common parts of the commands: network access, messages and errors.
+//! Parts that several commands use: network access, messages and errors.
 
 use crate::check::Report;
 use crate::driver::{Endpoint, Options};
@@ -54,7 +54,7 @@ impl Access {
         self.open_to_groups(local, Multicast::default())
     }
 
-    /// Same as [`Self::open`], with options for multicast groups.
+    /// Opens an endpoint as [`Self::open`] does, with options for multicast groups.
     pub(super) fn open_to_groups(
         &self,
         local: SocketAddr,
@@ -97,8 +97,8 @@ fn bound(local: SocketAddr, error: &io::Error) -> String {
 /// Messages of a command, for users and programs.
 #[derive(Serialize, Debug)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Told<'a> {
-    /// An end waits for others.
+pub enum CommandEvent<'a> {
+    /// An end waits for transfers.
     Listening {
         /// Address of the end.
         at: SocketAddr,
@@ -114,7 +114,7 @@ pub enum Told<'a> {
     },
     /// Useful information, as text.
     Note {
-        /// Text.
+        /// Text of the note.
         text: &'a str,
     },
     /// The other end takes part in the transfer.
@@ -153,11 +153,11 @@ pub enum Told<'a> {
         #[serde(flatten)]
         report: &'a Report,
     },
-    /// Line of a list.
+    /// Entry in the list of a dry run.
     Entry {
-        /// Path.
+        /// Path of an entry that would be sent.
         path: &'a str,
-        /// Bytes, for a file.
+        /// Bytes of the entry's contents. `None`: the entry is no file.
         bytes: Option<u64>,
     },
 }
@@ -165,9 +165,9 @@ pub enum Told<'a> {
 /// Progress of a transfer at one moment.
 #[derive(Serialize, Clone, Copy, PartialEq, Debug)]
 pub struct Moment {
-    /// Bytes in all, if known.
+    /// Number of bytes of all data, if known.
     pub total: Option<u64>,
-    /// Verified bytes.
+    /// Verified bytes, including the kept ones.
     pub verified: u64,
     /// Verified bytes that were kept from an earlier transfer.
     pub kept: u64,
@@ -175,11 +175,11 @@ pub struct Moment {
     pub seconds: f64,
     /// Bytes per second, without bytes kept from an earlier transfer.
     pub rate: f64,
-    /// Only at a sender: share of repair symbols in the bytes sent, 0 to 1.
+    /// Share of repair symbols in the sent bytes, 0 to 1. Only at a sender.
     pub repair: Option<f64>,
-    /// Only at a sender: share of packets lost on their way to receivers, 0 to 1.
+    /// Share of packets that were lost on their way to receivers, 0 to 1. Only at a sender.
     pub loss: Option<f64>,
-    /// Only at a sender: receivers that have not finished.
+    /// Number of receivers that have not finished. Only at a sender.
     pub receivers: usize,
     /// Slowest of several receivers.
     pub slowest: Option<SocketAddr>,
@@ -189,9 +189,10 @@ impl Moment {
     fn of(progress: &Progress, seconds: f64) -> Self {
         Self {
             total: progress.total,
-            verified: progress.standing.verified,
-            kept: progress.standing.kept,
+            verified: progress.received.verified,
+            kept: progress.received.kept,
             seconds,
+            // The first progress may come at once, and a division by 0 gives no rate.
             rate: progress.moved() as f64 / seconds.max(1e-3),
             repair: (progress.sent > 0).then(|| progress.repair as f64 / progress.sent as f64),
             loss: (progress.settled > 0).then(|| progress.lost as f64 / progress.settled as f64),
@@ -201,7 +202,7 @@ impl Moment {
     }
 }
 
-/// Reporter of a transfer's events, with the time since the first other end joined.
+/// Reporter of a transfer's events. It measures the time since the first other end joined.
 pub(super) struct Watch {
     since: Instant,
     has_begun: bool,
@@ -220,25 +221,27 @@ impl Watch {
         Moment::of(progress, self.since.elapsed().as_secs_f64())
     }
 
-    pub(super) fn tell(&mut self, event: &Event, tell: &mut dyn FnMut(Told<'_>)) {
+    pub(super) fn notify(&mut self, event: &Event, notify: &mut dyn FnMut(CommandEvent<'_>)) {
         match event {
-            Event::Progress(progress) => tell(Told::Progress(self.moment(progress))),
+            Event::Progress(progress) => notify(CommandEvent::Progress(self.moment(progress))),
             Event::Joined(peer) => {
                 if !self.has_begun {
+                    // The time starts with the first other end, so that the rate does not include the wait
+                    // for it.
                     *self = Self {
                         has_begun: true,
                         ..Self::begin()
                     };
                 }
-                tell(Told::Joined { peer: *peer });
+                notify(CommandEvent::Joined { peer: *peer });
             }
-            Event::Left(peer, why) => tell(Told::Left { peer: *peer, why }),
+            Event::Left(peer, why) => notify(CommandEvent::Left { peer: *peer, why }),
             Event::Deaf(peer) => {
                 let text = format!(
                     "{peer}: does not hear the group, and gets a separate copy (missing `recv --group` there, \
                      or --ttl here?)"
                 );
-                tell(Told::Note { text: &text });
+                notify(CommandEvent::Note { text: &text });
             }
         }
     }

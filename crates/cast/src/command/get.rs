@@ -1,7 +1,7 @@
 //! `tailcut cast get`.
 
 use super::address;
-use super::common::{Access, Failed, Told, Watch, is_pipe};
+use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
 use super::recv::Into;
 use crate::files::Hash;
 use crate::transfer::{self, Event};
@@ -36,14 +36,14 @@ pub(super) fn execute(
     arguments: &Get,
     is_json: bool,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
     if is_pipe(&arguments.output) && is_json {
         let words = "--json: standard output is used for the received data; allowed: --output DIR";
         return Err(Failed::usage(words.to_owned()));
     }
     let replicas = address::resolve_all(&arguments.replicas, "each replica once")?;
-    let mut place = arguments.into.open(&arguments.output, stop)?;
+    let mut into = arguments.into.open(&arguments.output, stop)?;
     let endpoint = arguments.access.open(address::local(&replicas)?)?;
     let mut watch = Watch::begin();
     let root = arguments.root;
@@ -51,12 +51,12 @@ pub(super) fn execute(
         &endpoint,
         root,
         &replicas,
-        place.sink(),
+        into.sink(),
         stop,
-        &mut |event: Event| watch.tell(&event, tell),
+        &mut |event: Event| watch.notify(&event, notify),
     )?;
     let what = arguments.output.display().to_string();
-    tell(Told::Done {
+    notify(CommandEvent::Done {
         what: &what,
         root: Some(taken.root.to_string()),
         peers: &replicas,

@@ -1,6 +1,6 @@
 //! `tailcut cast key`.
 
-use super::common::{Failed, Told};
+use super::common::{CommandEvent, Failed};
 use crate::seal::{self, Cipher, Key};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -26,7 +26,10 @@ enum CipherName {
     ChaCha,
 }
 
-pub(super) fn execute(arguments: &KeyOf, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Failed> {
+pub(super) fn execute(
+    arguments: &KeyOf,
+    notify: &mut dyn FnMut(CommandEvent<'_>),
+) -> Result<(), Failed> {
     let cipher = match arguments.cipher {
         CipherName::Aes => Cipher::Aes128Gcm,
         CipherName::ChaCha => Cipher::ChaCha20Poly1305,
@@ -37,6 +40,6 @@ pub(super) fn execute(arguments: &KeyOf, tell: &mut dyn FnMut(Told<'_>)) -> Resu
     let file = arguments.file.display();
     let fingerprint = key.fingerprint();
     let text = format!("{file}: new key, fingerprint {fingerprint}; copy the file to all ends");
-    tell(Told::Note { text: &text });
+    notify(CommandEvent::Note { text: &text });
     Ok(())
 }

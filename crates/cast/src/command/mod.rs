@@ -1,4 +1,4 @@
-//! `tailcut cast`: one file for each command.
+//! Commands of `tailcut cast`. Each command has a separate file.
 
 mod address;
 mod check;
@@ -12,7 +12,7 @@ mod send;
 mod serve;
 
 pub use check::CheckOf;
-pub use common::{Failed, Moment, Told};
+pub use common::{CommandEvent, Failed, Moment};
 pub use get::Get;
 pub use key::KeyOf;
 pub use recv::Recv;
@@ -93,7 +93,7 @@ Examples:
     Key(KeyOf),
 }
 
-/// Runs a command until it is done or `stop` is set. The last argument gets the messages.
+/// Runs a command until it ends or `stop` is set. `notify` is called with each message.
 ///
 /// # Errors
 /// Reason why the command fails.
@@ -101,14 +101,14 @@ pub fn execute(
     command: &CastCommand,
     is_json: bool,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
     match command {
-        CastCommand::Send(arguments) => send::execute(arguments, stop, tell),
-        CastCommand::Recv(arguments) => recv::execute(arguments, is_json, stop, tell),
-        CastCommand::Serve(arguments) => serve::execute(arguments, stop, tell),
-        CastCommand::Get(arguments) => get::execute(arguments, is_json, stop, tell),
-        CastCommand::Check(arguments) => check::execute(arguments, stop, tell),
-        CastCommand::Key(arguments) => key::execute(arguments, tell),
+        CastCommand::Send(arguments) => send::execute(arguments, stop, notify),
+        CastCommand::Recv(arguments) => recv::execute(arguments, is_json, stop, notify),
+        CastCommand::Serve(arguments) => serve::execute(arguments, stop, notify),
+        CastCommand::Get(arguments) => get::execute(arguments, is_json, stop, notify),
+        CastCommand::Check(arguments) => check::execute(arguments, stop, notify),
+        CastCommand::Key(arguments) => key::execute(arguments, notify),
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// Returns the index of the interface. 0: selected by the routing table.
+    /// Returns the index of the interface. 0: the routing table selects the interface.
     pub(super) fn number(&self) -> Result<u32, Failed> {
         let Some(name) = &self.interface else {
             return Ok(0);
@@ -85,8 +85,7 @@ pub(super) fn join(endpoint: &Endpoint, group: IpAddr, interface: u32) -> Result
         IpAddr::V6(_) => "[::]",
     };
     if !at.ip().is_unspecified() || at.is_ipv4() != group.is_ipv4() {
-        // The system delivers packets of a group only to sockets that are bound to the unspecified
-        // address.
+        // The system delivers packets of a group only to sockets at the unspecified address.
         return Err(Failed::usage(format!(
             "--group {group}: an endpoint at {at} cannot receive from it; allowed: --listen {all}"
         )));

@@ -1,4 +1,4 @@
-//! Standard output that may block. The user can interrupt the wait.
+//! Standard output for received data. If it cannot accept more data, the user can interrupt the wait.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{ioctl_fionread, write};
@@ -7,14 +7,14 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Interval at which the user's request to stop is checked.
+/// Interval at which a wait checks whether the user has interrupted it.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-/// Bytes of a page of a pipe. A writable pipe has space for one page.
+/// Size of a page of a pipe in bytes. A writable pipe has space for one page.
 const PAGE: usize = 4_096;
-/// Bytes per write if standard output is not a pipe.
+/// Number of bytes per write if standard output is not a pipe.
 const PIECE: usize = 1 << 18;
 
 /// Standard output. It writes only as many bytes as fit, so that no call blocks.
@@ -30,8 +30,9 @@ impl<'a> Output<'a> {
         Self { stop, stdout }
     }
 
-    /// Returns the bytes that can be written without blocking, as far as that is known.
+    /// Returns an estimate of the number of bytes that a write accepts without blocking.
     fn room(file: BorrowedFd<'_>) -> usize {
+        // The call fails if standard output is a file or a terminal.
         let Ok(all) = fcntl_getpipe_size(file) else {
             return PIECE;
         };

@@ -1,7 +1,7 @@
 //! `tailcut cast recv`.
 
 use super::address;
-use super::common::{Access, Failed, Told, Watch, is_pipe};
+use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
 use super::multicast::{self, Interface};
 use super::output::Output;
 use crate::files::{FileSink, Keep, Sink, SinkOptions, StreamSink};
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use tailcut_units::Bytes;
 use tailcut_units::quantity::{Quantity, within};
 
-/// Slabs that are kept for a slow pipe, or that arrived early.
+/// Largest number of slabs that wait for a pipe: the pipe is slow, or an earlier slab is missing.
 const AHEAD: u32 = 16;
 
 /// Flags of `tailcut cast recv`.
@@ -65,11 +65,11 @@ impl Into {
         &self,
         path: &std::path::Path,
         stop: &'a AtomicBool,
-    ) -> Result<Place<'a>, Error> {
+    ) -> Result<ReceiveSink<'a>, Error> {
         let max_size = self.max_size.unwrap_or(Bytes::MOST).0;
         if is_pipe(path) {
             let sink = StreamSink::new(Output::new(stop), AHEAD, max_size);
-            return Ok(Place::Pipe(sink));
+            return Ok(ReceiveSink::Pipe(sink));
         }
         let options = SinkOptions {
             name: None,
@@ -81,17 +81,17 @@ impl Into {
                 xattrs: self.xattrs,
             },
         };
-        Ok(Place::Directory(FileSink::new(path, options)?))
+        Ok(ReceiveSink::Directory(FileSink::new(path, options)?))
     }
 }
 
 /// Destination of the data.
-pub(super) enum Place<'a> {
+pub(super) enum ReceiveSink<'a> {
     Directory(FileSink),
     Pipe(StreamSink<Output<'a>>),
 }
 
-impl Place<'_> {
+impl ReceiveSink<'_> {
     pub(super) fn sink(&mut self) -> &mut dyn Sink {
         match self {
             Self::Directory(sink) => sink,
@@ -104,7 +104,7 @@ pub(super) fn execute(
     arguments: &Recv,
     is_json: bool,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
     let is_pipe = is_pipe(&arguments.path);
     if is_pipe && is_json {
@@ -119,11 +119,11 @@ pub(super) fn execute(
     if let Some(group) = arguments.group {
         multicast::join(&endpoint, group, arguments.interface.number()?)?;
     }
-    tell(Told::Listening { at });
+    notify(CommandEvent::Listening { at });
     let mut listener = Listener::new(&endpoint, stop);
     loop {
         let offered = listener.accept()?;
-        let result = receive(arguments, &mut listener, &offered, stop, tell);
+        let result = receive(arguments, &mut listener, &offered, stop, notify);
         match result {
             Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
             Err(Error::Closed) => return Err(Error::Closed.into()),
@@ -131,7 +131,7 @@ pub(super) fn execute(
             Ok(()) => {}
             Err(error) => {
                 let why = error.to_string();
-                tell(Told::Failed { why: &why });
+                notify(CommandEvent::Failed { why: &why });
             }
         }
     }
@@ -142,7 +142,7 @@ fn receive(
     listener: &mut Listener<'_>,
     offered: &Offered,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Error> {
     let mut place = match arguments.into.open(&arguments.path, stop) {
         Ok(place) => place,
@@ -153,10 +153,10 @@ fn receive(
     };
     let mut watch = Watch::begin();
     let taken = listener.receive(*offered, place.sink(), &mut |event: Event| {
-        watch.tell(&event, tell)
+        watch.notify(&event, notify)
     })?;
     let what = arguments.path.display().to_string();
-    tell(Told::Done {
+    notify(CommandEvent::Done {
         what: &what,
         root: Some(taken.root.to_string()),
         peers: &[offered.from],

@@ -1,7 +1,7 @@
 //! `tailcut cast send`.
 
 use super::address;
-use super::common::{Access, Failed, Told, Watch, is_pipe};
+use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
 use super::multicast::{self, MulticastOf};
 use crate::files::manifest::What;
 use crate::files::{Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
@@ -73,7 +73,7 @@ impl Chosen {
         &self,
         path: &Path,
         slab_log2: u8,
-        tell: &mut dyn FnMut(Told<'_>),
+        notify: &mut dyn FnMut(CommandEvent<'_>),
     ) -> Result<FileSource, Failed> {
         let exclude = Exclude::new(&self.exclude);
         let exclude = exclude.map_err(|error| Failed::usage(format!("--exclude: {error}")))?;
@@ -85,7 +85,7 @@ impl Chosen {
         };
         let mut note = |note: Note| {
             let text = format!("{}: {}", note.path.display(), note.why);
-            tell(Told::Note { text: &text });
+            notify(CommandEvent::Note { text: &text });
         };
         Ok(FileSource::open(path, &options, &mut note)?)
     }
@@ -94,7 +94,7 @@ impl Chosen {
 pub(super) fn execute(
     arguments: &Send,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
     let is_stream = is_pipe(&arguments.path);
     if arguments.dry_run {
@@ -103,7 +103,7 @@ pub(super) fn execute(
                 "--dry-run: standard input can be read only once; allowed: a file or a directory";
             return Err(Failed::usage(words.to_owned()));
         }
-        return list(arguments, tell);
+        return list(arguments, notify);
     }
     let to = address::resolve_all(&arguments.hosts, "each receiver once")?;
     if let Some(group) = arguments.group {
@@ -112,9 +112,10 @@ pub(super) fn execute(
     let endpoint = arguments
         .access
         .open_to_groups(address::local(&to)?, arguments.multicast.resolve()?)?;
+    // The scan of a large directory takes long. So errors of the network access are reported before.
     let source: Box<dyn Source> = match is_stream {
         true => Box::new(StreamSource::new(io::stdin(), arguments.name.as_bytes())?),
-        false => Box::new(arguments.what.open(&arguments.path, 0, tell)?),
+        false => Box::new(arguments.what.open(&arguments.path, 0, notify)?),
     };
     let options = SendOptions {
         drop_after: arguments.drop_after,
@@ -124,18 +125,18 @@ pub(super) fn execute(
     let mut on_event = |event: Event| match event {
         // If there is only one receiver, the command's error reports its failure.
         Event::Left(..) if to.len() == 1 => {}
-        event => watch.tell(&event, tell),
+        event => watch.notify(&event, notify),
     };
     let summary = transfer::send(&endpoint, source, &to, options, stop, &mut on_event)?;
-    conclude(&arguments.path, summary, &watch, tell)
+    conclude(&arguments.path, summary, &watch, notify)
 }
 
-/// Returns the result of all receivers, as an exit code and as text.
+/// Reports the result of all receivers. Returns an error with an exit code if a receiver has failed.
 fn conclude(
     path: &Path,
     summary: Summary,
     watch: &Watch,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
     let all = summary.receivers.len();
     let mut have = Vec::with_capacity(all);
@@ -148,7 +149,7 @@ fn conclude(
     }
     if !have.is_empty() {
         let what = path.display().to_string();
-        tell(Told::Done {
+        notify(CommandEvent::Done {
             what: &what,
             root: summary.root.map(|root| root.to_string()),
             peers: &have,
@@ -166,7 +167,7 @@ fn conclude(
     }
     let names: Vec<SocketAddr> = failed.iter().map(|(peer, _)| *peer).collect();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    // If all receivers have failed with one code, this code is more helpful.
+    // If all receivers have failed with the same code, this code is more helpful than 1.
     let codes = failed.iter().map(|(_, error)| error.exit_code());
     let is_same = codes.clone().all(|code| code == first.exit_code());
     Err(Failed {
@@ -182,9 +183,9 @@ fn conclude(
     })
 }
 
-/// Lists the entries without sending them.
-fn list(arguments: &Send, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Failed> {
-    let source = arguments.what.open(&arguments.path, 0, tell)?;
+/// Lists the entries that would be sent.
+fn list(arguments: &Send, notify: &mut dyn FnMut(CommandEvent<'_>)) -> Result<(), Failed> {
+    let source = arguments.what.open(&arguments.path, 0, notify)?;
     let (mut entries, mut bytes) = (0u64, 0u64);
     source.each(|item| {
         let size = matches!(item.entry.what, What::File { .. }).then(|| item.entry.size());
@@ -192,13 +193,13 @@ fn list(arguments: &Send, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Failed> 
         bytes += item.entry.size();
         let shown = arguments.path.join(OsStr::from_bytes(item.below));
         let path = shown.display().to_string();
-        tell(Told::Entry {
+        notify(CommandEvent::Entry {
             path: &path,
             bytes: size,
         });
         Ok(())
     })?;
     let text = format!("{entries} entries, {bytes} bytes; nothing was sent");
-    tell(Told::Note { text: &text });
+    notify(CommandEvent::Note { text: &text });
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `tailcut cast serve`.
 
 use super::address;
-use super::common::{Access, Failed, Told};
+use super::common::{Access, CommandEvent, Failed};
 use super::send::Chosen;
 use crate::files::Source;
 use crate::transfer::{self, Event};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Base-2 logarithm of the bytes of a slab. Slabs are small, so that a slow replica delays only
+/// Base-2 logarithm of the bytes of a slab. A replica's slabs are small, so that a slow replica delays only
 /// little data.
 const SLAB_LOG2: u8 = 20;
 
@@ -32,20 +32,21 @@ pub struct Serve {
 pub(super) fn execute(
     arguments: &Serve,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
+    // The root needs all files, which takes long. So a wrong address is reported before.
     let endpoint = arguments.access.open(arguments.listen)?;
-    let mut source = arguments.what.open(&arguments.path, SLAB_LOG2, tell)?;
+    let mut source = arguments.what.open(&arguments.path, SLAB_LOG2, notify)?;
     let root = source.root()?;
     let what = arguments.path.display().to_string();
-    tell(Told::Serving {
+    notify(CommandEvent::Serving {
         what: &what,
         root: root.to_string(),
         at: endpoint.local(),
     });
     let mut on_event = |event: Event| {
         if let Event::Joined(peer) = event {
-            tell(Told::Joined { peer });
+            notify(CommandEvent::Joined { peer });
         }
     };
     let served = transfer::serve(&endpoint, Box::new(source), root, stop, &mut on_event);

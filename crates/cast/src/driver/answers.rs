@@ -4,21 +4,24 @@
 use std::collections::{HashSet, VecDeque};
 use tailcut_units::{Time, TokenBucket};
 
-/// Answers per second, at most, to packets that belong to no session.
+/// Largest number of answers per second to packets that belong to no session. Any host can cause answers,
+/// so their cost is bounded. With a smaller number, senders of ended sessions wait longer for their answer.
 const ANSWERS: f64 = 10_000.0;
-/// Answers per second, at most, to checks that came by a multicast group. The limit is low, because
-/// all members of the group answer: a check with a forged source address sends many answers to the
-/// victim.
+/// Largest number of answers per second to checks that arrived by a multicast group. The limit is low,
+/// because all members of the group answer: a check with a forged source address makes them all send an
+/// answer to the victim.
 const GROUP_ANSWERS: f64 = 100.0;
-/// Answers that may be sent at once after a pause.
+/// Largest number of answers that are sent at once after a pause. A smaller number drops answers to hosts
+/// that ask at the same moment.
 const BURST: f64 = 100.0;
-/// Ended sessions whose identifiers are kept.
+/// Largest number of ended sessions whose identifiers are kept. A sender may have missed the message that
+/// its object has arrived. If its session is forgotten, it sends the object again.
 const REMEMBERED: usize = 4_096;
 
 /// Rate limit of answers.
 #[derive(Debug)]
 pub(super) struct Limit {
-    /// Answers per second.
+    /// Largest number of answers per second in the long run.
     rate: f64,
     bucket: TokenBucket,
 }
@@ -36,7 +39,7 @@ impl Limit {
         Self::new(ANSWERS)
     }
 
-    /// Returns the limit for checks that came by a group.
+    /// Returns the limit for checks that arrived by a multicast group.
     pub(super) const fn for_groups() -> Self {
         Self::new(GROUP_ANSWERS)
     }
@@ -57,6 +60,7 @@ pub(super) struct Ended {
 
 impl Ended {
     pub(super) fn insert(&mut self, session: u64) {
+        // Each session is in `order` only once. Otherwise the removal of one entry would remove another.
         if !self.known.insert(session) {
             return;
         }
@@ -94,6 +98,7 @@ mod tests {
     fn the_last_sessions_are_remembered() {
         let mut ended = Ended::default();
         for session in 0..2 * REMEMBERED as u64 {
+            // The second insertion must change nothing.
             ended.insert(session);
             ended.insert(session);
         }

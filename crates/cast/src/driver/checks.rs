@@ -2,17 +2,17 @@
 //! them. It also sends checks to multicast groups to find out which endpoints receive from the
 //! group.
 
+use super::check_codec::{CheckCodec, GroupChecker, GroupListeners};
 use super::engine::Engine;
 use super::sealing::Seal;
-use super::staging::{Place, Staged, ZEROS};
+use super::staging::{PayloadSource, Staged, ZEROS};
 use super::unsealing::Packet;
-use super::words::{Asker, Hearers, Words};
 use crate::udp::{Incoming, TrafficClass};
 use std::net::SocketAddr;
 use tailcut_units::Time;
 use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, Message};
 
-/// Buffer size for the header of an echo, in bytes.
+/// Buffer size for the header of an echo, in bytes. An echo without padding has 40 bytes.
 const HEAD: usize = 64;
 
 impl Engine {
@@ -25,11 +25,12 @@ impl Engine {
         packet: Packet,
         check: &Check,
     ) {
-        let local = incoming.told.to.filter(|to| !to.is_multicast());
-        let is_group = local.is_none() && incoming.told.to.is_some();
+        let local = incoming.ancillary.to.filter(|to| !to.is_multicast());
+        // The kernel reports a destination, and the filter above has removed it only if it is a group.
+        let is_group = local.is_none() && incoming.ancillary.to.is_some();
         let answers = match is_group {
-            true => &mut self.guests.group_answers,
-            false => &mut self.guests.answers,
+            true => &mut self.incoming_sessions.group_answers,
+            false => &mut self.incoming_sessions.answers,
         };
         if !answers.take(now) {
             return;
@@ -37,9 +38,10 @@ impl Engine {
         let echo = Message::Echo(Echo {
             number: check.number,
             seen: incoming.from,
-            buffer: self.guests.receive_buffer,
+            buffer: self.incoming_sessions.receive_buffer,
             class: incoming.class().0,
             is_group,
+            // The zeros follow as the payload, so the header has no padding.
             padded: 0,
         });
         let mut head = [0; HEAD];
@@ -55,50 +57,57 @@ impl Engine {
         };
         let ends = (incoming.from, local);
         let class = TrafficClass(check.class);
-        let staged = match (&self.lines.key, packet.greeting) {
-            (None, _) => Staged::of(ends, class, Place::Zeros(zeros.len()), |header| {
+        let staged = match (&self.connections.key, packet.greeting) {
+            (None, _) => Staged::of(ends, class, PayloadSource::Zeros(zeros.len()), |header| {
                 credit::encode(&packet.envelope, &echo, header)
             }),
+            // Not reached: with a key, `unseal` passes only checks that have a greeting.
             (Some(_), None) => None,
             (Some(key), Some(peer)) => {
                 let Envelope { session, share } = packet.envelope;
                 let seal = Seal::new(key, session, share, Some(peer)).ok();
                 let arena = &mut self.staging.arena;
                 let sealed = seal.and_then(|mut seal| seal.seal(head, zeros, arena));
-                sealed.and_then(|range| Staged::of(ends, class, Place::Arena(range), |_| Ok(0)))
+                sealed.and_then(|range| {
+                    Staged::of(ends, class, PayloadSource::Arena(range), |_| Ok(0))
+                })
             }
         };
         self.staging.answer(staged);
     }
 
-    /// Sends a check to a multicast group. Answers are added to `hearers`.
-    pub(super) fn ask(&mut self, group: SocketAddr, hearers: Hearers) {
+    /// Sends a check to a multicast group. Answers are added to `listeners`.
+    pub(super) fn check_group(&mut self, group: SocketAddr, listeners: GroupListeners) {
+        // Version 1 of the header, which paper mode uses, has no checks.
         if self.is_paper() {
             return;
         }
-        if self.lines.asker.is_none() {
-            let Ok(words) = Words::new(self.lines.key.as_ref()) else {
+        // An endpoint passes the same list in all its calls, so the list of the first call stays.
+        if self.connections.group_checker.is_none() {
+            let Ok(codec) = CheckCodec::new(self.connections.key.as_ref()) else {
                 return;
             };
-            self.lines.asker = Some(Asker::new(words, hearers));
+            self.connections.group_checker = Some(GroupChecker::new(codec, listeners));
         }
-        let asker = self.lines.asker.as_mut();
-        let Some(datagram) = asker.and_then(Asker::next) else {
+        let group_checker = self.connections.group_checker.as_mut();
+        let Some(datagram) = group_checker.and_then(GroupChecker::next) else {
             return;
         };
         let from = self.staging.arena.len();
         self.staging.arena.extend_from_slice(&datagram);
-        let place = Place::Arena(from..self.staging.arena.len());
+        let payload = PayloadSource::Arena(from..self.staging.arena.len());
         let class = TrafficClass::default();
-        let staged = Staged::of((group, None), class, place, |_| Ok(0));
+        let staged = Staged::of((group, None), class, payload, |_| Ok(0));
         self.staging.answer(staged);
     }
 
     /// Handles an echo, which is another endpoint's answer to a check.
     pub(super) fn on_echo(&mut self, from: SocketAddr, envelope: &Envelope, echo: &Echo) {
-        match &self.lines.asker {
-            Some(asker) if asker.words.is_of(envelope.session) && echo.is_group => {
-                asker.hearers.add(from);
+        // An echo without `is_group` answers a check that did not arrive by the group, so it does not show
+        // that the endpoint receives from the group.
+        match &self.connections.group_checker {
+            Some(group_checker) if group_checker.codec.is_of(envelope.session) && echo.is_group => {
+                group_checker.listeners.add(from);
             }
             _ => self.counts.unknown += 1,
         }

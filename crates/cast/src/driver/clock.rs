@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime};
 use tailcut_units::Time;
 
-/// Monotonic clock.
+/// Monotonic clock of a driver.
 pub trait Clock {
     /// Returns the time since a fixed moment.
     fn now(&mut self) -> Time;
@@ -16,8 +16,9 @@ pub trait Clock {
     }
 }
 
-/// Oldest time stamp that is believed. An older time stamp means that the system's clock was set
-/// since.
+/// Largest age of a time stamp that is used. A larger age means that the system's clock was set after the
+/// kernel made the time stamp. With a smaller limit, datagrams that wait for a busy thread would lose their
+/// correct time stamps.
 const OLDEST: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Clock of the operating system, from zero at its creation.
@@ -50,6 +51,7 @@ impl Clock for WallClock {
         } else {
             std::time::Duration::ZERO
         };
+        // The socket is bound before the clock begins, so a datagram may be older than the clock.
         let ns = self.began.elapsed().saturating_sub(age).as_nanos();
         Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
     }

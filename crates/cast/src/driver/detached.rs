@@ -1,4 +1,4 @@
-//! Driver without a socket and a clock, for fuzzers, measurements and other event loops.
+//! Driver without a socket and without a clock, for fuzzers, measurements and other event loops.
 
 use super::endpoint::Options;
 use super::engine::{Counts, Engine, News};
@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_units::Time;
 
-/// Same as [`Endpoint`](super::Endpoint), but the caller provides the time and the datagrams.
-/// Blocks are decoded within [`Self::on_incoming`].
+/// Driver that works like an [`Endpoint`](super::Endpoint), but the caller provides the time and the
+/// datagrams. Blocks are decoded within [`Self::on_incoming`].
 ///
 /// ```
 /// use tailcut_cast::driver::{Detached, Options};
@@ -23,7 +23,7 @@ use tailcut_units::Time;
 ///     Time::ZERO,
 ///     &Incoming {
 ///         from: "192.0.2.2:7000".parse()?,
-///         told: Ancillary::default(),
+///         ancillary: Ancillary::default(),
 ///         is_cut: false,
 ///         bytes: b"hello",
 ///     },
@@ -38,7 +38,7 @@ pub struct Detached {
 }
 
 impl Detached {
-    /// Creates a driver. Same as [`Endpoint::bind`](super::Endpoint::bind), without a socket.
+    /// Creates a driver as [`Endpoint::bind`](super::Endpoint::bind) does, but opens no socket.
     ///
     /// # Errors
     /// A parameter is outside its range, or the system has no random bytes.
@@ -77,8 +77,9 @@ impl Detached {
         self.engine.next_timeout()
     }
 
-    /// Sends pending datagrams, about 512 at most. Returns whether any datagram was sent.
+    /// Sends up to about 512 pending datagrams. Returns whether any datagram was sent.
     pub fn transmit(&mut self, now: Time, net: &mut impl Datagrams) -> bool {
+        // An endpoint sends the same number of segments before it receives again.
         self.engine.transmit(now, net, 512)
     }
 

@@ -1,17 +1,17 @@
 //! Endpoint that sends and receives objects.
 
-use super::board::{Board, Progress};
+use super::buffer_budget::BufferBudget;
+use super::check_codec::GroupListeners;
 use super::clock::WallClock;
 use super::engine::{Counts, Engine, Setup};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
 use super::pace::Pace;
-use super::room::Room;
 use super::run::{Bell, Command, Driver, Membership, Outcome, Thread};
 use super::sealing::TRAILER;
+use super::shared_progress::{Progress, SharedProgress};
 use super::spares::Spares;
-use super::words::Hearers;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
 use crate::udp::{Multicast, Port, Socket, SocketOptions};
@@ -32,12 +32,16 @@ use tailcut_units::{Duration, HostId};
 use tailcut_wire::scdp::credit::SYMBOL_BYTES;
 use tailcut_wire::scdp::paper::SYN_BYTES;
 
-/// Erasure codes that are cached: one for each number of source symbols of a block.
+/// Size of the cache of erasure codes. Blocks with the same number of source symbols share a code. The code
+/// of the largest block (256 symbols) needs about 128 KiB, so the cache needs 2 MiB at most. With fewer
+/// codes, objects of different lengths would create their codes again.
 const CODES: usize = 16;
-/// Symbols in flight at the same time in paper mode.
+/// Largest number of symbols in flight in paper mode. 64 packets of 1,500 bytes fill a link of 10 Gb/s for
+/// 77 us. The SCDP paper uses 32 symbols at this rate (section V).
 const WINDOW: u32 = 64;
-/// Bytes of the IP and UDP headers.
+/// Bytes of the IPv4 and UDP headers.
 const HEADERS_V4: u32 = 28;
+/// Bytes of the IPv6 and UDP headers.
 const HEADERS_V6: u32 = 48;
 
 /// Options of an endpoint.
@@ -45,27 +49,27 @@ const HEADERS_V6: u32 = 48;
 pub struct Options {
     /// Options of the socket.
     pub socket: SocketOptions,
-    /// Bytes of one received object, at most. Default 17 MiB: one slab with its header.
+    /// Largest object that is received, in bytes. Default 17 MiB: a slab with its header fits.
     pub object: u64,
-    /// Bytes, at most, of all received objects that the application has not taken yet. Further
-    /// objects have to wait. Default 64 MiB.
+    /// Memory for all received objects that the application has not taken yet, in bytes. If it is full,
+    /// further objects have to wait. Default 64 MiB.
     pub memory: u64,
-    /// Bytes per second that are sent, at most. Each datagram counts as `mtu` bytes. Default: no
-    /// limit.
+    /// Largest rate of sent bytes per second. Each datagram counts as `mtu` bytes. Default: no limit.
     pub rate: Option<u64>,
-    /// Threads that decode, at least 1. Default 1.
+    /// Number of threads that decode, at least 1. Default 1.
     pub decoders: usize,
     /// Flow control of a receiver. [`Mode::Credit`] (default) works on any network.
     /// [`Mode::Paper`] is the mode of the SCDP paper, with a window of 64 symbols and version 1
     /// of the header. It is for switches that trim and hosts that trust each other, and has no
     /// tokens, keys or shares. Both ends must use the same mode.
     pub mode: Mode,
-    /// Pre-shared key of all endpoints that exchange objects with this one. Packets are encrypted,
-    /// and packets of other hosts are dropped. A key needs [`Mode::Credit`]. Default: none.
+    /// Key that is shared in advance by all endpoints that exchange objects with this one. Packets are
+    /// encrypted, and packets of hosts without the key are dropped. A key needs [`Mode::Credit`]. Default:
+    /// none.
     pub key: Option<Key>,
     /// Options for sending to multicast groups.
     pub multicast: Multicast,
-    /// Bytes of a sent IP packet, at most: 1,280 to 9,000. Default 1,500. If a path carries only
+    /// Largest IP packet that is sent, in bytes: 1,280 to 9,000. Default 1,500. If a path carries only
     /// smaller packets, the transfer starts again with smaller symbols.
     pub mtu: u16,
     /// Parameters of the protocol. `None`: defaults for `mode` and the bound address, with
@@ -79,6 +83,7 @@ impl Default for Options {
         Self {
             socket: SocketOptions::default(),
             object: 17 << 20,
+            // Three objects of the largest size fit, so one can arrive while the application takes another.
             memory: 64 << 20,
             rate: None,
             decoders: 1,
@@ -105,23 +110,30 @@ impl Options {
             Mode::Paper => (SYN_BYTES, WINDOW),
         };
         self.scdp.unwrap_or(ScdpConfig {
+            // The caller checks the MTU only after this call.
             symbol: u32::from(self.mtu.clamp(1_280, 9_000))
                 .saturating_sub(headers + header as u32)
                 .min(Limits::SOCKETS.max_symbol),
             initial_window: window,
+            // A receiver refuses an offer that pushes more symbols than its limit.
             shared_window: window.min(ScdpConfig::default().shared_window),
             limits: Limits {
                 pushed: window,
                 ..Limits::SOCKETS
             },
             mode: self.mode,
+            // All datagrams have the same DSCP, so classes of symbols would change nothing in the network.
             demotion: Demotion::NONE,
             in_order: false,
-            // Only the limit of symbols in flight holds pulls back: a socket has no fixed link rate
-            // to pace pulls by.
+            // A socket has no fixed link rate, so pulls are not paced by a rate. Only the limit of symbols in
+            // flight delays them.
             pull_interval: Duration::from_ps(1),
             byte_time: Duration::from_ps(0),
+            // A sender that has not received the final message asks again after at most `max_timeout` (1 s by default).
+            // So the receiver still knows the session.
             time_wait: Duration::from_ms(1_000),
+            // The driver stores each symbol at its offset and has memory for the whole object. So no block waits for
+            // another block or for a reader.
             delivery: Delivery::Blocks {
                 order: BlockOrder::AsWhole,
                 window: u64::MAX,
@@ -154,7 +166,7 @@ impl Options {
             host: host.map_err(|error| invalid(error.to_string()))?,
             config,
             me,
-            room: Room::new(self.object, self.memory),
+            budget: BufferBudget::new(self.object, self.memory),
             codes,
             tokens: Tokens::generate().map_err(io::Error::other)?,
             key: self.key.clone(),
@@ -198,8 +210,9 @@ pub struct Endpoint {
     commands: Sender<Command>,
     bell: Arc<Bell>,
     received: Arc<Mailbox<Received>>,
+    /// Number of the next transfer.
     numbers: AtomicU64,
-    hearers: Hearers,
+    listeners: GroupListeners,
     has_key: bool,
     spares: Spares,
     thread: Option<JoinHandle<()>>,
@@ -214,16 +227,18 @@ impl Endpoint {
         // This finds wrong parameters before a socket is opened.
         options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
+        // The default options are the defaults of the kernel, so an endpoint without multicast needs no system call.
         if options.multicast != Multicast::default() {
             socket.set_multicast(&options.multicast)?;
         }
         let local = socket.local();
         let codes = options.codes();
+        // The first engine was only a check. This one belongs to the bound address.
         let mut engine = options.engine(local, Arc::clone(&codes))?;
         // Linux reports twice the size of the buffer that an application may fill.
         let buffer = socket.receive_buffer()? / 2;
-        engine.guests.receive_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
-        let spares = engine.guests.room.spares.clone();
+        engine.incoming_sessions.receive_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
+        let spares = engine.incoming_sessions.budget.spares.clone();
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
@@ -250,7 +265,7 @@ impl Endpoint {
             bell,
             received,
             numbers: AtomicU64::new(0),
-            hearers: Hearers::default(),
+            listeners: GroupListeners::default(),
             has_key: options.key.is_some(),
             spares,
             thread: Some(thread),
@@ -277,8 +292,8 @@ impl Endpoint {
         self.start(Task::one(to, Payload::new(object)))
     }
 
-    /// Sends one share of an object's symbols to the endpoint at `to`. Several senders use the same
-    /// session. The receiver builds one object from the symbols of all senders, even if some
+    /// Sends one share of an object's symbols to the endpoint at `to`. Other senders send the other shares
+    /// in the same session. The receiver builds one object from the symbols of all senders, even if some
     /// senders are slow or fail. All senders have the same object and use the same symbol size.
     /// `session` is a random number ([`new_session`]) that all senders have agreed on. [`Sending`]
     /// succeeds as soon as the receiver has the whole object.
@@ -311,7 +326,7 @@ impl Endpoint {
     }
 
     /// Sends an object to several endpoints at the same time, with separate datagrams to each. A
-    /// symbol is encoded once, and is sent when all receivers that still need symbols have
+    /// symbol is encoded only once, and is sent when all receivers that still need symbols have
     /// requested one. So the slowest receiver sets the pace, except receivers that `stragglers`
     /// leaves out. [`Sending::progress`] returns the progress of each receiver, [`Sent::missed`]
     /// the number of receivers without the object.
@@ -344,12 +359,12 @@ impl Endpoint {
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group, with
-    /// datagrams to the group: each symbol is sent once. `receivers` are the unicast addresses of
-    /// the endpoints. Each receiver must be bound to the group's port and to the unspecified
-    /// address, or its socket does not get packets of the group. Otherwise as
-    /// [`send_to_all`](Self::send_to_all). The first probes and all packets for one receiver go to
-    /// the receiver's unicast address.
+    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group, with datagrams
+    /// to the group. Each symbol is sent only once. `receivers` are the unicast addresses of the endpoints.
+    /// Each receiver must be bound to the group's port and to the unspecified address, or its socket does not
+    /// get packets of the group. In all other respects, the call works like
+    /// [`send_to_all`](Self::send_to_all). The first probes and all packets for one receiver go to the
+    /// receiver's unicast address.
     pub fn send_to_group(
         &self,
         group: SocketAddr,
@@ -365,8 +380,8 @@ impl Endpoint {
     /// the interface.
     ///
     /// # Errors
-    /// The system refuses, the address is not a multicast address or has the other IP version, or
-    /// the endpoint is closed.
+    /// The system refuses the request, the address is not a multicast address, the address and the
+    /// endpoint have different IP versions, or the endpoint is closed.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         self.change(Membership::Joins, group, interface)
     }
@@ -374,7 +389,7 @@ impl Endpoint {
     /// Leaves a multicast group that was joined at this interface.
     ///
     /// # Errors
-    /// The system refuses, the group was not joined at this interface, or the endpoint is closed.
+    /// The system refuses the request, the group was not joined at this interface, or the endpoint is closed.
     pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         self.change(Membership::Leaves, group, interface)
     }
@@ -392,18 +407,21 @@ impl Endpoint {
     /// answered a check of this endpoint. The list grows when more answers arrive. Endpoints answer
     /// if they have [joined](Self::join) the group and have the same key. The check may be lost, so
     /// send it several times.
-    pub fn ask_group(&self, group: SocketAddr) -> Hearers {
-        let hearers = self.hearers.clone();
+    pub fn check_group(&self, group: SocketAddr) -> GroupListeners {
+        let listeners = self.listeners.clone();
         // The result can be ignored: if the thread has ended, no answer arrives.
-        let _ = self.commands.send(Command::Ask(group, hearers.clone()));
+        let _ = self
+            .commands
+            .send(Command::CheckGroup(group, listeners.clone()));
         self.bell.ring();
-        hearers
+        listeners
     }
 
     fn start(&self, task: Task) -> Sending {
+        // Only the number itself must be unique. It orders no other memory, so `Relaxed` is enough.
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let outcome = Arc::new(Outcome::default());
-        let board = task.board.clone();
+        let progress = task.progress.clone();
         let command = Command::Send {
             task,
             number,
@@ -415,7 +433,7 @@ impl Endpoint {
         self.bell.ring();
         Sending {
             number,
-            board,
+            progress,
             outcome,
             commands: self.commands.clone(),
             bell: Arc::clone(&self.bell),
@@ -456,6 +474,7 @@ impl Drop for Endpoint {
         let _ = self.commands.send(Command::Stop);
         self.bell.ring();
         if let Some(thread) = self.thread.take() {
+            // If the thread has panicked, its message was printed already.
             let _ = thread.join();
         }
     }
@@ -474,7 +493,7 @@ pub fn new_session() -> io::Result<u64> {
 #[derive(Debug)]
 pub struct Sending {
     number: u64,
-    board: Board,
+    progress: SharedProgress,
     outcome: Arc<Outcome>,
     commands: Sender<Command>,
     bell: Arc<Bell>,
@@ -491,7 +510,7 @@ impl Sending {
 
     /// Returns the progress of each receiver, in the order of the addresses in the call.
     pub fn progress(&self) -> Vec<Progress> {
-        self.board.read()
+        self.progress.read()
     }
 
     /// Stops sending. The receiver discards the symbols that have arrived.

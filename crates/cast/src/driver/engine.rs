@@ -1,15 +1,15 @@
 //! Protocol engine of one host: SCDP over datagrams, without a clock and sockets.
 
-use super::board::Stage;
-use super::guests::Guests;
+use super::buffer_budget::{BufferBudget, Reservation};
+use super::connections::{Connection, Connections};
 use super::incoming::{DecodeJob, Decoded, Inbound};
-use super::lines::{Line, Lines};
+use super::incoming_sessions::IncomingSessions;
 use super::outcome::Failure;
 use super::outgoing::{Kind, Outbound, Task};
 use super::paths::Paths;
 use super::reason::Reason;
-use super::room::{Held, Room};
 use super::sealing::Seal;
+use super::shared_progress::Stage;
 use super::staging::Staging;
 use super::table::Table;
 use crate::codec::Codes;
@@ -26,7 +26,7 @@ use tailcut_units::{FlowId, HostId, Time};
 
 /// First flow number of received objects. Sent objects have lower numbers.
 pub(super) const FIRST_INCOMING: FlowId = FlowId(1 << 31);
-/// First number of a group of receivers in the transport.
+/// First number of a group of receivers in the transport. Connections have lower numbers.
 const GROUPS: u32 = 1 << 31;
 
 /// Events that the engine reports.
@@ -36,10 +36,10 @@ pub(super) enum News {
     Received {
         from: SocketAddr,
         bytes: Vec<u8>,
-        held: Held,
+        reservation: Reservation,
     },
-    /// An object has arrived at all receivers except this number of them. The last field is the
-    /// size of its symbols in bytes.
+    /// A transfer has ended. The fields are its flow, its statistics, the number of receivers without
+    /// the object, and the bytes of a symbol.
     Sent(FlowId, FlowStats, usize, u32),
     /// A transfer has failed.
     Failed(FlowId, Failure),
@@ -74,14 +74,14 @@ pub struct Counts {
     pub shrunk: u64,
 }
 
-/// Parts that an engine is made of.
+/// Arguments of `Engine::new`.
 pub(super) struct Setup {
     pub(super) host: Host<DriverCodec>,
     /// The parameters of `host`.
     pub(super) config: ScdpConfig,
     /// Number of this host in the transport.
     pub(super) me: HostId,
-    pub(super) room: Room,
+    pub(super) budget: BufferBudget,
     pub(super) codes: Arc<Codes>,
     pub(super) tokens: Tokens,
     pub(super) key: Option<Key>,
@@ -106,14 +106,14 @@ fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>
 pub(super) struct Engine {
     pub(super) host: Host<DriverCodec>,
     pub(super) config: ScdpConfig,
-    pub(super) lines: Lines,
+    pub(super) connections: Connections,
     /// Objects that are being sent.
     pub(super) outgoing: Table<FlowId, Outbound>,
-    /// Flow and line of each receiver, by session and share.
+    /// Flow and connection of each receiver, by session and share.
     pub(super) sent_to: Table<(u64, u16), (FlowId, HostId)>,
     /// Objects that are being received.
     pub(super) incoming: Table<FlowId, Inbound>,
-    pub(super) guests: Guests,
+    pub(super) incoming_sessions: IncomingSessions,
     pub(super) staging: Staging,
     pub(super) news: VecDeque<News>,
     pub(super) counts: Counts,
@@ -130,15 +130,16 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) fn new(setup: Setup) -> Self {
         let mut host = setup.host;
+        // Senders choose their flow numbers independently, so two of them may choose the same one.
         host.name_incoming(FIRST_INCOMING);
         Self {
             host,
             config: setup.config,
-            lines: Lines::new(setup.me, setup.key),
+            connections: Connections::new(setup.me, setup.key),
             outgoing: Table::default(),
             sent_to: Table::default(),
             incoming: Table::default(),
-            guests: Guests::new(setup.me, setup.room, setup.tokens),
+            incoming_sessions: IncomingSessions::new(setup.me, setup.budget, setup.tokens),
             staging: Staging::default(),
             news: VecDeque::new(),
             counts: Counts::default(),
@@ -182,8 +183,10 @@ impl Engine {
         self.config.mode == Mode::Paper
     }
 
-    /// Returns the time, which never goes back.
+    /// Returns the latest time that the engine has seen.
     fn at(&mut self, now: Time) -> Time {
+        // The time stamp of a datagram may be older than the last call. In the transport, the time must not
+        // go back.
         self.now = now.max(self.now);
         self.now
     }
@@ -201,6 +204,7 @@ impl Engine {
         }
         let flow = self.unused_flow();
         self.outgoing.insert(flow, Outbound::new(task, layout));
+        // `begin` may have created some connections before it failed.
         if self.begin(now, flow).is_none() {
             self.end_outgoing(flow);
             return None;
@@ -211,6 +215,7 @@ impl Engine {
     fn unused_flow(&mut self) -> FlowId {
         loop {
             let flow = FlowId(self.next_flow);
+            // The upper half of the numbers belongs to received objects.
             self.next_flow = (self.next_flow + 1) % FIRST_INCOMING.0;
             if !self.outgoing.contains_key(&flow) {
                 return flow;
@@ -223,20 +228,22 @@ impl Engine {
         let is_paper = self.is_paper();
         let outbound = self.outgoing.get(&flow)?;
         let bytes = outbound.task.payload.bytes().len() as u64;
+        // A restart may have other symbols, because a path carries only smaller datagrams.
         let symbol = self.symbol_to(now, &outbound.task.to);
         let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let outbound = self.outgoing.get_mut(&flow)?;
         outbound.lay_out(layout);
         let (share, shared, group) = match outbound.task.kind {
             Kind::Share(session, share) => (share, Some(session), None),
+            // Version 1 of the header has no session, so the flow number identifies the object.
             Kind::Group(group, _) if is_paper => (Share::ALL, Some(flow.0.into()), Some(group)),
             Kind::Group(group, _) => (Share::ALL, Some(draw()?), Some(group)),
             Kind::One | Kind::All(_) => (Share::ALL, None, None),
         };
         if let (Some(group), Some(session)) = (group, shared) {
-            let mut line = Line::new(group, session, 0);
-            line.seal = seal(self.lines.key.as_ref(), session, 0)?;
-            outbound.group = Some(self.lines.enter(line));
+            let mut connection = Connection::new(group, session, 0);
+            connection.seal = seal(self.connections.key.as_ref(), session, 0)?;
+            outbound.group = Some(self.connections.enter(connection));
         }
         for &to in &outbound.task.to {
             let session = match shared {
@@ -244,22 +251,26 @@ impl Engine {
                 None if is_paper => flow.0.into(),
                 None => draw()?,
             };
-            let mut line = Line::new(to, session, share.index);
+            let mut connection = Connection::new(to, session, share.index);
             let of_group = outbound
                 .group
-                .and_then(|id| self.lines.get(id)?.seal.as_ref());
-            line.seal = match (of_group, outbound.group) {
+                .and_then(|id| self.connections.get(id)?.seal.as_ref());
+            // Packets to a group have one session, and so one key and one sequence of packet numbers.
+            connection.seal = match (of_group, outbound.group) {
                 (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
-                _ => seal(self.lines.key.as_ref(), session, share.index)?,
+                _ => seal(self.connections.key.as_ref(), session, share.index)?,
             };
-            let id = self.lines.enter(line);
-            outbound.lines.push(id);
+            let id = self.connections.enter(connection);
+            outbound.connections.push(id);
+            // All receivers of a group have the same session, so only the last one stays here. `receiver`
+            // finds the others by their addresses.
             self.sent_to.insert((session, share.index), (flow, id));
         }
+        // The transport reads the size at the start of an object, so it is set before each start.
         self.host.set_symbol(symbol);
         let message = Message {
             flow,
-            dst: *outbound.lines.first()?,
+            dst: *outbound.connections.first()?,
             bytes,
             path: PathPin::NONE,
             replication: Replication::Off,
@@ -285,7 +296,7 @@ impl Engine {
                     dst: HostId(GROUPS | flow.0),
                     ..message
                 };
-                let receivers = &outbound.lines;
+                let receivers = &outbound.connections;
                 self.host.take_part(
                     now,
                     Part::Spread {
@@ -296,7 +307,7 @@ impl Engine {
                 )
             }
         };
-        self.hear(now);
+        self.process_events(now);
         begun.ok()
     }
 
@@ -306,9 +317,12 @@ impl Engine {
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
         };
+        // Several packets may report the same fault. Only the first of them plans the restart.
         if outbound.waits_until.is_some() {
             return;
         }
+        // A receiver that refuses the object for now is treated as one that does not answer. So the limit and
+        // pauses of timeouts apply.
         outbound.restarts += 1;
         if outbound.restarts > self.config.max_timeouts {
             self.fail(now, flow, failure);
@@ -319,18 +333,21 @@ impl Engine {
         let pause = self.config.timeout * (1 << (outbound.restarts - 1).min(20));
         let until = now + pause.min(self.config.max_timeout);
         outbound.waits_until = Some(until);
+        // No receiver knows the next sessions until their first segment has left (`cancel`).
         outbound.tuple = None;
-        let mut lines = std::mem::take(&mut outbound.lines);
-        lines.extend(outbound.group.take());
+        let mut connections = std::mem::take(&mut outbound.connections);
+        connections.extend(outbound.group.take());
         self.host.cancel(now, flow);
         // Waiting segments belong to the old sessions, which end here.
         self.staging.forget(flow);
-        self.drop_lines(&lines);
+        self.drop_connections(&connections);
         self.waiting.insert((until, flow));
     }
 
     /// Ends a transfer with a failure.
     pub(super) fn fail(&mut self, now: Time, flow: FlowId, failure: Failure) {
+        // Unlike `cancel`, this step sends no close message. The receiver has refused the object, or its own timeouts
+        // end the session.
         self.host.cancel(now, flow);
         self.fail_all(flow, failure);
         self.end_outgoing(flow);
@@ -342,8 +359,10 @@ impl Engine {
         let now = self.at(now);
         let outbound = self.outgoing.get(&flow)?;
         let stats = self.host.cancel(now, flow).unwrap_or_default();
+        // Version 1 of the header has no close message. Without a tuple, no packet has left yet, so no
+        // receiver knows the session.
         if !self.is_paper() && outbound.tuple.is_some() {
-            for id in outbound.lines.clone() {
+            for id in outbound.connections.clone() {
                 self.close(id, Reason::Cancelled);
             }
         }
@@ -355,14 +374,14 @@ impl Engine {
     /// Marks all receivers without a final state as failed.
     fn fail_all(&self, flow: FlowId, failure: Failure) {
         if let Some(outbound) = self.outgoing.get(&flow) {
-            outbound.task.board.fail(failure);
+            outbound.task.progress.fail(failure);
         }
     }
 
-    fn drop_lines(&mut self, lines: &[HostId]) {
-        for id in lines {
-            if let Some(line) = self.lines.remove(*id) {
-                self.sent_to.remove(&(line.session, line.share));
+    fn drop_connections(&mut self, connections: &[HostId]) {
+        for id in connections {
+            if let Some(connection) = self.connections.remove(*id) {
+                self.sent_to.remove(&(connection.session, connection.share));
             }
         }
     }
@@ -370,8 +389,8 @@ impl Engine {
     fn end_outgoing(&mut self, flow: FlowId) {
         if let Some(outbound) = self.outgoing.remove(&flow) {
             self.staging.forget(flow);
-            self.drop_lines(&outbound.lines);
-            self.drop_lines(outbound.group.as_slice());
+            self.drop_connections(&outbound.connections);
+            self.drop_connections(outbound.group.as_slice());
             if let Some(until) = outbound.waits_until {
                 self.waiting.remove(&(until, flow));
             }
@@ -384,10 +403,11 @@ impl Engine {
         let mut unplaced = Vec::new();
         for datagram in incoming.datagrams() {
             self.counts.arrived += 1;
+            // The end of a cut message is missing. Its last datagram must not count as a trimmed symbol.
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),
-                false if self.lines.key.is_some() => self.on_sealed(now, incoming, datagram),
+                false if self.connections.key.is_some() => self.on_sealed(now, incoming, datagram),
                 false => self.on_packet(now, incoming, datagram, &mut unplaced),
             }
         }
@@ -399,8 +419,9 @@ impl Engine {
         let now = self.at(now);
         let inbound = self.incoming.get_mut(&decoded.flow);
         let whole = inbound.is_some_and(|inbound| inbound.on_decoded(decoded));
+        // The session may have ended meanwhile. The transport still waits for the result of its job.
         self.host.decoded(now, decoded.job, whole);
-        self.hear(now);
+        self.process_events(now);
     }
 
     /// Returns the next block to decode. The caller reports the result with [`Self::on_decoded`].
@@ -419,26 +440,30 @@ impl Engine {
                 outbound.waits_until = None;
             }
             if self.begin(now, flow).is_none() {
+                // Either the system has no random bytes, or the smaller symbols make too many blocks. `Failure` has
+                // no value for the first, so both count as a missing answer.
                 self.fail(now, flow, Failure::NoAnswer);
             }
         }
-        while let Some(session) = self.guests.overdue(now) {
+        while let Some(session) = self.incoming_sessions.overdue(now) {
+            // After this reason, an honest sender offers the object again.
             self.refuse(now, session, Reason::Unknown);
         }
         self.host.on_timeout(now);
-        self.hear(now);
+        self.process_events(now);
     }
 
     /// Returns the time at which [`Self::on_timeout`] must be called.
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let waiting = self.waiting.first().map(|(at, _)| *at);
-        let waiting = Time::earlier(waiting, self.guests.next_overdue());
+        let waiting = Time::earlier(waiting, self.incoming_sessions.next_overdue());
         Time::earlier(self.host.next_timeout(), waiting)
     }
 
     /// Processes the transport's events after an input.
-    pub(super) fn hear(&mut self, now: Time) {
+    pub(super) fn process_events(&mut self, now: Time) {
         while let Some(attempt) = self.host.codec_mut().poll() {
+            // The session may have ended since the transport requested the decoding.
             let Some((flow, _)) = self.host.receiving(&attempt.session) else {
                 continue;
             };
@@ -454,11 +479,14 @@ impl Engine {
                 Event::Closed(flow, stats) => self.on_closed(flow, stats),
                 Event::Failed(flow, _) if flow.0 >= FIRST_INCOMING.0 => self.end_incoming(flow),
                 Event::Failed(flow, _) => {
+                    // The transport has removed this flow already, so the step does not call `fail`, which cancels
+                    // the flow.
                     self.fail_all(flow, Failure::NoAnswer);
                     self.end_outgoing(flow);
                     self.news.push_back(News::Failed(flow, Failure::NoAnswer));
                 }
                 Event::Straggling(flow, straggler) => self.on_straggler(flow, straggler),
+                // The application needs no other events, such as the start of a flow.
                 _ => {}
             }
         }
@@ -469,9 +497,10 @@ impl Engine {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
         };
-        let board = &outbound.task.board;
-        let (missed, failure) = board.missed();
-        let news = match failure.filter(|_| missed == board.len()) {
+        let progress = &outbound.task.progress;
+        let (missed, failure) = progress.missed();
+        // The transfer has failed only if no receiver has the object.
+        let news = match failure.filter(|_| missed == progress.len()) {
             Some(failure) => News::Failed(flow, failure),
             None => News::Sent(flow, stats, missed, outbound.symbol()),
         };
@@ -491,13 +520,14 @@ impl Engine {
         outbound.set(straggler.receiver, None, stage);
         if straggler.dropped {
             self.close(straggler.receiver, Reason::Cancelled);
-            if let Some(line) = self.lines.get_mut(straggler.receiver) {
-                line.is_over = true;
+            // A symbol that the transport has queued for all receivers must not go to this one.
+            if let Some(connection) = self.connections.get_mut(straggler.receiver) {
+                connection.is_over = true;
             }
         }
     }
 
-    /// Returns the next event.
+    /// Returns the next event for the application, or `None` if there is none.
     pub(super) fn poll_news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
@@ -512,9 +542,11 @@ impl Engine {
         self.blocked
     }
 
-    /// Sends the transport's segments, `most` at most. Returns whether any datagram was sent.
+    /// Sends about `most` segments of the transport. Returns whether any datagram was sent.
     pub(super) fn transmit(&mut self, now: Time, net: &mut impl Datagrams, most: usize) -> bool {
         let now = self.at(now);
+        // Segments that a full socket has left behind count too. Otherwise the list would grow with each
+        // call.
         while self.staging.len() < most
             && let Some(segment) = self.host.poll_transmit(now)
         {

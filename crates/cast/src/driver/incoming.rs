@@ -1,16 +1,17 @@
 //! Object that is being received. Each symbol is stored at its offset.
 
+use super::buffer_budget::{BufferBudget, Reservation};
 use super::outgoing::block_range;
-use super::room::{Held, Room};
 use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
 use tailcut_units::FlowId;
 
-/// Repair symbols of a block that are kept in addition to the number of missing source symbols.
+/// Number of repair symbols of a block that are kept beyond the number of missing source symbols. K symbols
+/// may not be enough to decode. With more spare symbols, a block would use more memory than it needs.
 const SPARE: u32 = 16;
-/// Symbols that are buffered while a sender's address is not validated, as a multiple of the
-/// symbols that it may push. The factor leaves space for the symbols of the first two pulls, which
-/// may arrive before the answer to the token.
+/// Size of the buffer for symbols of a sender whose address is not validated, as a multiple of the
+/// symbols that the sender pushes. The symbols of the first two pulls need space too, because they may
+/// arrive before the answer to the token.
 const EARLY: u64 = 4;
 
 /// State of a block that is being received.
@@ -24,9 +25,12 @@ enum Block {
     Whole,
 }
 
+/// Block of which some symbols have arrived. Source symbols are stored in the object's bytes.
 #[derive(Debug)]
 struct Open {
+    /// Source symbols that have arrived.
     present: Present,
+    /// Repair symbols that have arrived: identifier (ESI) and bytes.
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
@@ -38,7 +42,7 @@ type Early = (u32, u32, Box<[u8]>);
 #[derive(Debug)]
 pub(super) struct Inbound {
     layout: Object,
-    held: Held,
+    reservation: Reservation,
     /// Symbols that arrived before the object had memory for all its bytes. `None`: the memory is
     /// allocated.
     early: Option<Vec<Early>>,
@@ -58,7 +62,7 @@ pub(super) struct DecodeJob {
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
-/// Result of a decoding.
+/// Result of a decoding job of one block.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) job: Job,
@@ -69,7 +73,7 @@ pub(super) struct Decoded {
 }
 
 impl DecodeJob {
-    /// Decodes the block.
+    /// Decodes the block. The result has its bytes, or none if the symbols were not enough.
     pub(super) fn run(mut self, codes: &Codes) -> Decoded {
         let repair: Vec<(u32, &[u8])> = self
             .repair
@@ -92,15 +96,16 @@ impl Inbound {
     /// Reserves memory for an object. `early` is `None` if the sender's address is validated: then
     /// the memory of the whole object is reserved. Otherwise `early` is the number of symbols that
     /// the sender pushes, and memory for a small multiple of it is reserved. Returns `None` if
-    /// `room` has too little memory left, or if the object is too large for the address space of
+    /// `budget` has too little memory left, or if the object is too large for the address space of
     /// this machine.
-    pub(super) fn new(layout: Object, early: Option<u32>, room: &Room) -> Option<Self> {
+    pub(super) fn new(layout: Object, early: Option<u32>, budget: &BufferBudget) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
         let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
+        // A short object needs no more memory than its early symbols, so it gets its memory at once.
         let early = early.map(most).filter(|bytes| *bytes < layout.length());
         let mut inbound = Self {
             layout,
-            held: room.take(layout.length(), early.unwrap_or(layout.length()))?,
+            reservation: budget.take(layout.length(), early.unwrap_or(layout.length()))?,
             early: early.map(|_| Vec::new()),
             bytes: Vec::new(),
             blocks: Vec::new(),
@@ -114,7 +119,7 @@ impl Inbound {
     fn make_room(&mut self, length: usize) {
         // The old content of the buffer does no harm: every byte is written before the object is
         // complete.
-        self.bytes = self.held.spares().take(length);
+        self.bytes = self.reservation.spares().take(length);
         let blocks = 0..self.layout.blocks();
         self.blocks = blocks.map(|_| Block::Untouched).collect();
     }
@@ -128,7 +133,8 @@ impl Inbound {
         let Ok(length) = usize::try_from(self.layout.length()) else {
             return false;
         };
-        if !self.held.grow(self.layout.length()) {
+        // The early symbols are lost then, but the caller ends the session.
+        if !self.reservation.grow(self.layout.length()) {
             return false;
         }
         self.make_room(length);
@@ -143,8 +149,9 @@ impl Inbound {
     pub(super) fn expect_more(&mut self, pushed: u32) {
         if self.early.is_some() {
             let more = EARLY * u64::from(pushed) * u64::from(self.layout.symbol());
-            self.held
-                .grow((self.held.bytes() + more).min(self.layout.length()));
+            // The result is ignored: without memory, `put` drops the symbols.
+            self.reservation
+                .grow((self.reservation.bytes() + more).min(self.layout.length()));
         }
     }
 
@@ -163,7 +170,8 @@ impl Inbound {
     /// for it. The caller must then treat the symbol as lost.
     pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) -> bool {
         if let Some(early) = &mut self.early {
-            let most = self.held.bytes() / u64::from(self.layout.symbol()).max(1);
+            // `max` prevents a division by zero.
+            let most = self.reservation.bytes() / u64::from(self.layout.symbol()).max(1);
             let known = early
                 .iter()
                 .any(|(of, other, _)| (*of, *other) == (block, esi));
@@ -185,12 +193,14 @@ impl Inbound {
                 repair: Vec::new(),
             }));
         }
+        // A complete block needs no further symbol.
         let Block::Open(open) = state else {
             return true;
         };
         if esi >= k {
             let known = open.repair.iter().any(|(other, _)| *other == esi);
             // A few spare symbols are kept, because K symbols may not be enough to decode.
+            // The reservation does not include repair symbols, so their number is limited here.
             if !known && (open.repair.len() as u32) < open.present.missing() + SPARE {
                 open.repair.push((esi, payload.into()));
             }
@@ -218,6 +228,7 @@ impl Inbound {
             job: attempt.job,
             flow,
             block: attempt.block,
+            // Further symbols are stored while the other thread decodes, so the job has a copy.
             bytes: self.bytes.get(range)?.to_vec(),
             symbol: self.layout.symbol() as usize,
             present: open.present.clone(),
@@ -235,11 +246,12 @@ impl Inbound {
             place.copy_from_slice(bytes);
             *state = Block::Whole;
         }
+        // The missing symbols may have arrived during a decoding that failed.
         matches!(state, Block::Whole)
     }
 
     /// Returns the bytes of the object, which must be complete.
-    pub(super) fn into_bytes(self) -> (Vec<u8>, Held) {
-        (self.bytes, self.held)
+    pub(super) fn into_bytes(self) -> (Vec<u8>, Reservation) {
+        (self.bytes, self.reservation)
     }
 }

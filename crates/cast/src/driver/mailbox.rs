@@ -33,10 +33,11 @@ impl<T> Default for Mailbox<T> {
 
 impl<T> Mailbox<T> {
     fn state(&self) -> MutexGuard<'_, State<T>> {
+        // Each change of the state is one step, so a panic of another thread leaves it valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a value.
+    /// Adds a value, and wakes all threads and tasks that wait.
     pub(super) fn put(&self, value: T) {
         self.change(|state| state.values.push_back(value));
     }
@@ -50,7 +51,9 @@ impl<T> Mailbox<T> {
         let mut state = self.state();
         change(&mut state);
         let wakers = std::mem::take(&mut state.wakers);
+        // The lock is released first. Otherwise a thread that wakes up would wait for it.
         drop(state);
+        // Several threads may wait, and all of them must notice that the queue is closed.
         self.changed.notify_all();
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -65,6 +68,8 @@ impl<T> Mailbox<T> {
             if state.is_closed {
                 return None;
             }
+            // A wake-up may have another cause, or another thread may have taken the value. So the loop
+            // checks the state again.
             state = self
                 .changed
                 .wait(state)
@@ -82,6 +87,7 @@ impl<T> Mailbox<T> {
             return Poll::Ready(None);
         }
         let waker = context.waker();
+        // A task may poll several times between two values. One waker for each poll would fill the list.
         if !state.wakers.iter().any(|other| other.will_wake(waker)) {
             state.wakers.push(waker.clone());
         }

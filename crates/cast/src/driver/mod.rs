@@ -27,15 +27,16 @@
 //! in memory.
 
 mod answers;
-mod board;
+mod buffer_budget;
+pub(crate) mod check_codec;
 mod checks;
 mod clock;
+mod connections;
 mod detached;
 mod endpoint;
 mod engine;
-mod guests;
 mod incoming;
-mod lines;
+mod incoming_sessions;
 mod mailbox;
 mod mtu;
 mod outcome;
@@ -45,25 +46,24 @@ mod paper;
 mod paths;
 mod reason;
 mod receiving;
-mod room;
 mod run;
 mod sealing;
 mod sending;
+mod shared_progress;
 mod spares;
 mod staging;
 mod table;
 #[cfg(test)]
 mod tests;
 mod unsealing;
-pub(crate) mod words;
 
-pub use board::{Progress, Stage};
+pub use check_codec::GroupListeners;
 pub use clock::{Clock, WallClock};
 pub use detached::Detached;
 pub use endpoint::{Endpoint, Options, Sending, new_session};
 pub use engine::Counts;
 pub use outcome::{Failure, Received, Sent};
 pub use outgoing::Payload;
+pub use shared_progress::{Progress, Stage};
 pub use tailcut_transport::scdp::{CreditConfig, Mode};
 pub use tailcut_transport::{Share, StragglerPolicy, Stragglers};
-pub use words::Hearers;

@@ -1,4 +1,4 @@
-//! Reaction of an engine to datagrams that are too large for a path ([`super::paths`]).
+//! Reaction of an engine to a path that drops large datagrams ([`super::paths`]).
 
 use super::engine::Engine;
 use super::outcome::Failure;
@@ -12,9 +12,9 @@ use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::scdp::credit::{Message, SYMBOL_BYTES};
 
 impl Engine {
-    /// Returns the bytes of a symbol's datagram in addition to the symbol.
+    /// Returns the bytes that a symbol's datagram has in addition to the symbol.
     fn around_symbol(&self) -> u32 {
-        let sealed = self.lines.key.as_ref().map_or(0, |_| TRAILER);
+        let sealed = self.connections.key.as_ref().map_or(0, |_| TRAILER);
         (SYMBOL_BYTES + sealed) as u32
     }
 
@@ -22,12 +22,16 @@ impl Engine {
     /// paths carry.
     pub(super) fn symbol_to(&self, now: Time, to: &[SocketAddr]) -> u32 {
         let (most, around) = (self.config.symbol, self.around_symbol());
+        // Probes exist only in version 2 of the header, so the sizes of paths are unknown here.
         if self.is_paper() {
             return most;
         }
         let full = u16::try_from(most + around).unwrap_or(u16::MAX);
         let sizes = to.iter().map(|to| self.paths().size(now, to.ip(), full));
+        // All receivers get symbols of one size, so the path with the smallest datagrams decides.
         let least = sizes.min().unwrap_or(full);
+        // A path may carry more than the configured symbol, but a symbol never becomes larger. It has at
+        // least one byte.
         u32::from(least).saturating_sub(around).clamp(1, most)
     }
 
@@ -40,6 +44,7 @@ impl Engine {
         };
         let size = u16::try_from(outbound.symbol() + around).unwrap_or(u16::MAX);
         // All symbols before `next` have arrived or are lost.
+        // The numbers come from the peer, and a wrong pull may report more losses than credits.
         let arrived = pull.next.saturating_sub(pull.lost);
         let search = outbound.searches.entry(id).or_default();
         let step = search.on_pull(size, pull.probe, (arrived, pull.lost));
@@ -51,48 +56,57 @@ impl Engine {
     }
 
     fn probe(&mut self, id: HostId, size: u16) {
-        let sealed = self.lines.key.as_ref().map_or(0, |_| OVERHEAD as u16);
+        // The size in a probe does not include the bytes that encryption adds.
+        let sealed = self.connections.key.as_ref().map_or(0, |_| OVERHEAD as u16);
         let size = size.saturating_sub(sealed);
+        // The search identifies a probe by its size, so it needs no number.
         self.say(id, &Message::Probe { size, number: 0 });
     }
 
     /// Handles the acknowledgement of a probe.
     pub(super) fn on_probe_ack(&mut self, (flow, id): (FlowId, HostId), size: u16) {
-        let sealed = self.lines.key.as_ref().map_or(0, |_| OVERHEAD as u16);
+        let sealed = self.connections.key.as_ref().map_or(0, |_| OVERHEAD as u16);
         let around = self.around_symbol();
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
         };
         let own = u16::try_from(outbound.symbol() + around).unwrap_or(u16::MAX);
         if let Some(search) = outbound.searches.get_mut(&id) {
+            // The size in an acknowledgement does not include the bytes that encryption adds.
             search.on_ack(own, size.saturating_add(sealed));
         }
     }
 
     /// Starts the transfer again with smaller symbols, because the path to a receiver carries only
-    /// smaller datagrams. All symbols of an object have one size. So the receiver fails instead, if
-    /// other senders have a share of the object or if another receiver has the object already.
+    /// smaller datagrams. All symbols of an object have one size. If other senders send shares of the
+    /// object, or if another receiver has it already, the size cannot change, and the receiver fails.
     fn shrink(&mut self, now: Time, (flow, id): (FlowId, HostId), size: u16) {
-        let Some(line) = self.lines.get(id) else {
+        let Some(connection) = self.connections.get(id) else {
             return;
         };
-        let to = line.address.ip();
+        let to = connection.address.ip();
+        // The size is stored first, because the restart reads it (`symbol_to`).
         self.paths_mut().shrink(now, to, size);
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
         };
-        let is_over = |id: &HostId| self.lines.get(*id).is_none_or(|line| line.is_over);
+        let is_over = |id: &HostId| {
+            self.connections
+                .get(*id)
+                .is_none_or(|connection| connection.is_over)
+        };
         let is_fixed = match outbound.task.kind {
             Kind::Share(..) => true,
             Kind::One => false,
-            Kind::All(_) | Kind::Group(..) => outbound.lines.iter().any(is_over),
+            Kind::All(_) | Kind::Group(..) => outbound.connections.iter().any(is_over),
         };
         self.counts.shrunk += 1;
         if is_fixed {
             self.lose_receiver(now, (flow, id), Reason::TooWide);
             return;
         }
-        for id in outbound.lines.clone() {
+        // The new symbols do not fit the symbols that the receivers have, so the old sessions end.
+        for id in outbound.connections.clone() {
             self.close(id, Reason::Cancelled);
         }
         self.restart(now, flow, Failure::TooWide);

@@ -1,6 +1,6 @@
 //! Results of transfers.
 
-use super::room::Held;
+use super::buffer_budget::Reservation;
 use std::io;
 use std::net::SocketAddr;
 use tailcut_transport::FlowStats;
@@ -13,13 +13,13 @@ pub struct Received {
     pub from: SocketAddr,
     /// Bytes of the object.
     pub bytes: Vec<u8>,
-    pub(super) held: Held,
+    pub(super) reservation: Reservation,
 }
 
 impl Received {
     /// Returns the object's bytes. They do not count towards the endpoint's limit any more.
     pub fn into_bytes(self) -> Vec<u8> {
-        drop(self.held);
+        drop(self.reservation);
         self.bytes
     }
 }
@@ -33,9 +33,10 @@ pub struct Sent {
     pub repair: u32,
     /// Bytes of the repair symbols.
     pub repair_bytes: u64,
-    /// Timeouts: times that no packet of the receiver arrived for too long.
+    /// Number of timeouts. After a timeout, no packet of the receiver had arrived for too long.
     pub timeouts: u32,
-    /// Receivers, of several, without the object: they were left out, or refused it.
+    /// Number of receivers without the object. With several receivers, a receiver may be left out or may
+    /// refuse the object.
     pub missed: usize,
 }
 
@@ -44,6 +45,8 @@ impl Sent {
     pub(super) fn new(stats: &FlowStats, missed: usize, symbol: u32) -> Self {
         Self {
             bytes: stats.payload_sent,
+            // SCDP retransmits nothing. The transport counts repair symbols in this field, and each has the
+            // full size.
             repair: stats.retransmissions,
             repair_bytes: u64::from(stats.retransmissions) * u64::from(symbol),
             timeouts: stats.timeouts,
@@ -55,11 +58,11 @@ impl Sent {
 /// Reason why a transfer failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
-    /// No packet of the receiver arrived for too long.
+    /// For too long, no packet of the receiver has arrived.
     #[error("the receiver does not answer")]
     NoAnswer,
     /// The application cancelled the transfer.
-    #[error("cancelled")]
+    #[error("the application cancelled the transfer")]
     Cancelled,
     /// The receiver had no room for the object, and repeated offers did not help.
     #[error("the receiver has no room for the object")]

@@ -1,7 +1,7 @@
 //! Object that is being sent, and the place of the bytes of each symbol.
 
-use super::board::{Board, Stage};
 use super::paths::Search;
+use super::shared_progress::{SharedProgress, Stage};
 use crate::codec::{CodecError, Codes, Encoder};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,7 +12,8 @@ use tailcut_transport::scdp::Object;
 use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FiveTuple, HostId, Time};
 
-/// Blocks of one object whose encoders are kept, at most.
+/// Largest number of blocks of one object whose encoders are kept. An encoder may have a copy of its block.
+/// With fewer encoders, receivers at different blocks would prepare the same encoder several times.
 const MOST_ENCODERS: usize = 8;
 
 /// Bytes of an object, in any container. They must not change while the object is sent.
@@ -25,7 +26,7 @@ impl Payload {
         Self(Arc::new(bytes))
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes of the object.
     pub fn bytes(&self) -> &[u8] {
         (*self.0).as_ref()
     }
@@ -57,7 +58,7 @@ pub(super) struct Task {
     pub(super) to: Vec<SocketAddr>,
     pub(super) kind: Kind,
     pub(super) payload: Payload,
-    pub(super) board: Board,
+    pub(super) progress: SharedProgress,
 }
 
 impl Task {
@@ -68,7 +69,7 @@ impl Task {
 
     pub(super) fn new(to: Vec<SocketAddr>, kind: Kind, payload: Payload) -> Self {
         Self {
-            board: Board::new(&to),
+            progress: SharedProgress::new(&to),
             to,
             kind,
             payload,
@@ -80,18 +81,21 @@ impl Task {
 #[derive(Debug)]
 pub(super) struct Outbound {
     pub(super) task: Task,
-    /// Lines of the receivers, in the order of the task's addresses.
-    pub(super) lines: Vec<HostId>,
+    /// Connections of the receivers, in the order of the task's addresses.
+    pub(super) connections: Vec<HostId>,
     /// Addresses in the transport's segments. `None` until the first segment is sent.
     pub(super) tuple: Option<FiveTuple>,
-    /// Number of restarts, and time of the next restart if one is planned.
+    /// Number of restarts so far.
     pub(super) restarts: u32,
+    /// Time of the next restart, if one is planned.
     pub(super) waits_until: Option<Time>,
-    /// Line of the multicast group, if there is one.
+    /// Connection of the multicast group, if there is one.
     pub(super) group: Option<HostId>,
     /// Searches for the datagram size, by receiver.
     pub(super) searches: HashMap<HostId, Search>,
+    /// Division of the object into blocks and symbols.
     layout: Object,
+    /// Encoders of repair symbols, by block.
     encoders: BTreeMap<u32, Encoder>,
 }
 
@@ -99,7 +103,7 @@ impl Outbound {
     pub(super) fn new(task: Task, layout: Object) -> Self {
         Self {
             task,
-            lines: Vec::new(),
+            connections: Vec::new(),
             tuple: None,
             restarts: 0,
             waits_until: None,
@@ -122,38 +126,52 @@ impl Outbound {
         self.searches.clear();
     }
 
-    /// Returns the addresses in segments from the receiver `line`, or `None` before the first
+    /// Returns the addresses in segments from the receiver `connection`, or `None` before the first
     /// segment was sent.
-    pub(super) fn answers_from(&self, line: HostId) -> Option<FiveTuple> {
+    pub(super) fn answers_from(&self, connection: HostId) -> Option<FiveTuple> {
         let tuple = self.tuple?.reversed();
-        Some(FiveTuple { src: line, ..tuple })
+        Some(FiveTuple {
+            src: connection,
+            ..tuple
+        })
     }
 
-    /// Records that the receiver `line` has the first `blocks` blocks.
-    pub(super) fn note(&self, line: HostId, blocks: u32) {
+    /// Records that the receiver `connection` has the first `blocks` blocks.
+    pub(super) fn note(&self, connection: HostId, blocks: u32) {
         let bytes = self.layout.bytes_before(blocks.min(self.layout.blocks()));
-        self.set(line, Some(bytes), Stage::Receiving);
+        self.set(connection, Some(bytes), Stage::Receiving);
     }
 
-    /// Records the symbols that the receiver `line` has reported as arrived or lost (`settled`),
-    /// and those that it has reported as lost.
-    pub(super) fn count(&self, line: HostId, settled: u32, lost: u32) {
-        if let Some(at) = self.lines.iter().position(|other| *other == line) {
-            self.task.board.count(at, settled, lost);
+    /// Records two numbers of the receiver `connection`: the symbols that it has reported as arrived or
+    /// lost (`settled`), and the symbols that it has reported as lost.
+    pub(super) fn count(&self, connection: HostId, settled: u32, lost: u32) {
+        if let Some(at) = self
+            .connections
+            .iter()
+            .position(|other| *other == connection)
+        {
+            self.task.progress.count(at, settled, lost);
         }
     }
 
-    /// Returns whether a packet from the receiver `line` has arrived.
-    pub(super) fn was_heard(&self, line: HostId) -> bool {
-        let at = self.lines.iter().position(|other| *other == line);
-        let progress = at.and_then(|at| self.task.board.read().get(at).copied());
-        progress.is_some_and(|progress| progress.stage != Stage::Asked)
+    /// Returns whether a packet from the receiver `connection` has arrived.
+    pub(super) fn was_heard(&self, connection: HostId) -> bool {
+        let at = self
+            .connections
+            .iter()
+            .position(|other| *other == connection);
+        let progress = at.and_then(|at| self.task.progress.read().get(at).copied());
+        progress.is_some_and(|progress| progress.stage != Stage::Offered)
     }
 
-    /// Sets the state of the receiver `line`.
-    pub(super) fn set(&self, line: HostId, bytes: Option<u64>, stage: Stage) {
-        if let Some(at) = self.lines.iter().position(|other| *other == line) {
-            self.task.board.set(at, bytes, stage);
+    /// Sets the state of the receiver `connection`.
+    pub(super) fn set(&self, connection: HostId, bytes: Option<u64>, stage: Stage) {
+        if let Some(at) = self
+            .connections
+            .iter()
+            .position(|other| *other == connection)
+        {
+            self.task.progress.set(at, bytes, stage);
         }
     }
 

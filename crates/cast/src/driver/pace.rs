@@ -2,7 +2,9 @@
 
 use tailcut_units::{Duration, Time, TokenBucket};
 
-/// Time at the full rate that the bucket holds. After a pause, this many bytes may be sent at once.
+/// Size of the bucket, as a time at the full rate. After a pause, the bytes of this time may be sent at
+/// once. With a smaller bucket, a thread that wakes up late loses a part of the rate. A larger bucket sends
+/// longer bursts into the queues of the path.
 const BURST: Duration = Duration::from_ms(10);
 
 /// Rate limit. It may be unlimited.
@@ -10,7 +12,7 @@ const BURST: Duration = Duration::from_ms(10);
 pub(super) struct Pace {
     /// Bytes per second. `None`: no limit.
     rate: Option<f64>,
-    /// Bytes of a datagram.
+    /// Bytes that each datagram counts as: the largest size of a datagram.
     datagram: f64,
     /// Bytes that may be sent at once after a pause.
     burst: f64,
@@ -20,8 +22,10 @@ pub(super) struct Pace {
 impl Pace {
     /// Creates a limit of `rate` bytes per second, for datagrams of at most `datagram` bytes.
     pub(super) fn new(rate: Option<u64>, datagram: u32) -> Self {
+        // With a rate of 0, no datagram could ever leave.
         let rate = rate.map(|rate| rate.max(1) as f64);
         let datagram = f64::from(datagram.max(1));
+        // The bucket must hold at least one datagram. Otherwise none could ever leave.
         let burst = (rate.unwrap_or(0.0) * BURST.as_secs_f64()).max(datagram);
         Self {
             rate,
@@ -35,12 +39,15 @@ impl Pace {
     pub(super) fn allowed(&mut self, now: Time, most: usize) -> usize {
         let Some(rate) = self.rate else { return most };
         self.bytes.fill(now, rate, self.burst);
+        // The number of tokens may be negative: one segment may go to several receivers, so more datagrams
+        // may leave than were allowed.
         ((self.bytes.tokens() / self.datagram).max(0.0) as usize).min(most)
     }
 
     /// Takes the bytes of sent datagrams from the bucket.
     pub(super) fn spend(&mut self, datagrams: u64) {
         if self.rate.is_some() {
+            // Each datagram counts as a full one, so the sent rate never exceeds the limit.
             self.bytes.spend(datagrams as f64 * self.datagram);
         }
     }

@@ -1,11 +1,11 @@
 //! The paper's mode: version 1 of the header, for networks that trim and hosts that trust each
 //! other. A session is identified by its address and its flow number. Addresses are not validated.
 
-use super::board::Stage;
+use super::connections::Connection;
 use super::engine::Engine;
 use super::incoming::Inbound;
-use super::lines::Line;
-use super::staging::{Place, Staged};
+use super::shared_progress::Stage;
+use super::staging::{PayloadSource, Staged};
 use crate::udp::{Incoming, TrafficClass};
 use std::net::SocketAddr;
 use tailcut_transport::scdp::{Object, ScdpHeader, ScdpKind};
@@ -14,7 +14,8 @@ use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 use tailcut_wire::scdp::paper::{SYMBOL_BYTES, SYN_BYTES};
 use tailcut_wire::{decode, encode};
 
-/// Sessions that may be kept before the engine looks for sessions that the transport has dropped.
+/// Smallest number of sessions at which the engine looks for sessions that the transport has dropped. With
+/// a smaller number, a new object would more often search all sessions.
 const REMEMBERED: usize = 1_024;
 
 /// Rewrites the header of a trimmed symbol that opens a session. A switch trims to the bytes that
@@ -22,6 +23,7 @@ const REMEMBERED: usize = 1_024;
 /// symbol that does not open a session. Returns `None` for all other packets.
 fn without_options(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut left: [u8; SYMBOL_BYTES] = bytes.try_into().ok()?;
+    // A trimmed symbol with options has the header length of the options, kind 0 and the flag SYN.
     let is_cut = usize::from(left[2]) == SYN_BYTES && left[3] == 0 && left[4] & 1 == 1;
     left[2] = SYMBOL_BYTES as u8;
     left[4] &= !1;
@@ -32,6 +34,7 @@ impl Engine {
     /// Handles a datagram of version 1.
     pub(super) fn on_paper(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
         let ecn = incoming.class().ecn();
+        // The header has no host numbers. The tuple of the connection is added later.
         let read = decode(FiveTuple::default(), ecn, bytes);
         let read = read.or_else(|error| {
             let left = without_options(bytes).ok_or(error)?;
@@ -60,12 +63,13 @@ impl Engine {
     fn on_feedback(&mut self, now: Time, from: SocketAddr, segment: Segment, header: &ScdpHeader) {
         let outbound = self.outgoing.get(&segment.flow);
         let answers = outbound.and_then(|outbound| {
+            // Version 1 has no tokens and no keys, so the address is the only sign of the right receiver.
             let is_from = |id: &&HostId| {
-                self.lines
+                self.connections
                     .get(**id)
-                    .is_some_and(|line| line.address == from)
+                    .is_some_and(|connection| connection.address == from)
             };
-            let id = outbound.lines.iter().find(is_from)?;
+            let id = outbound.connections.iter().find(is_from)?;
             match header.kind {
                 ScdpKind::Done => {
                     let all = outbound.bytes().len() as u64;
@@ -80,7 +84,7 @@ impl Engine {
             return;
         };
         self.host.on_segment(now, Segment { tuple, ..segment });
-        self.hear(now);
+        self.process_events(now);
     }
 
     fn on_paper_symbol(
@@ -92,13 +96,13 @@ impl Engine {
         payload: &[u8],
     ) {
         let name = (incoming.from, segment.flow);
-        let mut known = self.guests.paper.get(&name).copied();
+        let mut known = self.incoming_sessions.paper.get(&name).copied();
         if let Some((id, flow)) = known.filter(|(_, flow)| !self.incoming.contains_key(flow)) {
             // If the transport has dropped the session, the same flow number means another object.
-            let tuple = self.guests.tuple(id, self.config.port);
+            let tuple = self.incoming_sessions.tuple(id, self.config.port);
             if self.host.receiving(&tuple).is_none_or(|(at, _)| at != flow) {
-                self.guests.paper.remove(&name);
-                self.lines.remove(id);
+                self.incoming_sessions.paper.remove(&name);
+                self.connections.remove(id);
                 known = None;
             }
         }
@@ -121,9 +125,9 @@ impl Engine {
                 _ => self.counts.trimmed += 1,
             }
         }
-        let tuple = self.guests.tuple(id, self.config.port);
+        let tuple = self.incoming_sessions.tuple(id, self.config.port);
         self.host.on_segment(now, Segment { tuple, ..segment });
-        self.hear(now);
+        self.process_events(now);
     }
 
     /// Handles a symbol that may open a session.
@@ -140,9 +144,14 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         };
+        // Sessions that the transport has dropped must not count towards the limit.
         self.forget_paper();
-        let is_full = self.guests.of(from.ip()) >= self.config.limits.sessions_of_peer;
-        let inbound = Inbound::new(layout, None, &self.guests.room).filter(|_| !is_full);
+        // The transport limits the sum of all sessions. It does not know addresses, so the limit of one address is
+        // checked here.
+        let is_full = self.incoming_sessions.of(from.ip()) >= self.config.limits.sessions_of_peer;
+        // Paper mode does not validate addresses, so the whole object gets its memory at once.
+        let inbound =
+            Inbound::new(layout, None, &self.incoming_sessions.budget).filter(|_| !is_full);
         let Some(mut inbound) = inbound else {
             self.counts.no_room += 1;
             return;
@@ -151,17 +160,17 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         }
-        let line = Line {
-            local: incoming.told.to.filter(|to| !to.is_multicast()),
-            ..Line::new(from, segment.flow.0.into(), 0)
+        let connection = Connection {
+            local: incoming.ancillary.to.filter(|to| !to.is_multicast()),
+            ..Connection::new(from, segment.flow.0.into(), 0)
         };
-        let id = self.lines.enter(line);
-        let tuple = self.guests.tuple(id, self.config.port);
+        let id = self.connections.enter(connection);
+        let tuple = self.incoming_sessions.tuple(id, self.config.port);
         self.host.on_segment(now, Segment { tuple, ..segment });
         let opened = self.host.receiving(&tuple);
         let Some((flow, _)) = opened.filter(|(flow, _)| !self.incoming.contains_key(flow)) else {
             self.counts.unknown += 1;
-            self.lines.remove(id);
+            self.connections.remove(id);
             return;
         };
         match segment.condition {
@@ -170,31 +179,33 @@ impl Engine {
             }
             _ => self.counts.trimmed += 1,
         }
-        self.guests.enter(from.ip());
-        self.guests.paper.insert((from, segment.flow), (id, flow));
+        self.incoming_sessions.enter(from.ip());
+        self.incoming_sessions
+            .paper
+            .insert((from, segment.flow), (id, flow));
         self.incoming.insert(flow, inbound);
-        self.hear(now);
+        self.process_events(now);
     }
 
-    /// Removes a received object from its sender's count of sessions. Returns the address of the
-    /// sender.
+    /// Reduces the number of sessions of the sender of a received object. Returns the sender's address.
     pub(super) fn leave_paper(&mut self, flow: FlowId) -> Option<SocketAddr> {
-        let mut known = self.guests.paper.iter();
+        let mut known = self.incoming_sessions.paper.iter();
         let from = known
             .find(|(_, (_, of))| *of == flow)
             .map(|((from, _), _)| *from)?;
-        self.guests.leave(from.ip());
+        // The entry in `paper` stays, so that the transport can answer late symbols of the session.
+        self.incoming_sessions.leave(from.ip());
         Some(from)
     }
 
     /// Removes sessions that the transport has dropped.
     fn forget_paper(&mut self) {
-        if self.guests.paper.len() < REMEMBERED.max(2 * self.incoming.len()) {
+        if self.incoming_sessions.paper.len() < REMEMBERED.max(2 * self.incoming.len()) {
             return;
         }
         let mut gone = Vec::new();
-        for (name, (id, flow)) in &self.guests.paper {
-            let tuple = self.guests.tuple(*id, self.config.port);
+        for (name, (id, flow)) in &self.incoming_sessions.paper {
+            let tuple = self.incoming_sessions.tuple(*id, self.config.port);
             if self
                 .host
                 .receiving(&tuple)
@@ -204,8 +215,8 @@ impl Engine {
             }
         }
         for (name, id) in gone {
-            self.guests.paper.remove(&name);
-            self.lines.remove(id);
+            self.incoming_sessions.paper.remove(&name);
+            self.connections.remove(id);
         }
     }
 
@@ -216,30 +227,36 @@ impl Engine {
             return;
         };
         let to = segment.tuple.dst;
-        let mut place = Place::Nowhere;
+        let mut payload = PayloadSource::Nowhere;
         let mut receivers = vec![to];
         if header.kind == ScdpKind::Symbol {
             let Some(outbound) = self.outgoing.get_mut(&segment.flow) else {
                 return;
             };
             outbound.tuple = Some(segment.tuple);
+            // For the transport, several receivers are always one group. Without a multicast address, each
+            // receiver gets its own copy.
             match (to.is_group(), outbound.group) {
                 (true, Some(group)) => receivers = vec![group],
-                (true, None) => receivers.clone_from(&outbound.lines),
+                (true, None) => receivers.clone_from(&outbound.connections),
                 (false, _) => {}
             }
-            match self.place_of(segment.flow, &header) {
-                Some(found) => place = found,
+            match self.payload_of(segment.flow, &header) {
+                Some(found) => payload = found,
                 None => return,
             }
         }
         for id in receivers {
-            let Some(line) = self.lines.get(id).filter(|line| !line.is_over) else {
+            let Some(connection) = self
+                .connections
+                .get(id)
+                .filter(|connection| !connection.is_over)
+            else {
                 continue;
             };
             let class = TrafficClass::default().with_ecn(segment.ecn);
-            let to = (line.address, line.local);
-            let staged = Staged::of(to, class, place.clone(), |header| encode(segment, header));
+            let to = (connection.address, connection.local);
+            let staged = Staged::of(to, class, payload.clone(), |header| encode(segment, header));
             if let Some(staged) = staged {
                 self.staging.push(staged);
             }

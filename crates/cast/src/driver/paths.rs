@@ -14,11 +14,13 @@ pub(super) const BASE: u16 = 1_200;
 const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
 /// Time after which a larger size is tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const MEMORY: Duration = Duration::from_ms(600_000);
-/// Addresses whose size is kept, at most.
+/// Largest number of addresses whose size is kept. Without a limit, a host with many receivers would store
+/// an entry for each of them.
 const REMEMBERED: usize = 4_096;
-/// Pulls in a row that ask for missing symbols or report losses, while no symbol arrives. After
-/// this many pulls all sizes are probed. At the next such pull, the largest size whose probe has
-/// arrived is used.
+/// Number of consecutive fruitless pulls after which all sizes are probed. A fruitless pull asks for
+/// missing symbols or reports losses, and no symbol has arrived since the last pull. At the next fruitless
+/// pull, the sender uses the largest size whose probe has arrived. RFC 8899, section 5.1.2, allows the same
+/// number of lost probes (MAX_PROBES).
 const QUESTIONS: u32 = 3;
 
 /// Datagram sizes of paths that carry less than the endpoint's size.
@@ -39,6 +41,7 @@ impl Paths {
         if self.0.len() >= REMEMBERED {
             self.0.retain(|_, (_, at)| now.since(*at) < MEMORY);
         }
+        // Without an entry, the next object to this address repeats the search.
         if self.0.len() < REMEMBERED {
             self.0.insert(to, (size, now));
         }
@@ -59,18 +62,21 @@ pub(super) enum Step {
 /// Search for the datagram size of one receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Search {
+    /// Number of consecutive fruitless pulls.
     questions: u32,
-    /// Symbols that had arrived, and symbols that were lost, at the last pull.
+    /// Symbols that had arrived at the last pull.
     arrived: u32,
+    /// Symbols that were lost at the last pull.
     lost: u32,
     /// Largest probe that has arrived, in bytes.
     acked: u16,
 }
 
 impl Search {
-    /// Handles a pull. `asks` is true if the receiver only asks where its symbols are. `arrived`
-    /// and `lost` count the symbols so far, which are sent in datagrams of `size` bytes.
+    /// Handles a pull. `asks` is true if the receiver only asks for missing symbols. `arrived` and `lost`
+    /// are numbers of symbols so far. The symbols are sent in datagrams of `size` bytes.
     pub(super) fn on_pull(&mut self, size: u16, asks: bool, (arrived, lost): (u32, u32)) -> Step {
+        // Either symbols of this size arrive, or there is no smaller size.
         if arrived > self.arrived || size <= BASE {
             *self = Self {
                 arrived,
@@ -86,13 +92,18 @@ impl Search {
         }
         self.questions += 1;
         match self.questions {
+            // If a probe of the full size arrives, the losses have another cause.
             ..QUESTIONS => Step::Probe(vec![size]),
             QUESTIONS => {
                 let smaller = SIZES.iter().copied().filter(|other| *other < size);
                 Step::Probe([size].into_iter().chain(smaller).collect())
             }
+            // The acknowledged size comes from the peer, and every path carries datagrams of `BASE` bytes.
             _ if self.acked > 0 => Step::Shrink(self.acked.max(BASE)),
+            // All probes may be lost, but every path carries datagrams of `BASE` bytes. With a smaller limit,
+            // chance losses of probes would shrink the symbols. A larger limit delays the object.
             _ if self.questions > 3 * QUESTIONS => Step::Shrink(BASE),
+            // The larger probes are lost or late. The acknowledgement of the smallest one suffices to end the search.
             _ => Step::Probe(vec![BASE]),
         }
     }

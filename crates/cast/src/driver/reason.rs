@@ -5,7 +5,7 @@ use super::outcome::Failure;
 /// Reason in a close message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reason {
-    /// The receiver has no room at the moment.
+    /// The receiver has reached its limit of memory or of sessions. It may accept the object later.
     Busy,
     /// The object is longer than the receiver's limit.
     TooLarge,
@@ -13,7 +13,7 @@ pub(super) enum Reason {
     Cancelled,
     /// The receiver does not know the session. It may have restarted.
     Unknown,
-    /// Datagrams of the object's size do not arrive.
+    /// Datagrams with symbols of the object's size do not arrive.
     TooWide,
 }
 
@@ -43,7 +43,7 @@ impl Reason {
         known.unwrap_or(Self::Cancelled)
     }
 
-    /// Returns whether the object may be offered again later.
+    /// Returns whether the sender may offer the object again later.
     pub(super) const fn is_for_now(self) -> bool {
         matches!(self, Self::Busy | Self::Unknown)
     }

@@ -1,10 +1,9 @@
-//! Packets of version 2 for a host that receives an object: offers, symbols, and further packets of
-//! senders.
+//! Packets of version 2 that arrive from the senders of an object, such as offers and symbols.
 
+use super::connections::{Connection, Unvalidated};
 use super::engine::{Engine, News};
-use super::guests::Session;
 use super::incoming::Inbound;
-use super::lines::{Doubt, Line};
+use super::incoming_sessions::Session;
 use super::reason::Reason;
 use super::sealing::Seal;
 use super::unsealing::Packet;
@@ -15,14 +14,12 @@ use tailcut_transport::{Condition, Header, Part, Segment, Streams, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::scdp::credit::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
-/// Flow number of all received sessions in the transport. It is constant, because lines identify
-/// sessions.
+/// Flow number in all received segments. It is constant, because the connection identifies the session.
 const NAMELESS: FlowId = FlowId(0);
 
-/// Symbol that the transport has processed and whose bytes are not stored yet. One message from the
-/// socket has many symbols. A copy to memory that is in no processor cache can delay the
-/// instructions after it. So all copies of a message run one after the other, and delay only each
-/// other.
+/// Symbol that the transport has processed, but whose bytes are not stored yet. One message from the
+/// socket contains many symbols. A copy to memory outside the processor caches can delay the next
+/// instructions. So all copies of a message run one after another, and delay only each other.
 pub(super) struct Unplaced<'a> {
     flow: FlowId,
     block: u32,
@@ -46,6 +43,8 @@ impl Engine {
                 self.on_symbol(now, incoming, &envelope, &symbol, payload, Some(unplaced));
             }
             Ok((envelope, message, length)) => {
+                // The transport has processed the earlier symbols. Their bytes must be stored before another
+                // packet completes or ends the object.
                 self.place(now, unplaced);
                 let payload = bytes.get(length..).unwrap_or_default();
                 let packet = Packet {
@@ -66,10 +65,11 @@ impl Engine {
         }
         for symbol in unplaced.drain(..) {
             if let Some(inbound) = self.incoming.get_mut(&symbol.flow) {
+                // A symbol is in the list only if its object has memory, so this cannot fail.
                 inbound.put(symbol.block, symbol.esi, symbol.payload);
             }
         }
-        self.hear(now);
+        self.process_events(now);
     }
 
     /// Handles a packet after decryption, or without a key.
@@ -88,8 +88,8 @@ impl Engine {
             }
             Message::Offer(offer) => self.on_offer(now, incoming, packet, offer),
             Message::Status { used, asks, .. } => {
-                let told = (*used, *asks);
-                self.on_status(now, incoming, &envelope, told, message, packet.bytes);
+                let status = (*used, *asks);
+                self.on_status(now, incoming, &envelope, status, message, packet.bytes);
             }
             Message::Probe { size, number } => {
                 let (size, number) = (*size, *number);
@@ -111,13 +111,13 @@ impl Engine {
         }
     }
 
-    /// Returns the local flow number and the line of a sender, if the packet came from its known
-    /// address.
+    /// Returns the local flow number and the connection of a sender, if the packet came from its
+    /// known address.
     pub(super) fn guest(&self, envelope: &Envelope, from: SocketAddr) -> Option<(FlowId, HostId)> {
-        let session = self.guests.sessions.get(&envelope.session)?;
-        let id = session.line(envelope.share)?;
-        let line = self.lines.get(id)?;
-        (line.address == from).then_some((session.flow, id))
+        let session = self.incoming_sessions.sessions.get(&envelope.session)?;
+        let id = session.connection(envelope.share)?;
+        let connection = self.connections.get(id)?;
+        (connection.address == from).then_some((session.flow, id))
     }
 
     /// Returns whether addresses are validated before large answers are sent to them.
@@ -125,31 +125,38 @@ impl Engine {
         self.config.limits.half_open < u32::MAX
     }
 
-    /// Returns the line of a packet for a known session. `newer` returns whether no later packet
-    /// has arrived yet on a line. If so, a new address in the packet becomes the line's address.
-    /// Returns `None` if the packet must be dropped.
+    /// Returns the flow, the connection and the port of a packet for a known session. `newer` returns
+    /// whether the packet is later than all packets that have arrived on a connection. The source address
+    /// of such a packet becomes the connection's address. Returns `None` if the packet must be dropped.
     fn line_of(
         &mut self,
         incoming: &Incoming<'_>,
         envelope: &Envelope,
-        newer: impl FnOnce(&Line) -> bool,
+        newer: impl FnOnce(&Connection) -> bool,
         bytes: usize,
     ) -> Option<(FlowId, HostId, u16)> {
-        let session = self.guests.sessions.get(&envelope.session)?;
-        let (flow, port, id) = (session.flow, session.port, session.line(envelope.share)?);
+        let session = self.incoming_sessions.sessions.get(&envelope.session)?;
+        let (flow, port, id) = (
+            session.flow,
+            session.port,
+            session.connection(envelope.share)?,
+        );
         let validates = self.config.limits.half_open < u32::MAX;
-        let line = self.lines.get_mut(id)?;
-        if line.address != incoming.from {
-            if !newer(line) {
+        let connection = self.connections.get_mut(id)?;
+        if connection.address != incoming.from {
+            // An attacker must not move the connection with a copy of an old packet.
+            if !newer(connection) {
                 return None;
             }
-            line.address = incoming.from;
-            line.doubt = validates.then_some(Doubt::of(0));
+            connection.address = incoming.from;
+            // The bytes of this packet are added below, so the budget begins with 0.
+            connection.unvalidated = validates.then_some(Unvalidated::of(0));
             self.counts.moved += 1;
         }
-        line.local = incoming.told.to.filter(|to| !to.is_multicast());
-        if let Some(doubt) = &mut line.doubt {
-            doubt.budget = doubt.budget.saturating_add(bytes as u64);
+        // A multicast group cannot be the source address of answers.
+        connection.local = incoming.ancillary.to.filter(|to| !to.is_multicast());
+        if let Some(unvalidated) = &mut connection.unvalidated {
+            unvalidated.budget = unvalidated.budget.saturating_add(bytes as u64);
         }
         Some((flow, id, port))
     }
@@ -166,20 +173,27 @@ impl Engine {
         mut unplaced: Option<&mut Vec<Unplaced<'a>>>,
     ) {
         let bytes = credit::SYMBOL_BYTES + payload.len();
-        let newer = |line: &Line| symbol.number > line.highest;
+        let newer = |connection: &Connection| symbol.number > connection.highest;
         let Some((flow, id, port)) = self.line_of(incoming, envelope, newer, bytes) else {
+            // Symbols get no answer. A sender without pulls sends a status, and the status gets the answer.
             self.counts.unknown += 1;
             return;
         };
-        let Some(line) = self.lines.get_mut(id) else {
+        let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
-        if line.seal.as_ref().is_some_and(|seal| !seal.is_proved()) && port != self.config.port {
-            // This is one of several senders, and it has not proved that it has the key. The object
-            // may become complete without it.
+        if connection
+            .seal
+            .as_ref()
+            .is_some_and(|seal| !seal.is_proved())
+            && port != self.config.port
+        {
+            // This is one of several senders, and it has not proved that it has the key. Its symbols must
+            // not become part of the object.
             return;
         }
         let mut condition = Condition::Whole;
+        // A delivered object has no entry. The transport still gets late symbols, and repeats the final message.
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
             let Some(expected) = expected.filter(|expected| payload.len() <= *expected) else {
@@ -198,16 +212,18 @@ impl Engine {
                     payload,
                 });
             } else if !inbound.put(symbol.block, symbol.esi, payload) {
+                // Without memory for its bytes, the symbol counts as lost.
                 return;
             }
         }
+        // Under a key, the header of a trimmed symbol may be forged.
         if !symbol.trimmed {
-            line.highest = line.highest.max(symbol.number);
+            connection.highest = connection.highest.max(symbol.number);
         }
         let Some(header) = Message::Symbol(*symbol).header(envelope.share) else {
             return;
         };
-        let tuple = self.guests.tuple(id, port);
+        let tuple = self.incoming_sessions.tuple(id, port);
         let segment = Segment {
             ecn: incoming.class().ecn(),
             priority: symbol.class,
@@ -216,11 +232,14 @@ impl Engine {
             ..Segment::new(tuple, NAMELESS, payload.len() as u32, header)
         };
         self.host.on_segment(now, segment);
+        // With waiting symbols, `place` processes the events after it has stored their bytes.
         if unplaced.is_none_or(|unplaced| unplaced.is_empty()) {
-            self.hear(now);
+            self.process_events(now);
         }
     }
 
+    /// Handles a status: the number of credits that a sender has used. If `asks` is true, the sender waits
+    /// for an answer.
     fn on_status(
         &mut self,
         now: Time,
@@ -230,26 +249,35 @@ impl Engine {
         message: &Message,
         bytes: usize,
     ) {
-        let newer = |line: &Line| asks && used > line.highest;
+        // A status without `asks` answers a pull, and the pull has reached the known address.
+        let newer = |connection: &Connection| asks && used > connection.highest;
         let Some((_, id, port)) = self.line_of(incoming, envelope, newer, bytes) else {
             self.counts.unknown += 1;
-            if asks && !self.guests.sessions.contains_key(&envelope.session) {
+            // In a known session, the sender may only have a new address, and the answer would end its
+            // transfer.
+            if asks
+                && !self
+                    .incoming_sessions
+                    .sessions
+                    .contains_key(&envelope.session)
+            {
                 self.answer_stranger(now, incoming, envelope);
             }
             return;
         };
         if let Some(header) = message.header(envelope.share) {
-            let tuple = self.guests.tuple(id, port);
+            let tuple = self.incoming_sessions.tuple(id, port);
             let segment = Segment::new(tuple, NAMELESS, 0, header);
             self.host.on_segment(now, segment);
-            self.hear(now);
+            self.process_events(now);
         }
     }
 
     /// Answers a sender that asks about an unknown session. The session has ended, or this host has
     /// restarted.
     fn answer_stranger(&mut self, now: Time, incoming: &Incoming<'_>, envelope: &Envelope) {
-        let answer = match self.guests.ended.contains(envelope.session) {
+        let answer = match self.incoming_sessions.ended.contains(envelope.session) {
+            // Senders do not read the hash.
             true => Message::Done { hash: 0 },
             false => Message::Close {
                 reason: Reason::Unknown.number(),
@@ -258,8 +286,8 @@ impl Engine {
         self.answer(now, incoming, envelope, &answer);
     }
 
-    /// Answers a packet of no session, if the rate limit allows. Returns whether an answer was
-    /// sent.
+    /// Answers a packet that belongs to no session, if the rate limit allows an answer. Returns whether an
+    /// answer was sent.
     fn answer(
         &mut self,
         now: Time,
@@ -267,14 +295,16 @@ impl Engine {
         envelope: &Envelope,
         answer: &Message,
     ) -> bool {
-        let may = self.guests.answers.take(now);
+        let may = self.incoming_sessions.answers.take(now);
         if may {
-            let local = incoming.told.to.filter(|to| !to.is_multicast());
+            // A multicast group cannot be the source address of the answer.
+            let local = incoming.ancillary.to.filter(|to| !to.is_multicast());
             self.staging.put(incoming.from, local, envelope, answer);
         }
         may
     }
 
+    /// Refuses an offer. The sender gets the reason if the rate limit allows an answer.
     fn turn_away(
         &mut self,
         now: Time,
@@ -293,7 +323,7 @@ impl Engine {
         let mut is_vouched = !self.validates();
         if let Some(token) = offer.token.filter(|_| !is_vouched) {
             if !self
-                .guests
+                .incoming_sessions
                 .tokens
                 .check(now, from, envelope.session, &token)
             {
@@ -306,9 +336,10 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         }
-        let session = self.guests.sessions.get(&envelope.session);
-        match session.map(|session| session.line(envelope.share)) {
+        let session = self.incoming_sessions.sessions.get(&envelope.session);
+        match session.map(|session| session.connection(envelope.share)) {
             Some(Some(id)) => {
+                // A valid token shows that the address is not forged, so the connection may move there.
                 let Some((_, _, port)) =
                     self.line_of(incoming, envelope, |_| offer.token.is_some(), bytes)
                 else {
@@ -318,13 +349,14 @@ impl Engine {
                 if offer.token.is_some() {
                     self.on_proof(now, envelope.session, id);
                 } else if let Some(header) = Message::Offer(*offer).header(envelope.share) {
-                    let tuple = self.guests.tuple(id, port);
+                    let tuple = self.incoming_sessions.tuple(id, port);
                     self.host
                         .on_segment(now, Segment::new(tuple, NAMELESS, 0, header));
-                    self.hear(now);
+                    self.process_events(now);
                 }
             }
-            _ if self.guests.ended.contains(envelope.session) => {
+            // The whole object has arrived, but the sender has not received the message about it.
+            _ if self.incoming_sessions.ended.contains(envelope.session) => {
                 self.answer(now, incoming, envelope, &Message::Done { hash: 0 });
             }
             known => {
@@ -334,13 +366,18 @@ impl Engine {
         }
     }
 
-    /// Marks the address of a line as validated.
+    /// Marks the address of a connection as validated.
     fn on_proof(&mut self, now: Time, session: u64, id: HostId) {
-        if let Some(line) = self.lines.get_mut(id) {
-            line.doubt = None;
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.unvalidated = None;
         }
-        let flow = self.guests.sessions.get(&session).map(|known| known.flow);
-        if !self.guests.prove(session) {
+        let flow = self
+            .incoming_sessions
+            .sessions
+            .get(&session)
+            .map(|known| known.flow);
+        // Memory for the whole object exists since the first sender's address was validated.
+        if !self.incoming_sessions.prove(session) {
             return;
         }
         let inbound = flow.and_then(|flow| self.incoming.get_mut(&flow));
@@ -350,8 +387,8 @@ impl Engine {
         }
     }
 
-    /// Handles the offer of a new sender. If `joins` is true, the session has other senders
-    /// already.
+    /// Handles the offer of a new sender. `is_vouched` is true if the sender's address is validated. `joins`
+    /// is true if the session already has other senders.
     fn on_new_sender(
         &mut self,
         now: Time,
@@ -378,52 +415,57 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         };
-        if self.guests.room.is_too_large(layout.length()) {
+        // This reason is final. At the limits below, the sender would offer the object again without effect.
+        if self.incoming_sessions.budget.is_too_large(layout.length()) {
             self.turn_away(now, incoming, envelope, Reason::TooLarge);
             return;
         }
         // Sessions that the transport has dropped must not count towards the limits.
         self.forget();
-        if self.guests.active() >= limits.sessions
-            || self.guests.of(from.ip()) >= limits.sessions_of_peer
+        // The limits also apply to a further sender of a known session, because its connection needs memory too.
+        if self.incoming_sessions.active() >= limits.sessions
+            || self.incoming_sessions.of(from.ip()) >= limits.sessions_of_peer
         {
             self.turn_away(now, incoming, envelope, Reason::Busy);
             return;
         }
-        if !is_vouched && self.guests.half_open() >= limits.half_open {
-            // The limit of answers is checked after the token is made. `answer` sends nothing over
-            // the limit.
-            let token = self.guests.tokens.issue(now, from, envelope.session);
+        if !is_vouched && self.incoming_sessions.half_open() >= limits.half_open {
+            // A token may be made for nothing: only `answer` checks the rate limit.
+            let token = self
+                .incoming_sessions
+                .tokens
+                .issue(now, from, envelope.session);
             let given = self.answer(now, incoming, envelope, &Message::Retry(token));
             self.counts.tokens += u64::from(given);
             return;
         }
         let mut seal = None;
-        if let (Some(key), Some(peer)) = (&self.lines.key, packet.greeting) {
+        if let (Some(key), Some(peer)) = (&self.connections.key, packet.greeting) {
             let (session, share) = (envelope.session, envelope.share);
+            // Without random bytes, the offer gets no answer, and the sender repeats it.
             let Ok(known) = Seal::new(key, session, share, Some(peer)) else {
                 return;
             };
             seal = Some(Box::new(known));
         }
-        let line = Line {
+        let connection = Connection {
             seal,
-            local: incoming.told.to.filter(|to| !to.is_multicast()),
-            doubt: (!is_vouched).then_some(Doubt::of(bytes)),
-            ..Line::new(from, envelope.session, envelope.share)
+            local: incoming.ancillary.to.filter(|to| !to.is_multicast()),
+            unvalidated: (!is_vouched).then_some(Unvalidated::of(bytes)),
+            ..Connection::new(from, envelope.session, envelope.share)
         };
         if joins {
-            self.join(now, envelope, line, (pushed, header));
+            self.join(now, envelope, connection, (pushed, header));
             return;
         }
         let early = (!is_vouched).then_some(pushed);
-        let Some(inbound) = Inbound::new(layout, early, &self.guests.room) else {
+        let Some(inbound) = Inbound::new(layout, early, &self.incoming_sessions.budget) else {
             self.turn_away(now, incoming, envelope, Reason::Busy);
             return;
         };
         let mut port = self.config.port;
         if offer.senders > 1 {
-            let Some((flow, free)) = self.guests.collect(port) else {
+            let Some((flow, free)) = self.incoming_sessions.collect(port) else {
                 self.turn_away(now, incoming, envelope, Reason::Busy);
                 return;
             };
@@ -431,29 +473,31 @@ impl Engine {
             // This fails only if the port is in use, and `collect` has returned a free port.
             let _ = self.host.take_part(now, Part::Collect { flow, port });
         }
-        let id = self.lines.enter(line);
-        let tuple = self.guests.tuple(id, port);
+        let id = self.connections.enter(connection);
+        let tuple = self.incoming_sessions.tuple(id, port);
+        // This engine counts the half-open sessions itself, so the transport must not count them again.
         self.host
             .on_vouched(now, Segment::new(tuple, NAMELESS, 0, header));
+        // The limits of the transport may refuse the session.
         let opened = self.host.receiving(&tuple);
         let Some((flow, _)) = opened.filter(|(flow, _)| !self.incoming.contains_key(flow)) else {
-            self.lines.remove(id);
+            self.connections.remove(id);
             self.turn_away(now, incoming, envelope, Reason::Busy);
             return;
         };
-        self.guests.open(
+        self.incoming_sessions.open(
             envelope.session,
             Session {
                 flow,
                 port,
-                lines: vec![(envelope.share, id)],
+                connections: vec![(envelope.share, id)],
                 is_proven: is_vouched,
                 counted: Some(from.ip()),
                 waits: false,
             },
         );
         self.incoming.insert(flow, inbound);
-        self.hear(now);
+        self.process_events(now);
     }
 
     /// Adds a further sender of an object.
@@ -461,25 +505,26 @@ impl Engine {
         &mut self,
         now: Time,
         envelope: &Envelope,
-        line: Line,
+        connection: Connection,
         (pushed, header): (u32, Header),
     ) {
-        let is_shown = line.doubt.is_none();
-        let Some(session) = self.guests.sessions.get(&envelope.session) else {
+        let is_shown = connection.unvalidated.is_none();
+        let Some(session) = self.incoming_sessions.sessions.get(&envelope.session) else {
             return;
         };
         let (flow, port) = (session.flow, session.port);
-        let id = self.lines.enter(line);
-        let tuple = self.guests.tuple(id, port);
+        let id = self.connections.enter(connection);
+        let tuple = self.incoming_sessions.tuple(id, port);
         self.host
             .on_vouched(now, Segment::new(tuple, NAMELESS, 0, header));
+        // The transport refuses an offer that does not fit the offers of the other senders.
         if self.host.receiving(&tuple).is_none_or(|(of, _)| of != flow) {
-            self.lines.remove(id);
+            self.connections.remove(id);
             self.counts.malformed += 1;
             return;
         }
-        if let Some(session) = self.guests.sessions.get_mut(&envelope.session) {
-            session.lines.push((envelope.share, id));
+        if let Some(session) = self.incoming_sessions.sessions.get_mut(&envelope.session) {
+            session.connections.push((envelope.share, id));
         }
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             inbound.expect_more(pushed);
@@ -487,16 +532,17 @@ impl Engine {
         if is_shown {
             self.on_proof(now, envelope.session, id);
         }
-        self.hear(now);
+        self.process_events(now);
     }
 
     /// Ends a received transfer, and sends the reason to its senders.
     pub(super) fn refuse(&mut self, now: Time, session: u64, reason: Reason) {
-        let Some(known) = self.guests.sessions.get(&session) else {
+        let Some(known) = self.incoming_sessions.sessions.get(&session) else {
             return;
         };
-        let (flow, lines) = (known.flow, known.lines.clone());
-        for (_, id) in lines {
+        // `close` changes the engine, so the list is copied.
+        let (flow, connections) = (known.flow, known.connections.clone());
+        for (_, id) in connections {
             self.close(id, reason);
         }
         self.host.refuse(now, flow);
@@ -506,17 +552,19 @@ impl Engine {
     /// Handles a complete object. Under a key, the object waits until its sender has proved that it
     /// has the key. Without this proof, an attacker could replay the packets of an old session.
     pub(super) fn on_completed(&mut self, now: Time, flow: FlowId) {
-        let session = self.guests.session_of.get(&flow).copied();
-        let known = session.and_then(|id| self.guests.sessions.get(&id));
-        let line = known.and_then(|known| known.lines.first());
-        let line = line.and_then(|(_, line)| self.lines.get(*line));
-        let seal = line.and_then(|line| line.seal.as_ref());
+        let session = self.incoming_sessions.session_of.get(&flow).copied();
+        let known = session.and_then(|id| self.incoming_sessions.sessions.get(&id));
+        let connection = known.and_then(|known| known.connections.first());
+        let connection = connection.and_then(|(_, connection)| self.connections.get(*connection));
+        let seal = connection.and_then(|connection| connection.seal.as_ref());
+        // Of several senders, only those with a proof have contributed symbols: `on_symbol` drops the others.
+        // An object from several senders has its own port (`collect`), so the usual port means one sender.
         let is_one = known.is_some_and(|known| known.port == self.config.port);
         match (
             session,
             seal.is_some_and(|seal| !seal.is_proved() && is_one),
         ) {
-            (Some(id), true) => self.guests.wait(now, id),
+            (Some(id), true) => self.incoming_sessions.wait(now, id),
             _ => self.deliver(flow),
         }
     }
@@ -526,31 +574,36 @@ impl Engine {
         let Some(mut inbound) = self.incoming.remove(&flow) else {
             return;
         };
-        let from = match self.guests.session_of.get(&flow) {
+        let from = match self.incoming_sessions.session_of.get(&flow) {
             Some(&id) => {
-                self.guests.settle(id);
-                let session = self.guests.sessions.get(&id);
-                let line = session.and_then(|session| session.lines.first());
-                let line = line.and_then(|(_, line)| self.lines.get(*line));
-                line.map(|line| line.address)
+                self.incoming_sessions.settle(id);
+                let session = self.incoming_sessions.sessions.get(&id);
+                let connection = session.and_then(|session| session.connections.first());
+                let connection =
+                    connection.and_then(|(_, connection)| self.connections.get(*connection));
+                connection.map(|connection| connection.address)
             }
             None => self.leave_paper(flow),
         };
         // An object that was pushed as a whole may still lack its memory, because its sender's
         // address is not validated yet.
         if let (Some(from), true) = (from, inbound.prove()) {
-            let (bytes, held) = inbound.into_bytes();
-            self.news.push_back(News::Received { from, bytes, held });
+            let (bytes, reservation) = inbound.into_bytes();
+            self.news.push_back(News::Received {
+                from,
+                bytes,
+                reservation,
+            });
         }
     }
 
     /// Removes a received object and its session.
     pub(super) fn end_incoming(&mut self, flow: FlowId) {
         self.incoming.remove(&flow);
-        match self.guests.session_of.get(&flow) {
+        match self.incoming_sessions.session_of.get(&flow) {
             Some(&id) => {
-                for (_, line) in self.guests.remove(id) {
-                    self.lines.remove(line);
+                for (_, connection) in self.incoming_sessions.remove(id) {
+                    self.connections.remove(connection);
                 }
             }
             None => {
@@ -561,28 +614,31 @@ impl Engine {
 
     /// Removes sessions that the transport has dropped.
     fn forget(&mut self) {
-        if !self.guests.are_many() {
+        if !self.incoming_sessions.are_many() {
             return;
         }
         let is_known = |session: &Session| {
-            let line = session.lines.first();
-            let tuple = line.map(|(_, id)| self.guests.tuple(*id, session.port));
+            // Connections join a session and leave only with it, so the first one stands for all.
+            let connection = session.connections.first();
+            let tuple = connection.map(|(_, id)| self.incoming_sessions.tuple(*id, session.port));
             let known = tuple.and_then(|tuple| self.host.receiving(&tuple));
             known.is_some_and(|(flow, _)| flow == session.flow)
         };
         let gone: Vec<u64> = self
-            .guests
+            .incoming_sessions
             .sessions
             .iter()
             .filter(|(_, session)| !is_known(session))
             .map(|(id, _)| *id)
             .collect();
         for id in gone {
-            self.guests.ended.insert(id);
-            for (_, line) in self.guests.remove(id) {
-                self.lines.remove(line);
+            // Failed sessions were removed when they failed. So this session ended after its whole object
+            // had arrived.
+            self.incoming_sessions.ended.insert(id);
+            for (_, connection) in self.incoming_sessions.remove(id) {
+                self.connections.remove(connection);
             }
         }
-        self.guests.looked();
+        self.incoming_sessions.looked();
     }
 }

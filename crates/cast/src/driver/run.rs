@@ -1,5 +1,6 @@
 //! Event loop of a driver, and the thread that runs it over a UDP socket.
 
+use super::check_codec::GroupListeners;
 use super::clock::{Clock, WallClock};
 use super::engine::{Counts, Engine, News};
 use super::incoming::{DecodeJob, Decoded};
@@ -7,7 +8,6 @@ use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::Task;
 use super::pace::Pace;
-use super::words::Hearers;
 use crate::codec::Codes;
 use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -20,9 +20,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tailcut_units::{Duration, FlowId, Time};
 
-/// Timers that run before the loop receives again.
+/// Largest number of timers that run before the loop receives again. Without a limit, many timers would
+/// delay the reception until the socket's buffer overflows.
 const TIMERS: usize = 1_024;
-/// Segments that are sent before the loop receives again.
+/// Number of segments that are sent before the loop receives again. With fewer segments, messages to the
+/// kernel contain fewer datagrams. With more, arrived datagrams wait longer.
 const AT_ONCE: usize = 512;
 
 /// Engine with its socket and clock.
@@ -35,21 +37,22 @@ pub(super) struct Driver<N, C> {
 }
 
 impl<N: Datagrams, C: Clock> Driver<N, C> {
-    /// Receives datagrams, runs timers, and sends. Returns whether there may be more to do without
-    /// a wait.
+    /// Receives datagrams, runs timers, and sends datagrams. Returns whether the caller should call this
+    /// function again at once.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let (engine, clock) = (&mut self.engine, &mut self.clock);
         // Pulls wait until the whole batch is processed, so that one pull grants the credits for
         // all arrivals.
         engine.host.hold_pulls(true);
         let arrived = self.net.receive(&mut |incoming| {
-            let stamp = incoming.told.stamp;
+            let stamp = incoming.ancillary.stamp;
             let at = match stamp {
                 Some(stamp) => clock.arrival(stamp),
                 None => clock.now(),
             };
             engine.on_incoming(at, incoming);
         });
+        // The pulls are released even if the reception has failed.
         engine.host.hold_pulls(false);
         let arrived = arrived?;
         // The clock is read after receiving: an earlier time could precede the time stamps of the
@@ -70,6 +73,8 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
         let left = self.engine.transmit(now, &mut self.net, allowed);
         self.pace.spend(self.engine.counts().sent - before);
         let is_open = self.pace.opens_at().is_none();
+        // A blocked socket or an exhausted rate ends the sleep by itself, so the thread need not run again
+        // at once.
         let more = self.engine.has_transmit() && !self.engine.is_blocked() && is_open;
         Ok(arrived > 0 || left || more)
     }
@@ -82,7 +87,7 @@ pub(super) enum Membership {
     Leaves,
 }
 
-/// Request of a handle to the thread.
+/// Request of an endpoint to its thread.
 pub(super) enum Command {
     /// Send an object.
     Send {
@@ -97,12 +102,12 @@ pub(super) enum Command {
     /// Join a multicast group at an interface, or leave it.
     Member(Membership, IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
     /// Send a check to a multicast group, and add the endpoints that answer to the list.
-    Ask(SocketAddr, Hearers),
+    CheckGroup(SocketAddr, GroupListeners),
     /// End the thread.
     Stop,
 }
 
-/// Result of a transfer, for its handle.
+/// Result of a transfer. `Sending` waits for it.
 pub(super) type Outcome = Mailbox<Result<Sent, Failure>>;
 
 /// Wakes a thread that waits for its socket.
@@ -121,6 +126,7 @@ impl Bell {
     }
 
     fn clear(&self) {
+        // A read fails only if the counter is 0, and then nothing has to be cleared.
         let _ = rustix::io::read(&self.0, &mut [0u8; 8][..]);
     }
 }
@@ -136,13 +142,16 @@ impl Decoders {
         let (jobs, queue) = mpsc::channel::<DecodeJob>();
         let (done, decoded) = mpsc::channel();
         let queue = Arc::new(Mutex::new(queue));
+        // Without a decoder, an object with losses would never become complete.
         for _ in 0..count.max(1) {
             let (queue, done) = (Arc::clone(&queue), done.clone());
             let (codes, bell) = (Arc::clone(codes), Arc::clone(bell));
             let work = move || {
                 loop {
+                    // One idle decoder waits for the next job. The others wait for the lock.
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(job) = next else { return };
+                    // The send fails only if the endpoint's thread has ended.
                     if done.send(job.run(&codes)).is_err() {
                         return;
                     }
@@ -164,8 +173,9 @@ pub(super) struct Thread {
     commands: Receiver<Command>,
     bell: Arc<Bell>,
     received: Arc<Mailbox<Received>>,
-    /// Handle numbers and results of transfers, by flow.
+    /// Number and result of each transfer, by flow.
     outcomes: HashMap<FlowId, (u64, Arc<Outcome>)>,
+    /// Flow of each transfer, by its number.
     flows: HashMap<u64, FlowId>,
 }
 
@@ -189,7 +199,7 @@ impl Thread {
         })
     }
 
-    /// Runs until the handle stops the thread or the socket fails.
+    /// Runs until the endpoint stops the thread or the socket fails.
     pub(super) fn run(mut self) {
         let ended = self.work();
         let failure = match ended {
@@ -205,7 +215,7 @@ impl Thread {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
                 Command::Member(_, _, _, answer) => answer.close(),
-                Command::Cancel(_) | Command::Ask(..) | Command::Stop => {}
+                Command::Cancel(_) | Command::CheckGroup(..) | Command::Stop => {}
             }
         }
         self.received.close();
@@ -222,6 +232,7 @@ impl Thread {
                 let now = self.driver.clock.now();
                 self.driver.engine.on_decoded(now, &decoded);
             }
+            // The requests and the decoded blocks come first, so that their packets leave in this turn.
             let is_busy = self.driver.turn()?;
             while let Some(job) = self.driver.engine.poll_job() {
                 // The send cannot fail: the decoders live as long as this thread.
@@ -239,6 +250,7 @@ impl Thread {
     /// Waits for the socket, the bell or the next timer.
     fn sleep(&mut self) -> io::Result<()> {
         let engine = &self.driver.engine;
+        // The rate limit matters only if a datagram waits.
         let opens_at = engine.has_transmit().then(|| self.driver.pace.opens_at());
         let due = engine
             .next_timeout()
@@ -267,9 +279,11 @@ impl Thread {
             PollFd::new(&self.bell.0, PollFlags::IN),
         ];
         match poll(&mut files, timeout.as_ref()) {
+            // A signal has ended the wait. The caller checks all events again.
             Err(rustix::io::Errno::INTR) => return Ok(()),
             result => result?,
         };
+        // The next turn reads the socket in any case, so only the bell is checked.
         if files[1].revents().contains(PollFlags::IN) {
             self.bell.clear();
         }
@@ -300,8 +314,11 @@ impl Thread {
                 });
             }
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
-            Command::Ask(group, hearers) => self.driver.engine.ask(group, hearers),
+            Command::CheckGroup(group, listeners) => {
+                self.driver.engine.check_group(group, listeners)
+            }
             Command::Cancel(number) => {
+                // The engine reports no event for a cancelled transfer, so its result is set here.
                 if let Some(flow) = self.flows.remove(&number) {
                     self.driver.engine.cancel(now, flow);
                     if let Some((_, outcome)) = self.outcomes.remove(&flow) {
@@ -315,8 +332,16 @@ impl Thread {
 
     fn on_news(&mut self, news: News) {
         let (flow, result) = match news {
-            News::Received { from, bytes, held } => {
-                self.received.put(Received { from, bytes, held });
+            News::Received {
+                from,
+                bytes,
+                reservation,
+            } => {
+                self.received.put(Received {
+                    from,
+                    bytes,
+                    reservation,
+                });
                 return;
             }
             News::Sent(flow, stats, missed, symbol) => {
@@ -324,6 +349,7 @@ impl Thread {
             }
             News::Failed(flow, failure) => (flow, Err(failure)),
         };
+        // A cancelled transfer has its result already.
         if let Some((number, outcome)) = self.outcomes.remove(&flow) {
             self.flows.remove(&number);
             outcome.put(result);

@@ -1,9 +1,9 @@
 //! Encryption of packets under a pre-shared key (version 2 of the header).
 //!
-//! A symbol keeps its header in clear text, so that a switch may trim it. Its bytes follow,
-//! encrypted. Packets of other kinds keep only their prefix in clear text. The sender's salt and
-//! the encrypted rest follow. All packets end with the lower 32 bits of the packet number and the
-//! tag. The tag covers the whole packet except the flag of trimmed symbols.
+//! The header of a symbol is in clear text, so that a switch can trim the symbol. The symbol's encrypted
+//! bytes follow. Of other packets, only the prefix is in clear text. The sender's salt and the encrypted
+//! rest of the packet follow. At the end, all packets contain the lower 32 bits of the packet number, and
+//! the tag. The tag covers the whole packet except the flag of trimmed symbols.
 
 use crate::seal::{
     Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
@@ -39,6 +39,8 @@ fn is_symbol(bytes: &[u8]) -> bool {
 pub(super) fn trimmed(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut header: [u8; SYMBOL_BYTES] = *bytes.first_chunk()?;
     let is_cut = header[1] & TRIMMED != 0 || bytes.len() < SYMBOL_BYTES + TRAILER;
+    // The result has the format of a packet without a key. A switch that does not know the header cuts a
+    // packet without setting the flag, so the flag is set here.
     header[1] &= !SEALED;
     header[1] |= TRIMMED;
     (is_symbol(bytes) && is_cut).then_some(header)
@@ -85,26 +87,30 @@ impl<'a> Parts<'a> {
         let body = &mut plain[clear..];
         opener.open(number, self.head, body, &self.tag)?;
         if let Some(flags) = plain.get_mut(1) {
+            // A packet without a key has neither flag.
             *flags &= !(SEALED | PROVED);
         }
         Ok(())
     }
 }
 
-/// Encryption state of a line.
+/// Encryption state of a connection.
 pub(super) struct Seal {
     key: Key,
+    /// Origin of the packets of this end.
     own: Origin,
     sealer: Sealer,
+    /// Number of the next packet.
     next: u64,
+    /// State of the remote end. `None` until its first packet has arrived.
     peer: Option<(Origin, Opener)>,
     /// At a receiver: whether the sender has proved, in this session, that it has the key. At a
     /// sender: whether the receiver has confirmed the proof.
     proved: bool,
     /// At a receiver: credits granted.
     pub(super) granted: u32,
-    /// Line of the multicast group whose packet numbers this line uses too. `None`: the line has
-    /// its own numbers.
+    /// Connection of a multicast group that also numbers the packets of this connection. `None`: this
+    /// connection numbers its packets itself.
     pub(super) group: Option<HostId>,
 }
 
@@ -141,9 +147,9 @@ impl Seal {
         })
     }
 
-    /// Creates the state of one receiver of a multicast group. Packets to the group and to the
-    /// receiver use the same key and salt, so the line `group` numbers the packets of both. No
-    /// number may be used twice.
+    /// Creates the state for one receiver of a multicast group. Packets to the group and to the receiver
+    /// have the same key and salt. With these, no packet number may be used twice. So the connection
+    /// `group` numbers all these packets.
     pub(super) fn twin(&self, group: HostId) -> Self {
         Self {
             key: self.key.clone(),
@@ -193,6 +199,7 @@ impl Seal {
         let (before, text) = arena.split_at_mut(body);
         let tag = self.sealer.seal(number, &before[from..], text).ok()?;
         self.next += 1;
+        // A packet has only the lower 32 bits of its number. The other end finds the rest.
         arena.extend_from_slice(&(number as u32).to_be_bytes());
         arena.extend_from_slice(&tag);
         Some(from..arena.len())
@@ -204,6 +211,7 @@ impl Seal {
         let parts = Parts::of(bytes)?;
         match &mut self.peer {
             Some((origin, opener)) => {
+                // A remote end has one salt in a session.
                 if parts.salt.is_some_and(|salt| salt != origin.salt) {
                     return None;
                 }
@@ -215,17 +223,18 @@ impl Seal {
                     Direction::Backward => Direction::Forward,
                 };
                 let (session, share) = (self.own.session, self.own.share);
-                let known = greet(&self.key, session, share, direction, bytes, plain)?;
+                let known = open_first(&self.key, session, share, direction, bytes, plain)?;
                 *peer = Some(known);
             }
         }
         let says = bytes.get(1).is_some_and(|flags| flags & PROVED != 0);
         let sends = self.own.direction == Direction::Forward;
+        // Only a receiver confirms the proof. At a receiver, `check` sets the value.
         self.proved |= sends && says;
         Some(sends && !self.proved)
     }
 
-    /// Returns a sender's proof that it has the key: the answer to the receiver's random salt.
+    /// Returns this sender's proof that it has the key. The proof answers the receiver's random salt.
     pub(super) fn proof(&self) -> Option<[u8; 32]> {
         let (peer, _) = self.peer.as_ref()?;
         Some(self.key.proof(&self.own, &peer.salt))
@@ -244,7 +253,7 @@ impl Seal {
 pub(super) type Greeting = (Origin, Opener);
 
 /// Decrypts the first packet of a remote end, which contains its salt.
-pub(super) fn greet(
+pub(super) fn open_first(
     key: &Key,
     session: u64,
     share: u16,
@@ -262,6 +271,8 @@ pub(super) fn greet(
     plain.clear();
     plain.extend_from_slice(parts.body);
     let number = expand(None, parts.number);
+    // This check allocates no memory, so a forged packet costs little. It destroys the text, so the packet
+    // is decrypted again below.
     if !is_of(key, &origin, number, parts.head, plain, &parts.tag) {
         return None;
     }

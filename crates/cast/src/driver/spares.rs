@@ -1,11 +1,13 @@
-//! Buffers of large objects that the application has returned, for later objects. Memory from the
-//! kernel costs more time than the copy of the data into it.
+//! Buffers of large objects. The application returns them, and later objects use them again. To get new
+//! memory from the kernel takes more time than to copy the data into it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Buffers that are kept, at most.
+/// Largest number of buffers that are kept. A transfer of files has at most two slabs of 16 MiB on
+/// their way at a time, so two buffers serve the largest slabs. The memory limit of the endpoint does not
+/// count kept buffers, so more of them would exceed the limit unnoticed.
 const MOST: usize = 2;
-/// Smallest buffer that is kept, in bytes. A smaller one saves too little time.
+/// Smallest buffer that is kept, in bytes. A smaller buffer would save too little time.
 const LEAST_BYTES: usize = 1 << 18;
 
 /// Buffers for later objects. Clones share them.
@@ -32,6 +34,7 @@ impl Spares {
             let fits = |bytes: &Vec<u8>| (length..=2 * length).contains(&bytes.capacity());
             if let Some(at) = kept.iter().position(fits) {
                 let mut bytes = kept.swap_remove(at);
+                // The capacity suffices, so `resize` asks for no memory.
                 bytes.resize(length, 0);
                 return bytes;
             }

@@ -1,6 +1,5 @@
-//! Segments that wait to be sent, and the messages to the socket that they are combined into.
-//! Datagrams of the same size to one address form one message, which the kernel splits
-//! (segmentation offload).
+//! Segments that wait for the socket. Before they are sent, they are combined into messages: datagrams of
+//! the same size to one address form one message, which the kernel splits (segmentation offload).
 
 use super::sealing::Seal;
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
@@ -15,19 +14,20 @@ use tailcut_wire::scdp::credit::{
 
 /// Bytes of the longest header, without padding.
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
-/// Padding of packets.
+/// Zero bytes for the padding of packets. The longest padded packet has the largest MTU, 9,000 bytes.
 pub(super) static ZEROS: [u8; 9_216] = [0; 9_216];
-/// Datagrams of no session that wait at most while the socket's buffer is full.
+/// Largest number of waiting segments. With more, a datagram that belongs to no session is dropped, so
+/// that strangers cannot fill the memory while the socket is blocked.
 const MOST_ANSWERS: usize = 4_096;
 
-/// Place of a segment's payload.
+/// Source of a segment's payload.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
-    /// No payload.
+pub(super) enum PayloadSource {
+    /// The segment has no payload.
     Nowhere,
     /// Range of an object that is being sent.
     Object(FlowId, Range<usize>),
-    /// Range of the arena.
+    /// Range of the arena, which has repair symbols and encrypted packets.
     Arena(Range<usize>),
     /// This number of zero bytes.
     Zeros(usize),
@@ -41,7 +41,7 @@ pub(super) struct Staged {
     class: TrafficClass,
     header: [u8; LONGEST],
     header_length: usize,
-    place: Place,
+    payload: PayloadSource,
 }
 
 impl Staged {
@@ -50,7 +50,7 @@ impl Staged {
     pub(super) fn of(
         (to, from): (SocketAddr, Option<IpAddr>),
         class: TrafficClass,
-        place: Place,
+        payload: PayloadSource,
         encode: impl FnOnce(&mut [u8]) -> Result<usize, EncodeError>,
     ) -> Option<Self> {
         let mut header = [0; LONGEST];
@@ -61,7 +61,7 @@ impl Staged {
             class,
             header,
             header_length,
-            place,
+            payload,
         })
     }
 
@@ -71,10 +71,11 @@ impl Staged {
         class: TrafficClass,
         envelope: &Envelope,
         message: &Message,
-        place: Place,
+        payload: PayloadSource,
     ) -> Option<Self> {
         let (message, padding) = match *message {
             Message::Offer(offer) => {
+                // The header buffer has no space for the padding, so zeros follow as the payload.
                 let own = OFFER_BYTES + offer.token.map_or(0, |token| token.len());
                 let padding = usize::from(offer.padded).saturating_sub(own);
                 let padded = 0;
@@ -90,11 +91,11 @@ impl Staged {
             }
             message => (message, 0),
         };
-        let place = match padding {
-            0 => place,
-            padding => Place::Zeros(padding.min(ZEROS.len())),
+        let payload = match padding {
+            0 => payload,
+            padding => PayloadSource::Zeros(padding.min(ZEROS.len())),
         };
-        Self::of(ends, class, place, |header| {
+        Self::of(ends, class, payload, |header| {
             let length = credit::encode(envelope, &message, header)?;
             // The header was encoded with its own size. It must contain the size with the padding.
             if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
@@ -108,10 +109,10 @@ impl Staged {
     }
 
     fn payload(&self) -> usize {
-        match &self.place {
-            Place::Nowhere => 0,
-            Place::Object(_, range) | Place::Arena(range) => range.len(),
-            Place::Zeros(count) => *count,
+        match &self.payload {
+            PayloadSource::Nowhere => 0,
+            PayloadSource::Object(_, range) | PayloadSource::Arena(range) => range.len(),
+            PayloadSource::Zeros(count) => *count,
         }
     }
 
@@ -132,10 +133,11 @@ pub(super) struct Staging {
     segments: Vec<Staged>,
     /// Repair symbols and encrypted packets.
     pub(super) arena: Vec<u8>,
-    /// Datagrams sent, and messages that contained them.
+    /// Number of datagrams sent.
     pub(super) datagrams: u64,
+    /// Number of messages that contained these datagrams.
     pub(super) messages: u64,
-    /// Messages that the system refused.
+    /// Number of messages that the system refused.
     pub(super) refused: u64,
 }
 
@@ -148,38 +150,40 @@ impl Staging {
         self.segments.push(staged);
     }
 
-    /// Encrypts a packet.
+    /// Encrypts a packet. Returns its segment, or `None` if the header or the payload cannot be encoded.
     pub(super) fn seal<'a>(
         &mut self,
         seal: &mut Seal,
         ends: (SocketAddr, Option<IpAddr>),
         class: TrafficClass,
-        (envelope, message, place): (&Envelope, &Message, Place),
+        (envelope, message, payload): (&Envelope, &Message, PayloadSource),
         object: impl Fn(FlowId) -> Option<&'a [u8]>,
     ) -> Option<Staged> {
         let Staged {
             header,
             header_length,
-            place,
+            payload,
             ..
-        } = Staged::new(ends, class, envelope, message, place)?;
+        } = Staged::new(ends, class, envelope, message, payload)?;
         let head = header.get(..header_length)?;
-        let range = match place {
-            Place::Nowhere => seal.seal(head, &[], &mut self.arena),
-            Place::Object(flow, range) => {
+        let range = match payload {
+            PayloadSource::Nowhere => seal.seal(head, &[], &mut self.arena),
+            PayloadSource::Object(flow, range) => {
                 let bytes = object(flow)?.get(range)?;
                 seal.seal(head, bytes, &mut self.arena)
             }
-            Place::Zeros(count) => seal.seal(head, ZEROS.get(..count)?, &mut self.arena),
-            Place::Arena(range) => {
+            PayloadSource::Zeros(count) => seal.seal(head, ZEROS.get(..count)?, &mut self.arena),
+            // Encryption appends to the same arena, so the bytes are copied first.
+            PayloadSource::Arena(range) => {
                 let bytes = self.arena.get(range)?.to_vec();
                 seal.seal(head, &bytes, &mut self.arena)
             }
         };
-        Staged::of(ends, class, Place::Arena(range?), |_| Ok(0))
+        // The encrypted bytes in the arena include the header.
+        Staged::of(ends, class, PayloadSource::Arena(range?), |_| Ok(0))
     }
 
-    /// Adds a packet of no session, unless too many segments wait.
+    /// Adds a packet that belongs to no session, unless too many segments wait.
     pub(super) fn put(
         &mut self,
         to: SocketAddr,
@@ -193,11 +197,11 @@ impl Staging {
             class,
             envelope,
             message,
-            Place::Nowhere,
+            PayloadSource::Nowhere,
         ));
     }
 
-    /// Same as [`Self::put`], for an encoded packet.
+    /// Does the same as [`Self::put`] for a packet that is encoded already.
     pub(super) fn answer(&mut self, staged: Option<Staged>) {
         if self.segments.len() < MOST_ANSWERS {
             self.segments.extend(staged);
@@ -225,15 +229,15 @@ impl Staging {
         count
     }
 
-    /// Removes the waiting segments of an object.
+    /// Removes the waiting segments that refer to the bytes of an object. Segments with bytes in the arena
+    /// remain, because they can be sent without the object.
     pub(super) fn forget(&mut self, flow: FlowId) {
-        let is_of = |staged: &Staged| matches!(&staged.place, Place::Object(of, _) if *of == flow);
+        let is_of = |staged: &Staged| matches!(&staged.payload, PayloadSource::Object(of, _) if *of == flow);
         self.segments.retain(|staged| !is_of(staged));
     }
 
-    /// Groups segments by address and keeps their order per address. Symbols to several receivers
-    /// arrive here receiver by receiver, symbol by symbol, and would not form long messages
-    /// otherwise.
+    /// Groups segments by address and keeps their order per address. Each symbol for several receivers
+    /// yields consecutive segments with different addresses. Without this step, messages would be short.
     fn gather(&mut self) {
         let segments = &self.segments;
         let is_gathered = segments.windows(2).all(|pair| pair[0].to <= pair[1].to);
@@ -241,6 +245,7 @@ impl Staging {
             return;
         }
         let mut order: Vec<usize> = (0..segments.len()).collect();
+        // The sort is stable, so the segments to one address keep their order.
         order.sort_by_key(|&at| segments[at].to);
         self.segments = order.iter().map(|&at| segments[at].clone()).collect();
     }
@@ -255,27 +260,29 @@ impl Staging {
         self.gather();
         let segments = &self.segments[..];
         let most = net.segments().max(1);
+        // Each segment has at most two slices: its header and its payload.
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
         // Consecutive symbols usually belong to the same object, so the last lookup is kept.
         let mut last = None;
-        // For each message: the number of segments up to its end, and the number of slices.
+        // Number of segments and number of slices up to the end of each message.
         let mut ends: Vec<(usize, usize)> = Vec::new();
         let mut end = 0;
         while end < segments.len() {
             let next = end + Self::run(&segments[end..], most);
             for staged in &segments[end..next] {
                 parts.push(IoSlice::new(&staged.header[..staged.header_length]));
-                let payload = match &staged.place {
-                    Place::Nowhere => None,
-                    Place::Object(flow, range) => {
+                let payload = match &staged.payload {
+                    PayloadSource::Nowhere => None,
+                    PayloadSource::Object(flow, range) => {
                         if last.is_none_or(|(of, _)| of != *flow) {
                             last = object(*flow).map(|bytes| (*flow, bytes));
                         }
+                        // `forget` has removed the segments of ended objects, so the bytes are still there.
                         let known = last.filter(|(of, _)| of == flow);
                         known.and_then(|(_, bytes)| bytes.get(range.clone()))
                     }
-                    Place::Arena(range) => self.arena.get(range.clone()),
-                    Place::Zeros(count) => ZEROS.get(..*count),
+                    PayloadSource::Arena(range) => self.arena.get(range.clone()),
+                    PayloadSource::Zeros(count) => ZEROS.get(..*count),
                 };
                 parts.extend(payload.map(IoSlice::new));
             }
@@ -292,6 +299,7 @@ impl Staging {
                     to: first.to,
                     from: first.from,
                     class: first.class,
+                    // The kernel has nothing to split in a message of one datagram.
                     segment: cut.filter(|_| to.0 - from.0 > 1),
                     parts: &parts[from.1..to.1],
                 })
@@ -317,6 +325,7 @@ impl Staging {
         let gone = taken.checked_sub(1).map_or(0, |last| ends[last].0);
         self.datagrams += gone as u64;
         self.segments.drain(..gone);
+        // The remaining segments may refer to the arena.
         if self.segments.is_empty() {
             self.arena.clear();
         }
@@ -357,7 +366,7 @@ mod tests {
         for number in 0..3 {
             for to in hosts {
                 let class = TrafficClass::default();
-                let staged = Staged::of((to, None), class, Place::Nowhere, |header| {
+                let staged = Staged::of((to, None), class, PayloadSource::Nowhere, |header| {
                     header[0] = number;
                     Ok(1)
                 });

@@ -1,22 +1,24 @@
 //! Decryption of packets from hosts with the same key.
 
 use super::engine::Engine;
-use super::sealing::{Greeting, greet, is_sealed, trimmed};
+use super::sealing::{Greeting, is_sealed, open_first, trimmed};
 use crate::seal::Direction;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
 use tailcut_units::Time;
 use tailcut_wire::scdp::credit::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
-/// Kinds of packets that may arrive without a session.
+/// Kind of an offer. The kinds of these three constants may arrive without a session.
 const OFFER: u8 = 2;
+/// Kind of a check, which an endpoint answers without a session.
 const CHECK: u8 = 10;
+/// Kind of an echo, which answers a check.
 const ECHO: u8 = 11;
 
 /// Data about a packet that its message does not contain.
 pub(super) struct Packet {
     pub(super) envelope: Envelope,
-    /// Bytes of the datagram.
+    /// Bytes of the datagram, with the bytes that encryption has added.
     pub(super) bytes: usize,
     /// Origin of the first packet of a sender under a key.
     pub(super) greeting: Option<Greeting>,
@@ -30,8 +32,8 @@ impl Engine {
             return;
         }
         if !is_sealed(bytes) {
-            // Hosts without state of the session send these without encryption. They are only
-            // hints, like a missing answer.
+            // A host without state of the session sends tokens and close messages without encryption.
+            // They may be forged, so they count only as hints.
             match credit::decode(bytes) {
                 Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
                     if self
@@ -53,7 +55,8 @@ impl Engine {
             }
             return;
         }
-        let mut plain = std::mem::take(&mut self.lines.plain);
+        // `take` changes the whole engine, so the buffer is taken out and put back.
+        let mut plain = std::mem::take(&mut self.connections.plain);
         if let Some((envelope, greeting)) = self.unseal(incoming.from, bytes, &mut plain) {
             match credit::decode(&plain) {
                 Ok((_, message, length)) => {
@@ -68,10 +71,10 @@ impl Engine {
                 Err(_) => self.counts.malformed += 1,
             }
         }
-        self.lines.plain = plain;
+        self.connections.plain = plain;
     }
 
-    /// Decrypts a packet of a line, or the first packet of a session.
+    /// Decrypts a packet of a connection, or the first packet of a session.
     fn unseal(
         &mut self,
         from: SocketAddr,
@@ -85,25 +88,31 @@ impl Engine {
             share: u16::from_be_bytes([s0, s1]),
         };
         let name = (envelope.session, envelope.share);
-        let sessions = &self.guests.sessions;
+        let sessions = &self.incoming_sessions.sessions;
         let guest = sessions
             .get(&envelope.session)
-            .and_then(|session| session.line(envelope.share));
+            .and_then(|session| session.connection(envelope.share));
         let receiver = self.receiver(&envelope, from).map(|(_, id)| id);
         if kind == ECHO {
             // An echo belongs to no session of objects. The sender of the checks decrypts it.
-            let asker = self.lines.asker.as_ref()?;
-            asker.words.open(envelope.session, bytes, plain)?;
+            let group_checker = self.connections.group_checker.as_ref()?;
+            group_checker.codec.open(envelope.session, bytes, plain)?;
             return Some((envelope, None));
         }
+        // Symbol, offer, status, probe and proof (0, 2, 4, 7, 9) come from a sender. A close message (6)
+        // comes from either end. All other kinds come from a receiver.
         let candidates = match kind {
+            // A check belongs to no session, so it is always a first packet.
             CHECK => [None; 2],
             0 | 2 | 4 | 7 | 9 => [guest, None],
             6 => [guest, receiver],
             _ => [None, receiver],
         };
         for id in candidates.into_iter().flatten() {
-            let seal = self.lines.get_mut(id).and_then(|line| line.seal.as_mut());
+            let seal = self
+                .connections
+                .get_mut(id)
+                .and_then(|connection| connection.seal.as_mut());
             if let Some(lacks_proof) = seal.and_then(|seal| seal.open(bytes, plain)) {
                 if lacks_proof {
                     self.prove(id);
@@ -111,11 +120,12 @@ impl Engine {
                 return Some((envelope, None));
             }
         }
+        // A packet of a known session must fit its salt, so it is not tried as a first packet.
         let is_first = matches!(kind, OFFER | CHECK) && candidates == [None; 2];
         let greeting = is_first.then(|| {
-            let key = self.lines.key.as_ref()?;
+            let key = self.connections.key.as_ref()?;
             let (session, share) = name;
-            greet(key, session, share, Direction::Forward, bytes, plain)
+            open_first(key, session, share, Direction::Forward, bytes, plain)
         });
         match greeting.flatten() {
             Some(greeting) => Some((envelope, Some(greeting))),
@@ -126,7 +136,7 @@ impl Engine {
         }
     }
 
-    /// Handles the header of a trimmed symbol. Anyone who sees the session's packets can forge it.
+    /// Handles the header of a trimmed symbol. A host that sees the session's packets can forge this header.
     /// So it must not do more harm than the loss of the symbol.
     fn on_hint(
         &mut self,
@@ -137,7 +147,10 @@ impl Engine {
     ) {
         let known = self.guest(envelope, incoming.from);
         let is_due = known.is_some_and(|(_, id)| {
-            let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
+            let seal = self
+                .connections
+                .get(id)
+                .and_then(|connection| connection.seal.as_ref());
             seal.is_some_and(|seal| symbol.number < seal.granted)
         });
         match is_due {
@@ -158,16 +171,20 @@ impl Engine {
             self.counts.unknown += 1;
             return;
         };
-        let seal = self.lines.get_mut(id).and_then(|line| line.seal.as_mut());
+        let seal = self
+            .connections
+            .get_mut(id)
+            .and_then(|connection| connection.seal.as_mut());
         if !seal.is_some_and(|seal| seal.check(proof)) {
             self.counts.malformed += 1;
             return;
         }
-        let session = self.guests.sessions.get_mut(&envelope.session);
+        let session = self.incoming_sessions.sessions.get_mut(&envelope.session);
+        // A repeated proof must not deliver the object again.
         if session.is_some_and(|session| std::mem::take(&mut session.waits)) {
             self.deliver(flow);
             self.say(id, &Message::Done { hash: 0 });
         }
-        self.hear(now);
+        self.process_events(now);
     }
 }

@@ -1,4 +1,4 @@
-//! Modes, times, owners and extended attributes of received files.
+//! Metadata of received files: modes, times, owners and extended attributes.
 
 use super::manifest::Metadata;
 use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags};
@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 /// Metadata of a manifest that is applied in addition to modes and times.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Keep {
-    /// Owners, and with them the setuid, setgid and sticky bits.
+    /// Whether owners are applied, and with them the setuid, setgid and sticky bits.
     pub owners: bool,
-    /// Extended attributes.
+    /// Whether extended attributes are applied.
     pub xattrs: bool,
 }
 
@@ -23,6 +23,7 @@ pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io
             rustix::fs::fsetxattr(file, OsStr::from_bytes(name), value, XattrFlags::empty())?;
         }
     }
+    // Without the sender's owner, the setuid, setgid and sticky bits would apply to another owner.
     let mut modes = 0o777;
     if let Some(owner) = metadata.owner.filter(|_| keep.owners) {
         // The owner is set before the mode, because a change of the owner clears setuid and setgid.
@@ -35,13 +36,14 @@ pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io
     rustix::fs::futimens(file, &times(metadata))
 }
 
-/// Applies the metadata to a symbolic link, by its name.
+/// Applies the metadata to a symbolic link. The link is not opened, because that would follow it.
 pub fn apply_to_link(
     parent: BorrowedFd<'_>,
     name: &[u8],
     metadata: &Metadata<'_>,
     keep: Keep,
 ) -> rustix::io::Result<()> {
+    // Linux ignores the mode of a symbolic link, so only the owner and the times are set.
     if let Some(owner) = metadata.owner.filter(|_| keep.owners) {
         let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
         let flags = AtFlags::SYMLINK_NOFOLLOW;

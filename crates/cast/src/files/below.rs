@@ -5,15 +5,14 @@ use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A directory with all entries below it. Paths are relative. The empty path is the directory
-/// itself.
+/// Directory with all entries below it. Paths are relative. The empty path means the directory itself.
 #[derive(Debug)]
 pub struct Below {
     root: OwnedFd,
-    /// Directory that was used last, with its path.
+    /// Path and descriptor of the directory that was used last.
     last: Option<(Vec<u8>, OwnedFd)>,
-    /// Whether the kernel can resolve paths within a directory (Linux 5.6). If not, each component
-    /// is opened here, which is as safe but slower.
+    /// Whether the kernel can resolve paths within a directory (Linux 5.6). If not, this module opens each
+    /// component of a path by itself. This is equally safe, but slower.
     openat2: bool,
 }
 
@@ -35,7 +34,7 @@ impl Below {
         }
     }
 
-    /// Same as [`Self::new`], as on a kernel without `openat2`.
+    /// Creates the same access, but behaves as on a kernel without `openat2`.
     #[cfg(test)]
     pub fn without_openat2(root: OwnedFd) -> Self {
         Self {
@@ -66,6 +65,7 @@ impl Below {
         if path.is_empty() {
             return Ok(self.root.as_fd());
         }
+        // Consecutive entries are usually in the same directory, so its descriptor is kept.
         if self.last.as_ref().is_none_or(|(last, _)| last != path) {
             let opened = self.open_directory(path)?;
             self.last = Some((path.to_owned(), opened));
@@ -83,8 +83,8 @@ impl Below {
                 ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), within) {
                 Err(Errno::NOSYS) => self.openat2 = false,
-                // A sandbox may block the call, or an entry was renamed during it. The components
-                // are opened one by one instead.
+                // A sandbox may block the call, or an entry was renamed during the call. Then the components
+                // are opened one by one.
                 Err(Errno::PERM | Errno::AGAIN) => {}
                 result => return result,
             }
@@ -98,8 +98,7 @@ impl Below {
         opened.ok_or(Errno::INVAL)
     }
 
-    /// Creates a directory with its parents, if they do not exist. Only their owner may access
-    /// them.
+    /// Creates a directory and its parents, if they do not exist. Only their owner has access to them.
     pub fn make_directory(&mut self, path: &[u8]) -> rustix::io::Result<()> {
         match self.directory(path) {
             Err(Errno::NOENT) => {}
@@ -110,6 +109,7 @@ impl Below {
         self.make_directory(above)?;
         let above = self.directory(above)?;
         match rustix::fs::mkdirat(above, name, Mode::RWXU) {
+            // Another process has created it in the meantime.
             Err(Errno::EXIST) => {}
             result => result?,
         }

@@ -23,7 +23,7 @@ pub enum Error {
     Changed {
         /// File.
         path: PathBuf,
-        /// Difference.
+        /// Difference between the file and its state at the start.
         what: String,
     },
     /// The file cannot be sent or received.
@@ -46,11 +46,11 @@ pub enum Error {
         why: String,
     },
     /// The transfer has more bytes than the receiver allows.
-    #[error("{bytes} bytes, where {allowed} are allowed (--max-size)")]
+    #[error("the transfer has {bytes} bytes; allowed: {allowed} (--max-size)")]
     TooLarge {
         /// Bytes of the transfer. For a stream, the bytes that have arrived.
         bytes: u64,
-        /// Allowed bytes.
+        /// Largest allowed number of bytes.
         allowed: u64,
     },
     /// The disk is full. Verified slabs are kept.
@@ -66,10 +66,9 @@ pub enum Error {
         error: io::Error,
     },
     /// The destination exists, and the options do not allow to overwrite it.
-    #[error("{}: is there already (--overwrite replaces it)", .0.display())]
+    #[error("{}: exists already (--overwrite replaces it)", .0.display())]
     Exists(PathBuf),
-    /// A file has the name that the transfer needs for its partial data, and no transfer has
-    /// created it.
+    /// A file has the name that the transfer needs for its partial data. No transfer has created this file.
     #[error(
         "{}: the transfer needs this name for its partial data; move the file away",
         .0.display()
@@ -79,10 +78,10 @@ pub enum Error {
     #[error("{}: another process is receiving it", .0.display())]
     Busy(PathBuf),
     /// Each slab matches its hash, but the root differs.
-    #[error("the received data differs from the sent data: its root is {found}, not {told}")]
+    #[error("the received data differs from the sent data: its root is {found}, not {expected}")]
     Root {
         /// Root from the sender.
-        told: String,
+        expected: String,
         /// Root of the received data.
         found: String,
     },
@@ -92,19 +91,19 @@ pub enum Error {
         /// First missing slab.
         slab: u32,
     },
-    /// A slab of a stream was requested that cannot be read again.
+    /// A slab of a stream was requested a second time, but a stream cannot be read again.
     #[error("slab {0} of a stream cannot be read again")]
     Gone(u32),
 }
 
-/// Category of an error. Each category has its exit code.
+/// Category of an error. It determines the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The system failed, or an argument was wrong.
     System,
     /// The received data differs from the sent data.
     Mismatch,
-    /// One side refuses the data or the request of the other side.
+    /// One end refuses the data or the request of the other end.
     Refused,
 }
 

@@ -12,9 +12,13 @@ use std::os::unix::ffi::OsStrExt;
 /// any number of directories.
 #[derive(Clone, Default, Debug)]
 pub struct Exclude {
+    /// Patterns for the names of all entries.
     names: GlobSet,
+    /// Patterns for the paths of all entries.
     paths: GlobSet,
+    /// Patterns for the names of directories.
     directory_names: GlobSet,
+    /// Patterns for the paths of directories.
     directory_paths: GlobSet,
 }
 
@@ -30,10 +34,11 @@ impl Exclude {
             let wrong = |why: &dyn std::fmt::Display| format!("pattern `{pattern}`: {why}");
             let body = pattern.strip_suffix('/').unwrap_or(pattern);
             let directories = body.len() < pattern.len();
+            // This is checked before the first `/` is removed: a pattern such as `/build` applies to paths.
             let paths = body.contains('/');
             let body = body.strip_prefix('/').unwrap_or(body);
             if body.is_empty() {
-                return Err(wrong(&"it is empty"));
+                return Err(wrong(&"the pattern is empty"));
             }
             let mut builder = GlobBuilder::new(body);
             let glob = builder.literal_separator(true).backslash_escape(true);

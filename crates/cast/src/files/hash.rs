@@ -1,12 +1,11 @@
-//! Hashes of slabs, and the root that they form (BLAKE3).
+//! Hashes of slabs, and the root hash that is computed from them (BLAKE3).
 //!
 //! The length of a slab is a power of two of BLAKE3's chunks. So a slab is a subtree of the hash of
 //! the whole data. The hash of a slab is the chaining value of its subtree, which depends on the
-//! position of the slab. Merging these values gives the BLAKE3 hash of all bytes, as `b3sum` prints
-//! it.
+//! position of the slab. Together, these values give the BLAKE3 hash of all bytes, as `b3sum` prints it.
 //!
-//! Data of one slab needs another hash, because BLAKE3 marks the root of a tree. So a slab at
-//! position 0 has this second hash too.
+//! BLAKE3 computes the root of a tree in another way than a subtree. So if all data is one slab, the root is
+//! another hash of this slab. A slab at position 0 has this second hash too, because it may be all data.
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
@@ -22,7 +21,7 @@ impl Hash {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Parses 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits. Returns `None` for any other text.
     pub fn from_hex(digits: &str) -> Option<Self> {
         let hash = blake3::Hash::from_hex(digits).ok()?;
         Some(Self(*hash.as_bytes()))
@@ -46,7 +45,7 @@ impl fmt::Debug for Hash {
 pub struct SlabHash {
     /// Hash of the slab as a part of the data.
     pub part: Hash,
-    /// Hash of the slab as the whole data. `None` unless the slab begins at position 0.
+    /// Hash of the slab as the whole data. `None` if the slab does not begin at position 0.
     pub alone: Option<Hash>,
 }
 
@@ -92,12 +91,14 @@ impl SlabHasher {
     }
 }
 
-/// Incremental root of a sequence of slabs, in order. It keeps one hash for each level of the tree.
+/// Root of a sequence of slabs. The slabs are added one by one, in order. The root keeps one hash for each
+/// level of the tree.
 #[derive(Clone, Default, Debug)]
 pub struct Root {
     slabs: u64,
+    /// Second hash of the first slab, which is the root if there is no other slab.
     alone: Option<Hash>,
-    /// Subtrees. Each has at most half as many slabs as the one before.
+    /// Hashes of subtrees. Each subtree has at most half as many slabs as the one before it.
     subtrees: Vec<[u8; 32]>,
 }
 
@@ -153,8 +154,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The slabs are small, so that there are many. The rules are the same for any power of two of
-    /// chunks.
+    /// Bytes of a slab in these tests. Slabs are small here, so that a test can have many of them. The rules
+    /// are the same for each power of two of BLAKE3's chunks.
     const SLAB: usize = 2048;
 
     fn root(bytes: &[u8]) -> Hash {

@@ -1,20 +1,20 @@
-//! Sorted names of a directory of any size. Names beyond the memory limit are stored on disk.
+//! Sorted names of a directory of any size. Names that exceed the memory limit are stored on disk.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-/// Names in byte order.
+/// Names of a directory, which are returned in byte order.
 #[derive(Debug)]
 pub enum Listing {
-    /// All names in memory, in reverse order.
+    /// All names in memory, in reverse order, so that the next name is the last element.
     Held(Vec<Box<[u8]>>),
     /// Sorted runs on disk.
     Runs {
         /// Heap with the next name of each run, smallest first.
         next: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
-        /// Rest of each run.
+        /// Names of each run that are not read yet.
         runs: Vec<BufReader<File>>,
     },
 }
@@ -23,7 +23,7 @@ pub enum Listing {
 const PER_NAME: usize = 40;
 
 impl Listing {
-    /// Sorts names with at most `most` bytes of memory.
+    /// Sorts names. The names in memory need at most about `most` bytes.
     pub fn sort(
         names: impl Iterator<Item = io::Result<Box<[u8]>>>,
         most: usize,
@@ -62,7 +62,7 @@ impl Listing {
         }
     }
 
-    /// Returns the next name.
+    /// Returns the next name in byte order, or `None` after the last name.
     pub fn next(&mut self) -> io::Result<Option<Box<[u8]>>> {
         match self {
             Self::Held(names) => Ok(names.pop()),
@@ -79,10 +79,12 @@ impl Listing {
     }
 }
 
+/// Sorts names and moves them to a temporary file.
 fn spill(names: &mut Vec<Box<[u8]>>) -> io::Result<BufReader<File>> {
     names.sort_unstable();
     let mut out = BufWriter::new(tempfile::tempfile()?);
     for name in names.drain(..) {
+        // A name may contain any byte except `/` and 0, so its length comes first.
         out.write_all(&(name.len() as u16).to_be_bytes())?;
         out.write_all(&name)?;
     }

@@ -2,8 +2,8 @@
 //!
 //! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`]
 //! bytes. The first slabs contain the [`manifest`]: names, sizes, modes and times. The other slabs
-//! contain the contents of all files, one after the other. Both parts consist of full slabs, except
-//! for the last slab of each part.
+//! contain the contents of all files, one after another. Both parts consist of full slabs. Only the last slab
+//! of each part may be shorter.
 //!
 //! This module does not use the network. A driver takes slabs from a [`Source`] and passes them to
 //! a [`Sink`]:
@@ -42,21 +42,21 @@
 //! Guarantees:
 //! - A slab is accepted only if its hash matches ([`hash`]). The root verifies the whole transfer. The
 //!   root of a file or a stream is the hash that `b3sum` prints.
-//! - Nothing is written outside of the given directory, for any manifest. No data appears under its
-//!   final name before all of it is verified.
+//! - No manifest can cause a write outside of the given directory. Data gets its final name only after all
+//!   of it is verified.
 //! - Verified slabs survive `kill -9` and a full disk, and the next transfer continues with them.
 //! - Memory does not grow with the number of files, because the manifest is on disk and is read page by
 //!   page.
 
 mod attributes;
 mod below;
+mod destination;
 mod error;
 mod exclude;
 pub mod hash;
 mod listing;
 pub mod manifest;
 mod part;
-mod place;
 mod pool;
 mod records;
 mod scan;

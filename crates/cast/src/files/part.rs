@@ -17,25 +17,27 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Bytes before the records: magic and version, the manifest's header, a checksum.
+/// Bytes before the records: magic with version, header of the manifest, checksum.
 pub const RECORDS_BEGIN: u64 = 96;
 const MAGIC: [u8; 8] = *b"tcslabs1";
+/// Bytes that the checksum covers.
 const CHECKED: usize = MAGIC.len() + Header::LENGTH;
 
-/// Bytes of the longest name that fits together with the suffixes.
+/// Largest length of a name in bytes, so that a suffix fits too. Linux allows names of 255 bytes.
 const LONGEST: usize = 255 - ".part.manifest".len();
 
 /// Files of a transfer in a directory.
 #[derive(Debug)]
 pub struct Part {
     directory: OwnedFd,
-    /// Path of the directory in errors.
+    /// Path of the directory, for errors.
     shown: PathBuf,
     name: Vec<u8>,
     /// Start of the names of the files.
     base: Vec<u8>,
     /// Whether the transfer continues an earlier one.
     resumed: bool,
+    /// File of the records. It is locked.
     slabs: File,
     overwrite: bool,
     content: Content,
@@ -53,6 +55,7 @@ impl Part {
         overwrite: bool,
     ) -> Result<Self, Error> {
         let base = base(&name);
+        // The lock comes first, so that two processes cannot both find the final name free.
         let slabs = lock(&directory, &base, &path)?;
         let part = Self {
             directory,
@@ -108,10 +111,12 @@ impl Part {
         if self.resumed {
             return Ok(self);
         }
+        // Without its magic, an existing file does not belong to a transfer, and must not be removed.
         let ours = found.starts_with(&MAGIC);
         if !ours && !found.is_empty() {
             return Err(Error::NotAPart(self.path(b".part.slabs")));
         }
+        // `lock` has just created the empty file of the records, so it is removed again.
         if there && !ours {
             self.remove(b".part.slabs")?;
             return Err(Error::NotAPart(self.path(b".part")));
@@ -183,10 +188,11 @@ impl Part {
         };
         let there = self.stat(b"")?.is_some();
         let renamed = match (there && self.overwrite, self.content) {
+            // A directory cannot be renamed to a directory that is not empty, but both can be exchanged.
             (true, Content::Tree) => rename(RenameFlags::EXCHANGE),
             (true, _) => rename(RenameFlags::empty()),
             (false, _) => match rename(RenameFlags::NOREPLACE) {
-                // The file system does not support the flag. The name was free before, so a plain
+                // The file system does not support the flag. The name was free a moment ago, so a plain
                 // rename is nearly as safe.
                 Err(Errno::INVAL | Errno::NOSYS) if !there => rename(RenameFlags::empty()),
                 result => result,
@@ -196,12 +202,14 @@ impl Part {
             Err(Errno::EXIST) => return Err(Error::Exists(self.path(b""))),
             result => result.map_err(|error| self.error("rename to", b"", error))?,
         }
+        // After a power failure, the new name must exist before the records are gone.
         let synced = rustix::fs::fsync(&self.directory);
         synced.map_err(|error| Error::system("sync", &self.shown, error))?;
         if there && self.overwrite && self.content == Content::Tree {
             // After the exchange, this is the directory that was replaced.
             self.remove_all(b".part")?;
         }
+        // The file with the lock goes last.
         self.remove(b".part.manifest")?;
         self.remove(b".part.slabs")
     }
@@ -242,6 +250,7 @@ impl Part {
     /// Removes a file, or a directory with its contents. It does not follow symbolic links.
     fn remove_all(&self, end: &[u8]) -> Result<(), Error> {
         match self.remove(end) {
+            // For a directory, Linux returns EISDIR, and POSIX has EPERM.
             Err(Error::System { error, .. })
                 if matches!(
                     Errno::from_io_error(&error),
@@ -254,12 +263,14 @@ impl Part {
     }
 }
 
-/// Returns the start of the names of a transfer's files: the name, or as much of it as fits.
+/// Returns the start of the names of a transfer's files. This is the transfer's name, or the part of it that
+/// fits, followed by a hash.
 fn base(name: &[u8]) -> Vec<u8> {
     if name.len() <= LONGEST {
         return name.to_owned();
     }
     let hash = Hash::of(name).to_string();
+    // The separator and eight digits of the hash need 9 bytes.
     let (kept, distinct) = (&name[..LONGEST - 9], &hash.as_bytes()[..8]);
     [kept, b"~", distinct].concat()
 }
@@ -281,8 +292,8 @@ fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File
             Err(Errno::WOULDBLOCK) => return Err(Error::Busy(whole)),
             result => result.map_err(|errno| error("lock", errno))?,
         }
-        // Another process may have finished and removed the file before it was locked here. Then
-        // the file has no name left.
+        // Another process may have removed the file before it was locked here. Then the file has no name any
+        // more, and the loop creates a new one.
         let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
         if stat.st_nlink > 0 {
             return Ok(File::from(file));

@@ -17,13 +17,13 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Buffers that may still be allocated.
+    /// Number of buffers that may still be allocated.
     unmade: usize,
     free: Vec<Vec<u8>>,
 }
 
-/// Buffer of a pool. It returns to the pool when it is dropped. It may contain bytes of its last
-/// use, so that a slab of the same length needs no initialization. Set its length first.
+/// Buffer of a pool. It returns to the pool when it is dropped. It still contains the bytes of its last use,
+/// so a slab of the same length needs no initialization. The user must set the length first.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -31,8 +31,8 @@ pub struct Buffer {
 }
 
 impl Pool {
-    /// Creates a pool of `buffers` buffers, at least one. A buffer uses memory from its first use,
-    /// and then keeps the size of its largest slab.
+    /// Creates a pool of `buffers` buffers, at least one. A buffer gets memory at its first use. Then it
+    /// keeps the size of its largest slab.
     pub fn new(buffers: usize) -> Self {
         let state = State {
             unmade: buffers.max(1),
@@ -108,6 +108,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         self.pool.state().free.push(bytes);
+        // One buffer can serve only one of the waiting threads.
         self.pool.returned.notify_one();
     }
 }
@@ -125,6 +126,7 @@ mod tests {
         assert!(pool.try_take().is_none());
         drop(one);
         let again = pool.try_take().expect("a buffer");
+        // If the pool returned the buffer of `one`, its bytes are still there.
         assert_eq!(again.capacity() >= 3, again.len() == 3);
         drop((two, again));
     }

@@ -1,5 +1,5 @@
-//! Records of the verified slabs with their hashes, on disk. The record of a slab has a fixed
-//! position and a checksum, so a partly written record is recognized and ignored.
+//! Records of verified slabs on disk, with the hashes of the slabs. The record of a slab has a fixed position
+//! and a checksum. So a record that was only partly written is recognized and ignored.
 
 use super::hash::{Hash, Root, SlabHash};
 use std::fs::File;
@@ -8,9 +8,10 @@ use std::os::unix::fs::FileExt;
 
 /// Bytes of a record: index, length, two hashes, and a checksum of these fields.
 const RECORD: usize = 80;
+/// Bytes that the checksum covers.
 const CHECKED: usize = 72;
 
-/// Records in a file, after other data.
+/// Records in a file. Other data is before them.
 #[derive(Debug)]
 pub struct Records {
     file: File,
@@ -42,6 +43,7 @@ impl Records {
         bytes[..4].copy_from_slice(&index.to_be_bytes());
         bytes[4..8].copy_from_slice(&record.length.to_be_bytes());
         bytes[8..40].copy_from_slice(&record.hash.part.0);
+        // Only the first slab has the second hash. All other records have zeros here.
         bytes[40..CHECKED].copy_from_slice(&record.hash.alone.unwrap_or_default().0);
         let check = Hash::of(&bytes[..CHECKED]);
         bytes[CHECKED..].copy_from_slice(&check.0[..RECORD - CHECKED]);
@@ -56,6 +58,7 @@ impl Records {
             result => result?,
         }
         let (inside, check) = bytes.split_at(CHECKED);
+        // A valid record may be at a wrong position, so its index is checked too.
         if Hash::of(inside).0[..RECORD - CHECKED] != *check || inside[..4] != index.to_be_bytes() {
             return Ok(None);
         }
@@ -73,12 +76,13 @@ impl Records {
         }))
     }
 
-    /// Removes all records.
+    /// Removes all records, so that no slab counts as verified.
     pub fn clear(&self) -> io::Result<()> {
         self.file.set_len(self.begin)
     }
 
-    /// Returns the root of the first `slabs` slabs, or the first slab without a record.
+    /// Returns the root of the first `slabs` slabs. If a slab has no record, returns the first such slab as
+    /// the inner error.
     pub fn root(&self, slabs: u32) -> io::Result<Result<Hash, u32>> {
         let mut root = Root::default();
         for index in 0..slabs {

@@ -1,4 +1,4 @@
-//! Walk over the files to send, which writes their manifest to disk.
+//! Walk over the files that will be sent. It writes their manifest to disk.
 
 use super::below::Below;
 use super::error::Error;
@@ -19,23 +19,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of names in memory, at most: of one directory, and of all directories on the path of the
-/// walk.
+/// Largest number of bytes of names in memory for one directory. The names of larger directories are sorted
+/// on disk.
 const NAMES_OF_ONE: usize = 4 << 20;
+/// Largest number of bytes of names in memory for all directories on the path of the walk.
 const NAMES_OF_ALL: usize = 16 << 20;
 
-/// Files with several names of which some are not visited yet, at most. They need about 12 MB.
+/// Largest number of files that have names which are not visited yet, in addition to a visited name. They
+/// need about 12 MB.
 const MOST_LINKED: usize = 200_000;
 
-/// Bytes of extended attributes of one file, at most.
+/// Largest number of bytes of extended attributes of one file. With them, the longest name and the longest
+/// target, an entry still fits the limit of 32 KiB for entries.
 const MOST_XATTRS: usize = 16 << 10;
 
-/// Options for the files to send.
+/// Options of a walk.
 #[derive(Clone, Default, Debug)]
 pub struct ScanOptions {
     /// Patterns of entries that are not sent.
     pub exclude: Exclude,
-    /// Whether owners are sent, as numbers.
+    /// Whether the user and group numbers of owners are sent.
     pub owners: bool,
     /// Whether extended attributes are sent (only names that begin with `user.`).
     pub xattrs: bool,
@@ -43,19 +46,19 @@ pub struct ScanOptions {
     pub slab_log2: u8,
 }
 
-/// Note about an entry that is not sent, or not sent unchanged.
+/// Note about an entry that is skipped, or is sent with a change.
 #[derive(Debug)]
 pub struct Note {
     /// Path of the entry.
     pub path: PathBuf,
-    /// Reason, or the change.
+    /// Reason for skipping it, or the change.
     pub why: &'static str,
 }
 
 /// Result of a walk.
 #[derive(Debug)]
 pub struct Scanned {
-    /// Manifest.
+    /// Manifest of all entries, on disk.
     pub spool: Spool,
     /// File or directory that is sent.
     pub root: OwnedFd,
@@ -63,7 +66,7 @@ pub struct Scanned {
     pub inodes: Inodes,
 }
 
-/// Inode numbers on disk, by entry.
+/// File with the inode number of each entry.
 #[derive(Debug)]
 pub struct Inodes(File);
 
@@ -76,8 +79,8 @@ impl Inodes {
     }
 }
 
-/// Walks over a file or a directory. A symbolic link is followed only if it is `path` itself.
-/// `note` gets the entries that are not sent unchanged.
+/// Walks over a file or a directory. A symbolic link is followed only if it is `path` itself. `note` is
+/// called for each entry that is skipped or sent with a change.
 pub fn scan(
     path: &Path,
     options: &ScanOptions,
@@ -85,6 +88,7 @@ pub fn scan(
 ) -> Result<Scanned, Error> {
     let opened = rustix::fs::open(
         path,
+        // Without NONBLOCK, the call would block if the path is a pipe without a writer.
         OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
         Mode::empty(),
     );
@@ -103,6 +107,7 @@ pub fn scan(
     let spooled =
         |error: io::Error| Error::system("write the manifest", &std::env::temp_dir(), error);
     let mut file = tempfile::tempfile().map_err(spooled)?;
+    // The header contains the hash of the pages, so it is written after them.
     file.seek(SeekFrom::Start(Header::LENGTH as u64))
         .map_err(spooled)?;
     let slab_log2 = match options.slab_log2 {
@@ -131,6 +136,7 @@ pub fn scan(
     file.write_all_at(&header.encode(), 0).map_err(spooled)?;
     let inodes = scan.inodes.into_inner();
     let inodes = inodes.map_err(|error| spooled(error.into_error()))?;
+    // The receiver would refuse a manifest that exceeds a limit.
     if let Err(error) = Header::decode(&header.encode()) {
         return Err(Error::Manifest(error));
     }
@@ -146,13 +152,14 @@ fn root_name(path: &Path) -> Result<Vec<u8>, Error> {
     if let Some(name) = path.file_name() {
         return Ok(name.as_bytes().to_owned());
     }
+    // Paths such as `.` and `..` have no name.
     let whole = path.canonicalize();
     let whole = whole.map_err(|error| Error::system("open", path, error))?;
     match whole.file_name() {
         Some(name) => Ok(name.as_bytes().to_owned()),
         None => Err(Error::Unfit {
             path: path.to_owned(),
-            why: "it has no name; name a directory in it",
+            why: "it has no name; allowed: a directory in it",
         }),
     }
 }
@@ -164,7 +171,8 @@ struct Scan<'a> {
     below: Below,
     writer: Writer<BufWriter<File>>,
     inodes: BufWriter<File>,
-    /// Files with several names: their entry, and the number of names that are not visited yet.
+    /// Files with several names, by device and inode: the number of the first entry, and the number of names
+    /// that are not visited yet.
     linked: HashMap<(u64, u64), (u64, u64)>,
 }
 
@@ -183,7 +191,7 @@ impl Scan<'_> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return Ok(());
         }
-        // Directories on the path of the walk: their paths and the rest of their names.
+        // For each directory on the path of the walk: its path, and its names that are not visited yet.
         let mut stack = vec![(Vec::new(), self.list(b"", 0)?)];
         while let Some((path, listing)) = stack.last_mut() {
             let next = listing.next();
@@ -209,7 +217,7 @@ impl Scan<'_> {
     /// Adds the entry with this path. Returns whether it is a directory to walk into.
     fn visit(&mut self, level: usize, name: &[u8], below: &[u8]) -> Result<bool, Error> {
         let stat = match self.below.stat(below) {
-            // The entry was removed after its directory was listed.
+            // Another process has removed the entry since its directory was listed.
             Err(Errno::NOENT) => return Ok(false),
             result => result.map_err(|error| self.error("look at", below, error))?,
         };
@@ -230,7 +238,7 @@ impl Scan<'_> {
             );
             return Ok(false);
         }
-        // The receiver may choose another name for the root, so 256 bytes are reserved for it.
+        // At the receiver, the root may have another name of up to 255 bytes and a separator.
         if below.len() + 256 > LONGEST_PATH {
             self.note(below, "skipped: its path is too long");
             return Ok(false);
@@ -245,6 +253,7 @@ impl Scan<'_> {
             .directory(below)
             .and_then(Dir::read_from)
             .map_err(|error| self.error("list", below, error))?;
+        // The kernel returns names in any order, but a manifest needs sorted names.
         let names = directory.filter_map(|read| match read {
             Ok(entry) => match entry.file_name().to_bytes() {
                 b"." | b".." => None,
@@ -274,6 +283,7 @@ impl Scan<'_> {
             seconds: stat.st_mtime,
             nanos: stat.st_mtime_nsec as u32,
             owner: self.options.owners.then_some(owner),
+            // The attributes were sorted and encoded here, so this does not fail.
             xattrs: Xattrs::parse(&bytes).unwrap_or_default(),
         };
         let target;
@@ -307,8 +317,9 @@ impl Scan<'_> {
         inode.map_err(|error| self.error("write the manifest of", below, error))
     }
 
-    /// Returns the first entry of a file that the walk has visited under another name.
+    /// Returns the number of a file's first entry, if the walk has visited the file under another name.
     fn first_name(&mut self, below: &[u8], stat: &Stat) -> Option<u64> {
+        // A single file that is sent has no other entry in its manifest.
         if stat.st_nlink < 2 || below.is_empty() {
             return None;
         }
@@ -359,10 +370,11 @@ impl Scan<'_> {
     }
 }
 
-/// Attributes: names and values.
+/// Names and values of extended attributes.
 type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Returns the sorted `user.` attributes of a file, and whether these are all of them.
+/// Returns the sorted `user.` attributes of a file. The flag is `false` if some are left out because they are
+/// too long.
 fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attributes, bool)> {
     let mut buffer = vec![0; 1 << 16];
     let length = match rustix::fs::flistxattr(file, &mut buffer[..]) {
@@ -384,6 +396,7 @@ fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attribu
             Err(Errno::NODATA) => continue,
             result => result?,
         };
+        // The encoding adds one byte for the length of the name, and two for the length of the value.
         bytes += name.len() + length + 3;
         if bytes > MOST_XATTRS {
             all = false;

@@ -1,13 +1,13 @@
 //! Sink that writes slabs into a directory.
 
 use super::attributes::Keep;
+use super::destination::Destination;
 use super::error::Error;
 use super::hash::{self, Hash, tree_root};
 use super::manifest::{
-    Content, Header, LARGEST_SLAB, Layout, ManifestError, Page, Place as At, Reader, SlabPlace,
+    Content, Header, LARGEST_SLAB, Layout, Location, ManifestError, Page, Reader, SlabLocation,
 };
 use super::part::{Part, RECORDS_BEGIN};
-use super::place::Place;
 use super::pool::Buffer;
 use super::records::{Record, Records};
 use super::spool::Spool;
@@ -24,10 +24,10 @@ pub struct SinkOptions {
     pub name: Option<Vec<u8>>,
     /// Whether to continue with the files of an earlier transfer.
     pub resume: bool,
-    /// Whether to replace an existing entry of this name: a file by a file, a whole directory by a
-    /// directory.
+    /// Whether to replace an existing entry of this name. A file can replace a file, and a directory can
+    /// replace a whole directory.
     pub overwrite: bool,
-    /// Bytes that are accepted, at most, manifest and contents together.
+    /// Largest accepted size of the manifest and the contents together, in bytes.
     pub max_size: u64,
     /// Metadata of the manifest that is applied in addition to modes and times.
     pub keep: Keep,
@@ -75,11 +75,13 @@ enum State {
 struct Open {
     part: Part,
     spool: Spool,
-    /// Number of missing slabs of the manifest, and the slabs that have arrived.
+    /// Number of missing slabs of the manifest.
     missing: u32,
+    /// Slabs of the manifest that have arrived.
     manifest: Verified,
     records: Records,
-    place: Place,
+    destination: Destination,
+    /// Slabs of contents that are verified.
     verified: Verified,
     /// Number of slabs of contents. `None`: not known yet.
     data_slabs: Option<u32>,
@@ -87,7 +89,7 @@ struct Open {
     streamed: u64,
 }
 
-/// Set of verified slabs: one bit each.
+/// Set of verified slabs, with one bit for each slab.
 #[derive(Default, Debug)]
 struct Verified(Vec<u64>);
 
@@ -129,8 +131,8 @@ impl FileSink {
         })
     }
 
-    /// Returns the path that the data will have when all of it is verified, or `None` before the
-    /// first slab has arrived.
+    /// Returns the final path of the data, or `None` before the first slab has arrived. The data gets this
+    /// path when all of it is verified.
     pub fn destination(&self) -> Option<PathBuf> {
         match &self.state {
             State::Manifest(open) | State::Contents(open) => Some(open.part.path(b"")),
@@ -138,14 +140,15 @@ impl FileSink {
         }
     }
 
-    /// Opens the files of the transfer. The first slab contains the name and the header that
-    /// identify an earlier transfer.
+    /// Opens the files of the transfer. `bytes` is the first slab. It contains the name and the header, which
+    /// show whether an earlier transfer can continue.
     fn open(&self, bytes: &[u8]) -> Result<Open, Error> {
         let header = Header::decode(bytes)?;
+        // All checks of the first slab come before a file is created.
         check_length(0, bytes.len(), &header.layout())?;
         check_size(header.layout().bytes().unwrap_or(0), self.options.max_size)?;
-        let told = root_name(&header, bytes)?;
-        let name = self.options.name.clone().unwrap_or(told);
+        let sent_name = root_name(&header, bytes)?;
+        let name = self.options.name.clone().unwrap_or(sent_name);
         let directory = self.directory.try_clone();
         let part = Part::open(
             directory.map_err(|error| Error::system("open", &self.path, error))?,
@@ -156,9 +159,9 @@ impl FileSink {
             self.options.overwrite,
         )?;
         let (path, keep) = (part.path(b".part"), self.options.keep);
-        let place = match header.content {
-            Content::Tree => Place::tree(part.tree()?, path, keep),
-            Content::File | Content::Stream => Place::file(part.contents()?, path, keep),
+        let destination = match header.content {
+            Content::Tree => Destination::tree(part.tree()?, path, keep),
+            Content::File | Content::Stream => Destination::file(part.contents()?, path, keep),
         };
         let records = Records::new(part.slabs()?, RECORDS_BEGIN);
         let manifest = part.manifest()?;
@@ -169,7 +172,7 @@ impl FileSink {
             missing: layout.manifest_slabs(),
             manifest: Verified::default(),
             records,
-            place,
+            destination,
             verified: Verified::default(),
             data_slabs: all.map(|all| all - layout.manifest_slabs()),
             streamed: 0,
@@ -186,14 +189,15 @@ impl FileSink {
 
 /// Returns the name of the root from the first page.
 fn root_name(header: &Header, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let none = || ManifestError::new(At::Page(0), "it is not in the first slab");
+    let none = || ManifestError::new(Location::Page(0), "the page is not in the first slab");
     let (begins, length) = header.page(0).ok_or_else(none)?;
     let first = bytes.get(begins as usize..begins as usize + length);
     let page = Page::parse(0, first.ok_or_else(none)?)?;
     let entry = page.entries().next().transpose()?;
     let (_, entry) = entry.ok_or_else(none)?;
+    // The name comes from the sender, and must not lead out of the directory.
     let checked = super::manifest::Order::default().admit(0, entry.name, entry.is_directory());
-    checked.map_err(|why| ManifestError::new(At::Entry(0), why))?;
+    checked.map_err(|why| ManifestError::new(Location::Entry(0), why))?;
     Ok(entry.name.to_owned())
 }
 
@@ -205,12 +209,12 @@ fn check_size(bytes: u64, allowed: u64) -> Result<(), Error> {
 }
 
 fn check_length(slab: u32, found: usize, layout: &Layout) -> Result<(), Error> {
-    let place = layout.place(slab);
+    let place = layout.location(slab);
     let fits = match place {
-        Some(SlabPlace::Manifest { length, .. } | SlabPlace::Data { length, .. }) => {
+        Some(SlabLocation::Manifest { length, .. } | SlabLocation::Data { length, .. }) => {
             found == length as usize
         }
-        Some(SlabPlace::Stream { full, .. }) => found <= full as usize,
+        Some(SlabLocation::Stream { full, .. }) => found <= full as usize,
         None => false,
     };
     match fits {
@@ -238,7 +242,7 @@ impl Open {
     fn check_manifest(&self) -> Result<(), Error> {
         if !self.spool.is_whole()? {
             let why = "its hash does not agree with its header";
-            return Err(ManifestError::new(At::Header, why).into());
+            return Err(ManifestError::new(Location::Header, why).into());
         }
         let mut reader = Reader::new(*self.spool.header());
         let mut buffer = Vec::new();
@@ -251,6 +255,7 @@ impl Open {
 
     /// Returns whether a slab has arrived already.
     fn has(&self, slab: u32) -> bool {
+        // In this state the manifest is complete, so all its slabs have arrived.
         match slab.checked_sub(self.layout().manifest_slabs()) {
             Some(index) => self.verified.contains(index),
             None => true,
@@ -261,17 +266,18 @@ impl Open {
         Error::system("write", &self.part.path(b".part.slabs"), error)
     }
 
-    /// Checks whether a slab of contents exists from an earlier transfer: the data on the disk must
-    /// match its record. Returns its length if so.
+    /// Returns the length of a slab of contents that exists from an earlier transfer. Returns `None` if it
+    /// has no record, or if the data on the disk does not match the record.
     fn keeps(&mut self, index: u32, slab: u32) -> Result<Option<u32>, Error> {
         let record = self.records.read(index);
         let record = record.map_err(|error| self.records_error(error))?;
-        let place = self.layout().place(slab);
-        let (Some(record), Some(SlabPlace::Data { begins, length })) = (record, place) else {
+        let place = self.layout().location(slab);
+        let (Some(record), Some(SlabLocation::Data { begins, length })) = (record, place) else {
             return Ok(None);
         };
         let range = begins..begins + u64::from(length);
-        let found = self.place.hash(&self.spool, range)?;
+        // The data may have changed since the record was written, so it is hashed again.
+        let found = self.destination.hash(&self.spool, range)?;
         let kept = record.length == length && found == Some(record.hash);
         Ok(kept.then_some(length))
     }
@@ -284,12 +290,14 @@ impl Sink for FileSink {
         }
         let slab = self.next;
         let open = match &mut self.state {
+            // The first slab is requested already. It shows how many slabs there are.
             State::New if slab > 0 => return Ok(Next::Wait),
             State::New => {
                 self.next += 1;
                 return Ok(Next::Fetch(slab));
             }
             State::Finished => return Ok(Next::End),
+            // No contents are requested before the whole manifest is checked.
             State::Manifest(open) if slab == open.layout().manifest_slabs() => {
                 return Ok(Next::Wait);
             }
@@ -303,7 +311,7 @@ impl Sink for FileSink {
         if open.data_slabs.is_some_and(|slabs| index >= slabs) {
             return Ok(Next::End);
         }
-        if open.layout().place(slab).is_none() {
+        if open.layout().location(slab).is_none() {
             return Ok(Next::End);
         }
         self.next += 1;
@@ -331,26 +339,26 @@ impl Sink for FileSink {
         let layout = match &self.state {
             State::New => None,
             State::Manifest(open) | State::Contents(open) => Some(open.layout()),
-            State::Finished => return wrong("all slabs are here".to_owned()),
+            State::Finished => return wrong("all slabs have arrived already".to_owned()),
         };
         let begins = match layout {
             None if slab == 0 => 0,
-            None => return wrong("the first slab is not here yet".to_owned()),
+            None => return wrong("the first slab has not arrived yet".to_owned()),
             Some(layout) => {
                 check_length(slab, buffer.len(), &layout)?;
-                match layout.place(slab) {
+                match layout.location(slab) {
                     Some(
-                        SlabPlace::Manifest { begins, .. }
-                        | SlabPlace::Data { begins, .. }
-                        | SlabPlace::Stream { begins, .. },
+                        SlabLocation::Manifest { begins, .. }
+                        | SlabLocation::Data { begins, .. }
+                        | SlabLocation::Stream { begins, .. },
                     ) => begins,
-                    None => return wrong("it is not there".to_owned()),
+                    None => return wrong("the transfer has no such slab".to_owned()),
                 }
             }
         };
         match &self.state {
             State::Manifest(open) if slab >= open.layout().manifest_slabs() => {
-                return wrong("the manifest is not here yet".to_owned());
+                return wrong("the manifest is not complete yet".to_owned());
             }
             State::Manifest(open) if open.manifest.contains(slab) => {
                 return Ok(Delivered::Verified);
@@ -361,7 +369,10 @@ impl Sink for FileSink {
             State::Contents(open) => {
                 let full = 1 << open.spool.header().slab_log2;
                 if open.data_slabs.is_none() && label.length < full && !label.last {
-                    return wrong(format!("{} bytes, and it is not the last", label.length));
+                    return wrong(format!(
+                        "it has {} bytes, but only the last slab of a stream may be so short",
+                        label.length
+                    ));
                 }
                 if open.has(slab) {
                     return Ok(Delivered::Verified);
@@ -375,6 +386,7 @@ impl Sink for FileSink {
             return Ok(Delivered::Mismatch);
         }
         let length = u64::from(label.length);
+        // After an error, the state stays finished. No further slab may arrive then.
         self.state = match std::mem::replace(&mut self.state, State::Finished) {
             State::New => {
                 let open = Box::new(self.open(&buffer)?);
@@ -410,11 +422,14 @@ impl Sink for FileSink {
                     open.streamed = open.streamed.max(begins + length);
                     check_size(begins + length, self.options.max_size)?;
                     if label.last {
+                        // An empty last slab only reports the end of the stream, and has no record.
                         open.data_slabs = Some(index + u32::from(length > 0));
                         self.amount.total = Some(open.spool.header().length + begins + length);
                     }
                 }
-                open.place.write(&open.spool, begins, &buffer)?;
+                // The record comes after the contents, so that a record never claims bytes that were not
+                // written.
+                open.destination.write(&open.spool, begins, &buffer)?;
                 let length = label.length;
                 let written = open.records.write(index, &Record { length, hash });
                 written.map_err(|error| open.records_error(error))?;
@@ -431,7 +446,7 @@ impl Sink for FileSink {
         self.amount
     }
 
-    fn finish(&mut self, told: &Hash) -> Result<(), Error> {
+    fn finish(&mut self, expected: &Hash) -> Result<(), Error> {
         let open = match std::mem::replace(&mut self.state, State::Finished) {
             State::Contents(open) => open,
             _ => return Err(Error::Incomplete { slab: self.next }),
@@ -457,15 +472,16 @@ impl Sink for FileSink {
             Content::Tree => tree_root(&header.hash, &contents),
             Content::File | Content::Stream => contents,
         };
-        if found != *told {
+        if found != *expected {
             // No slab can be trusted, because it is unknown which ones are wrong.
             let cleared = open.records.clear();
             cleared.map_err(|error| open.records_error(error))?;
-            let (told, found) = (told.to_string(), found.to_string());
-            return Err(Error::Root { told, found });
+            let (expected, found) = (expected.to_string(), found.to_string());
+            return Err(Error::Root { expected, found });
         }
-        open.place.end_at(header.data.unwrap_or(open.streamed))?;
-        open.place.finish(&open.spool)?;
+        open.destination
+            .end_at(header.data.unwrap_or(open.streamed))?;
+        open.destination.finish(&open.spool)?;
         open.part.finish()
     }
 }

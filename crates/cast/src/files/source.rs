@@ -3,7 +3,7 @@
 use super::below::Below;
 use super::error::Error;
 use super::hash::{self, Hash, Root, SlabHash, SlabHasher, tree_root};
-use super::manifest::{Content, Entry, Header, MOST_SLABS, Metadata, SlabPlace, What, Writer};
+use super::manifest::{Content, Entry, Header, MOST_SLABS, Metadata, SlabLocation, What, Writer};
 use super::records::{Record, Records};
 use super::scan::{Inodes, Note, ScanOptions, scan};
 use super::spool::{Item, Piece, Spool, shown};
@@ -17,10 +17,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes that are read and hashed in one step.
+/// Number of bytes that one step reads and hashes. They fit the processor's cache, so that the hash need
+/// not read them from memory.
 const STEP: usize = 1 << 18;
 
-/// Source that is a file, or a directory with its contents, as it was when the source was opened.
+/// Source that is a file, or a directory with its contents. If a file has changed since the source was
+/// opened, its slabs cannot be read.
 #[derive(Debug)]
 pub struct FileSource {
     spool: Spool,
@@ -48,7 +50,7 @@ enum Opened {
 }
 
 impl FileSource {
-    /// Opens a file or a directory. `note` gets the entries that are not sent unchanged.
+    /// Opens a file or a directory. `note` is called for each entry that is skipped or sent with a change.
     ///
     /// # Errors
     /// The disk reports an error, or the path is neither a file nor a directory.
@@ -102,8 +104,8 @@ impl FileSource {
         let mut hashed = 0;
         self.spool.pieces(range, |piece| {
             files.read(piece, buffer, |buffer, filled| {
-                // Bytes are hashed while they are in the processor's cache, and in pieces large
-                // enough for vector instructions.
+                // Bytes are hashed while they are in the processor's cache. But small pieces are collected
+                // first, so that the hash can use vector instructions.
                 if filled - hashed >= STEP {
                     hasher.update(&buffer[hashed..filled]);
                     hashed = filled;
@@ -132,18 +134,18 @@ impl Source for FileSource {
 
     fn read(&mut self, slab: u32, buffer: &mut Vec<u8>) -> Result<Label, Error> {
         let layout = self.spool.header().layout();
-        let hash = match layout.place(slab) {
-            Some(SlabPlace::Manifest { begins, length }) => {
+        let hash = match layout.location(slab) {
+            Some(SlabLocation::Manifest { begins, length }) => {
                 buffer.resize(length as usize, 0);
                 self.spool.read(begins, buffer)?;
                 hash::slab(begins, buffer)
             }
-            Some(SlabPlace::Data { begins, length }) => {
+            Some(SlabLocation::Data { begins, length }) => {
                 buffer.resize(length as usize, 0);
                 self.read_data(slab - layout.manifest_slabs(), begins, buffer)?
             }
-            Some(SlabPlace::Stream { .. }) | None => {
-                let why = "it is not there".to_owned();
+            Some(SlabLocation::Stream { .. }) | None => {
+                let why = "the transfer has no such slab".to_owned();
                 return Err(Error::Slab { slab, why });
             }
         };
@@ -185,8 +187,8 @@ impl Source for FileSource {
 }
 
 impl Files {
-    /// Reads a part of a file to its position in a slab. Checks before and after that the file has
-    /// not changed. `note` gets the number of bytes of the slab that are filled.
+    /// Reads a part of a file to its position in a slab. Before and after the read, it checks that the file
+    /// has not changed. `note` is called with the slab and the number of its bytes that are filled so far.
     fn read(
         &mut self,
         piece: &Piece<'_>,
@@ -203,12 +205,14 @@ impl Files {
             let file = self.open(piece.below, &path)?;
             let stat = file.metadata();
             let stat = stat.map_err(|error| Error::system("look at", &path, error))?;
-            self.same(piece, &Seen::from(&stat), &path)?;
+            self.same(piece, &FileVersion::from(&stat), &path)?;
             self.last = Some((piece.number, file));
         }
         let Some((_, file)) = &self.last else {
             return Ok(());
         };
+        // The check of the file comes before the error of the read, because a change of the file may be its
+        // cause.
         let mut read = Ok(());
         for from in piece.within.clone().step_by(STEP) {
             let to = piece.within.end.min(from + STEP);
@@ -219,10 +223,11 @@ impl Files {
             }
             note(slab, to);
         }
-        // The file is looked up by its name, so that a replaced file is detected too.
-        let again = self.look(piece.below, &path)?;
+        // The file's state is read by its name. So this detects also that another file has replaced it.
+        let again = self.version_of(piece.below, &path)?;
         self.same(piece, &again, &path)?;
         read.map_err(|error| Error::system("read", &path, error))?;
+        // The file is complete, so it can be closed.
         if piece.at + piece.within.len() as u64 == piece.size {
             self.last = None;
         }
@@ -255,11 +260,12 @@ impl Files {
     }
 
     /// Returns the current state of the file at a path.
-    fn look(&mut self, below: &[u8], path: &Path) -> Result<Seen, Error> {
+    fn version_of(&mut self, below: &[u8], path: &Path) -> Result<FileVersion, Error> {
         let seen = match &mut self.root {
-            Opened::File(_) => std::fs::metadata(path).map(|stat| Seen::from(&stat)),
+            // The path may be a symbolic link, which the walk has followed too.
+            Opened::File(_) => std::fs::metadata(path).map(|stat| FileVersion::from(&stat)),
             Opened::Tree(tree) => match tree.stat(below) {
-                Ok(stat) => Ok(Seen::from(&stat)),
+                Ok(stat) => Ok(FileVersion::from(&stat)),
                 Err(error) => Err(error.into()),
             },
         };
@@ -273,7 +279,7 @@ impl Files {
     }
 
     /// Checks that a file is the one that the walk has found.
-    fn same(&self, piece: &Piece<'_>, seen: &Seen, path: &Path) -> Result<(), Error> {
+    fn same(&self, piece: &Piece<'_>, seen: &FileVersion, path: &Path) -> Result<(), Error> {
         let inode = self.inodes.of(piece.number);
         let inode = inode.map_err(FileSource::temporary)?;
         let Metadata { seconds, nanos, .. } = *piece.metadata;
@@ -282,10 +288,13 @@ impl Files {
             Err(Error::Changed { path, what })
         };
         if seen.size != piece.size {
-            return changed(format!("{} bytes, {} before", seen.size, piece.size));
+            return changed(format!(
+                "it has {} bytes, and had {} before",
+                seen.size, piece.size
+            ));
         }
         if seen.modified != (seconds, i64::from(nanos)) {
-            return changed("its time of modification".to_owned());
+            return changed("its time of modification has changed".to_owned());
         }
         if seen.inode != inode {
             return changed("another file is in its place".to_owned());
@@ -295,13 +304,13 @@ impl Files {
 }
 
 /// State of a file that shows whether the file has changed.
-struct Seen {
+struct FileVersion {
     size: u64,
     modified: (i64, i64),
     inode: u64,
 }
 
-impl From<&std::fs::Metadata> for Seen {
+impl From<&std::fs::Metadata> for FileVersion {
     fn from(stat: &std::fs::Metadata) -> Self {
         Self {
             size: stat.len(),
@@ -311,7 +320,7 @@ impl From<&std::fs::Metadata> for Seen {
     }
 }
 
-impl From<&rustix::fs::Stat> for Seen {
+impl From<&rustix::fs::Stat> for FileVersion {
     fn from(stat: &rustix::fs::Stat) -> Self {
         Self {
             size: stat.st_size as u64,
@@ -321,12 +330,12 @@ impl From<&rustix::fs::Stat> for Seen {
     }
 }
 
-/// Source that is a pipe, in slabs of 1 MiB. A slab is sent when it is full or the stream ends.
+/// Source that is a pipe. Its slabs have 1 MiB. A slab is sent when it is full or when the stream ends.
 pub struct StreamSource<R> {
     input: R,
     manifest: Vec<u8>,
     header: Header,
-    /// Next slab.
+    /// Next slab. Slab 0 is the manifest.
     next: u32,
     ended: bool,
     root: Root,
@@ -339,8 +348,10 @@ impl<R: Read + Send> StreamSource<R> {
     /// The name is not allowed for a file.
     pub fn new(input: R, name: &[u8]) -> Result<Self, Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        // With a clock before 1970, the time is 0.
         let now = now.unwrap_or_default();
         let metadata = Metadata {
+            // A pipe has no useful mode, so the file gets the usual mode of a new file.
             mode: 0o644,
             seconds: now.as_secs() as i64,
             nanos: now.subsec_nanos(),
@@ -353,6 +364,8 @@ impl<R: Read + Send> StreamSource<R> {
             what,
         };
         let named = |error| Error::system("name a stream", Path::new("-"), error);
+        // A slab is sent only when it is full. Slabs of more than 1 MiB would delay the bytes of a slow
+        // stream.
         let mut writer = Writer::new(Vec::new(), Content::Stream, 20, false, false);
         writer.add(&entry).map_err(named)?;
         let (header, pages) = writer.finish().map_err(named)?;
@@ -390,9 +403,11 @@ impl<R: Read + Send> Source for StreamSource<R> {
             });
         }
         if slab != self.next || self.ended {
+            // A pipe cannot be read again, so an earlier slab is gone.
             return Err(Error::Gone(slab));
         }
-        let Some(SlabPlace::Stream { begins, full }) = self.header.layout().place(slab) else {
+        let Some(SlabLocation::Stream { begins, full }) = self.header.layout().location(slab)
+        else {
             let why = format!("a stream has {MOST_SLABS} slabs at most");
             return Err(Error::Slab { slab, why });
         };
@@ -400,10 +415,12 @@ impl<R: Read + Send> Source for StreamSource<R> {
         let read = (&mut self.input).take(full.into()).read_to_end(buffer);
         read.map_err(|error| Error::system("read", Path::new("-"), error))?;
         let hash = hash::slab(begins, buffer);
+        // An empty last slab would change the root, but it is only needed to report the end of the stream.
         if !buffer.is_empty() {
             self.root.push(&hash);
         }
         self.next += 1;
+        // `read_to_end` returns fewer bytes only at the end of the stream.
         self.ended = buffer.len() < full as usize;
         Ok(Label {
             slab,

@@ -1,9 +1,9 @@
-//! Manifest on disk. It is read page by page, and searched without an index in memory.
+//! Manifest on disk. It is read page by page. A search needs no index in memory.
 
 use super::error::Error;
 use super::hash::Hash;
 use super::manifest::{
-    Entry, FRONT, Header, LONGEST_PATH, ManifestError, Metadata, Page, Place, What,
+    Entry, FRONT, Header, LONGEST_PATH, Location, ManifestError, Metadata, Page, What,
 };
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
@@ -15,24 +15,24 @@ use std::path::{Path, PathBuf};
 pub struct Spool {
     file: File,
     header: Header,
-    /// Path of the file in errors.
+    /// Path of the file, for errors.
     path: PathBuf,
 }
 
-/// Entry of a manifest with data from the entries before it.
+/// Entry of a manifest, with its path and the position of its contents. Both depend on the entries before it.
 #[derive(Debug)]
 pub struct Item<'a> {
     /// Number of the entry.
     pub number: u64,
-    /// Position of the entry's contents.
+    /// Position of the entry's contents within all contents.
     pub offset: u64,
     /// Path below the root. Empty for the root.
     pub below: &'a [u8],
-    /// Entry.
+    /// Entry as the manifest has it.
     pub entry: &'a Entry<'a>,
 }
 
-/// Part of a file within a range of all contents.
+/// Part of a file that lies in a range of all contents.
 #[derive(Debug)]
 pub struct Piece<'a> {
     /// Number of the file's entry.
@@ -93,16 +93,19 @@ impl Spool {
 
     /// Reads a page into a buffer.
     pub fn page(&self, number: u64, buffer: &mut Vec<u8>) -> Result<(), Error> {
-        let place = self.header.page(number).ok_or_else(|| {
-            Error::Manifest(ManifestError::new(Place::Page(number), "it is not there"))
+        let location = self.header.page(number).ok_or_else(|| {
+            Error::Manifest(ManifestError::new(
+                Location::Page(number),
+                "the manifest has no such page",
+            ))
         });
-        let (begins, length) = place?;
+        let (begins, length) = location?;
         buffer.resize(length, 0);
         self.read(begins, buffer)
     }
 
-    /// Returns the last page whose header satisfies `is_below`, by binary search. The values in the
-    /// headers ascend.
+    /// Returns the last page whose header satisfies `is_below`. The values in the headers ascend, so this is
+    /// a binary search.
     fn last_page(&self, is_below: impl Fn((u64, u64)) -> bool) -> Result<u64, Error> {
         let (mut first, mut end) = (0, self.header.pages());
         while first + 1 < end {
@@ -143,6 +146,7 @@ impl Spool {
                 if call(&item)?.is_break() {
                     return Ok(());
                 }
+                // A manifest that is not checked yet may have any sizes.
                 offset = offset.saturating_add(entry.size());
             }
         }
@@ -181,7 +185,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Calls `call` for each part of a file in a range of all contents.
+    /// Calls `call` for each part of a file that lies in a range of all contents.
     pub fn pieces(
         &self,
         range: Range<u64>,
@@ -250,14 +254,15 @@ impl Trail {
 
     fn step(&mut self, number: u64, level: usize, name: &[u8]) -> Result<&[u8], Error> {
         let wrong = || {
-            let why = "no directories above it";
-            Error::Manifest(ManifestError::new(Place::Entry(number), why))
+            let why = "its directory is missing";
+            Error::Manifest(ManifestError::new(Location::Entry(number), why))
         };
         if level > self.ends.len() {
             return Err(wrong());
         }
         self.ends.truncate(level);
         self.path.truncate(self.ends.last().copied().unwrap_or(0));
+        // The root's own name is not part of paths below the root.
         if level > 0 {
             if !self.path.is_empty() {
                 self.path.push(b'/');

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::hash::{self, Hash, Root, SlabHash};
-use super::manifest::{Content, Header, ManifestError, Place, Reader, SlabPlace};
+use super::manifest::{Content, Header, Location, ManifestError, Reader, SlabLocation};
 use super::pool::Buffer;
 use super::transfer::{Amount, Delivered, Label, Next, Sink};
 use std::collections::{BTreeMap, VecDeque};
@@ -13,15 +13,17 @@ use std::path::Path;
 /// before them have arrived.
 pub struct StreamSink<W> {
     output: W,
-    /// Slabs that may be requested or kept at the same time, at most.
+    /// Largest number of slabs that are requested or kept at the same time.
     ahead: u32,
     max_size: u64,
     header: Option<Header>,
+    /// Slabs with a wrong hash, which must be sent again.
     again: VecDeque<u32>,
     /// Next slab to request.
     next: u32,
     /// Next slab to write.
     written: u32,
+    /// Slabs that have arrived before an earlier slab.
     early: BTreeMap<u32, (SlabHash, Buffer)>,
     root: Root,
     /// Number of slabs. `None`: not known yet.
@@ -62,10 +64,11 @@ impl<W: Write + Send> StreamSink<W> {
         if header.content == Content::Tree {
             return Err(Error::Unfit {
                 path: "-".into(),
-                why: "a directory cannot be written to a pipe; name a directory to receive into",
+                why: "a directory cannot be written to a pipe; allowed: a directory as the destination",
             });
         }
-        let wrong = |why: &str| ManifestError::new(Place::Header, why);
+        let wrong = |why: &str| ManifestError::new(Location::Header, why);
+        // A pipe has no place for a manifest of several slabs, and a file or a stream does not need one.
         if bytes.len() as u64 != header.length {
             return Err(wrong("its length differs from the length of its slab").into());
         }
@@ -104,7 +107,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
             });
         };
         let ended = self.slabs.is_some_and(|slabs| slab >= slabs);
-        if ended || header.layout().place(slab).is_none() {
+        if ended || header.layout().location(slab).is_none() {
             return Ok(Next::End);
         }
         if slab - self.written >= self.ahead {
@@ -124,17 +127,23 @@ impl<W: Write + Send> Sink for StreamSink<W> {
                 label.length
             ));
         }
-        let place = self.header.map(|header| header.layout().place(slab));
-        let begins = match place {
+        let location = self.header.map(|header| header.layout().location(slab));
+        let begins = match location {
             None if slab == 0 => 0,
-            Some(Some(SlabPlace::Data { begins, length })) if label.length == length => begins,
-            Some(Some(SlabPlace::Stream { begins, full }))
+            Some(Some(SlabLocation::Data { begins, length })) if label.length == length => begins,
+            Some(Some(SlabLocation::Stream { begins, full }))
                 if label.length == full || label.length < full && label.last =>
             {
                 begins
             }
-            Some(Some(SlabPlace::Manifest { .. })) => return Ok(Delivered::Verified),
-            _ => return wrong(format!("{} bytes do not belong there", label.length)),
+            // The manifest of a file or a stream is one slab, so this slab has arrived twice.
+            Some(Some(SlabLocation::Manifest { .. })) => return Ok(Delivered::Verified),
+            _ => {
+                return wrong(format!(
+                    "a length of {} bytes does not match the manifest",
+                    label.length
+                ));
+            }
         };
         if slab < self.written || self.early.contains_key(&slab) {
             return Ok(Delivered::Verified);
@@ -163,6 +172,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
         self.amount.verified += length;
         while let Some((hash, buffer)) = self.early.remove(&self.written) {
             self.output.write_all(&buffer).map_err(Self::error)?;
+            // An empty last slab only reports the end of the stream.
             if !buffer.is_empty() {
                 self.root.push(&hash);
             }
@@ -175,14 +185,15 @@ impl<W: Write + Send> Sink for StreamSink<W> {
         self.amount
     }
 
-    fn finish(&mut self, told: &Hash) -> Result<(), Error> {
+    fn finish(&mut self, expected: &Hash) -> Result<(), Error> {
         if self.slabs.is_none_or(|slabs| self.written < slabs) {
             return Err(Error::Incomplete { slab: self.written });
         }
         let found = std::mem::take(&mut self.root).finish();
-        if found != *told {
-            let (told, found) = (told.to_string(), found.to_string());
-            return Err(Error::Root { told, found });
+        // The bytes have gone to the pipe already, so a wrong root can only be reported.
+        if found != *expected {
+            let (expected, found) = (expected.to_string(), found.to_string());
+            return Err(Error::Root { expected, found });
         }
         self.output.flush().map_err(Self::error)
     }

@@ -1,4 +1,4 @@
-//! Traits of files for a driver: a source of slabs and a sink for them.
+//! Traits between files and a driver: source of slabs, and sink of slabs.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -21,7 +21,7 @@ pub struct Label {
 /// Size and progress of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Amount {
-    /// Bytes of all slabs. For a stream, they are known only at its end.
+    /// Bytes of all slabs. For a stream, their number is known only at its end.
     pub total: Option<u64>,
     /// Bytes of verified slabs, including slabs kept from an earlier transfer.
     pub verified: u64,
@@ -34,7 +34,7 @@ pub trait Source: Send {
     /// Returns the manifest's header.
     fn header(&self) -> &Header;
 
-    /// Returns the bytes of all slabs, if they are known.
+    /// Returns the number of bytes of all slabs, or `None` if it is not known.
     fn total(&self) -> Option<u64>;
 
     /// Reads a slab into a buffer and sets the buffer's length. Slabs of files may be read in any
@@ -44,15 +44,14 @@ pub trait Source: Send {
     /// The disk reports an error, a file has changed, or the slab does not exist.
     fn read(&mut self, slab: u32, buffer: &mut Vec<u8>) -> Result<Label, Error>;
 
-    /// Hashes one of the slabs that no receiver has requested, because the root needs all hashes.
-    /// Returns whether there was one. An idle sender calls this, so that [`Source::root`] has less
-    /// to do.
+    /// Hashes a slab that no receiver has requested. Returns whether there was such a slab. The root needs
+    /// the hashes of all slabs. An idle sender calls this function, so that [`Source::root`] needs less time.
     ///
     /// # Errors
     /// Same as [`Source::read`].
     fn hash_ahead(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Error>;
 
-    /// Returns the root of all data. Reads the slabs that have not been read yet.
+    /// Returns the root of all data. Reads the slabs that were not read before.
     ///
     /// # Errors
     /// Same as [`Source::read`].
@@ -62,7 +61,7 @@ pub trait Source: Send {
 /// Next step of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// Fetch this slab.
+    /// Fetch the slab with this number.
     Fetch(u32),
     /// This slab is verified and was kept from an earlier transfer. Call [`Sink::next`] again.
     Kept {
@@ -97,7 +96,7 @@ pub trait Sink: Send {
     /// The disk reports an error.
     fn next(&mut self) -> Result<Next, Error>;
 
-    /// Takes a slab. Requested slabs may arrive in any order.
+    /// Checks and stores a slab. Requested slabs may arrive in any order.
     ///
     /// # Errors
     /// The disk reports an error, or the slab is not allowed.

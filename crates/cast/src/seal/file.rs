@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a key file, at most. The longest line of a key is shorter.
+/// Largest key file, in bytes. The longest line of a key is shorter.
 const LONGEST: u64 = 256;
 
 /// Error of a key file.
@@ -46,6 +46,7 @@ pub fn load(path: &Path) -> Result<Key, FileError> {
             return Err(Reason::Open { mode });
         }
         let mut bytes = Vec::new();
+        // One byte more shows that the file is too long.
         let length = file.take(LONGEST + 1).read_to_end(&mut bytes);
         if length.map_err(Reason::Io)? as u64 > LONGEST {
             return Err(Reason::TooLong);

@@ -6,7 +6,7 @@ use core::fmt;
 use core::str::FromStr;
 use ring::{aead, digest, hkdf, hmac};
 
-/// First word of the line of a key.
+/// First word in the text format of a key.
 const NAME: &str = "tailcut-cast-key-1";
 
 /// Random bytes of an origin, which make its derived keys unique.
@@ -57,8 +57,8 @@ pub enum Direction {
 pub struct Origin {
     /// Identifier of the session.
     pub session: u64,
-    /// Share of the session's sender: the origin's if it is a sender, otherwise the share of the
-    /// sender that it answers.
+    /// Share of a sender of the session. If the origin is a receiver, it is the share of the sender that
+    /// the origin answers.
     pub share: u16,
     /// Whether the origin sends symbols or requests them.
     pub direction: Direction,
@@ -161,8 +161,8 @@ impl Key {
         Opener::new(self.clone(), *peer)
     }
 
-    /// Returns a proof for the end that has drawn `challenge`. It proves that this end has the key
-    /// and is `own` at this time.
+    /// Returns the answer to a `challenge` of the other end. It proves that this end has the key now, and
+    /// that this end is `own`.
     pub fn proof(&self, own: &Origin, challenge: &Salt) -> [u8; 32] {
         let tag = hmac::sign(&self.prover(own), challenge);
         let mut proof = [0; 32];
@@ -170,8 +170,8 @@ impl Key {
         proof
     }
 
-    /// Returns whether `proof` is the proof of `peer` for `challenge`. The time does not depend on
-    /// the content of `proof`.
+    /// Returns whether `proof` is the proof of `peer` for `challenge`. The time of this call does not
+    /// depend on the content of `proof`.
     pub fn proves(&self, peer: &Origin, challenge: &Salt, proof: &[u8]) -> bool {
         hmac::verify(&self.prover(peer), challenge, proof).is_ok()
     }
@@ -201,8 +201,8 @@ impl Key {
         bytes
     }
 
-    /// HKDF-Expand with the cipher's name followed by `info`. The first part of `info` differs in
-    /// length or content for each use, and the other parts have fixed lengths. So no two uses have
+    /// Fills `bytes` with HKDF-Expand of the cipher's name followed by `info`. The first part of `info`
+    /// differs in length or content for each use, and the other parts have fixed lengths. So no two uses have
     /// the same input.
     fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
         let mut all: [&[u8]; 5] = [self.cipher.name().as_bytes(), b" ", b"", b"", b""];

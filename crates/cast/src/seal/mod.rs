@@ -1,6 +1,6 @@
-//! Encryption and authentication with a pre-shared key: only hosts with the key can read a packet
-//! or send a valid one. Address tokens: a receiver can verify that a sender's address is not
-//! forged, without any state. This module does no I/O, except for the key's file in [`load`] and
+//! Encryption and authentication with a pre-shared key: only hosts with the key can read packets and send
+//! valid packets. The module also has address tokens: with them, a receiver without any state can verify that
+//! a sender's address is not forged. This module does no I/O, except for the key's file in [`load`] and
 //! [`save`].
 //!
 //! - [`Key`]: the pre-shared key, 32 bytes and a [`Cipher`], and its text format.
@@ -9,26 +9,25 @@
 //!   pre-shared key and all fields of the origin.
 //! - [`Sealer`] and [`Opener`]: encryption and decryption of packets of one origin. The nonce (RFC 5116,
 //!   96 bits) consists of the share, the direction, and the packet number with 64 bits. An opener refuses
-//!   packets whose number it has accepted before, or which are too old to know ([`ReplayWindow`]).
+//!   a packet if it has accepted the packet's number before, or if the number is too old for its
+//!   [`ReplayWindow`].
 //! - [`Key::proof`]: proof that an origin has the key at this time, as an answer to a challenge.
 //! - [`Tokens`]: address validation.
 //!
 //! # Security properties
-//! Each origin draws its salt. So no nonce is used twice with one key, whatever a peer sends and
-//! however often a session identifier is used. No other host can cause a repetition. One origin can
-//! send to a multicast group, because all members have the pre-shared key.
+//! Each origin draws its salt. So no nonce is used twice with one key, even if a session identifier is used
+//! again. No other host can cause a repetition. One origin can send to a multicast group, because all members
+//! have the pre-shared key.
 //!
-//! An attacker who has recorded a whole session can replay its packets to an opener that has no
-//! state of this session. So the result of a session (for example a file with its final name) must
-//! wait for a proof of the sender: the sender answers a challenge that the receiver has drawn for
-//! this session.
+//! An attacker who has recorded a whole session can replay its packets to an opener that has no state of this
+//! session. So the result of a session (for example a file with its final name) must wait for a proof of the
+//! sender: the sender answers a challenge that the receiver has drawn for this session.
 //!
-//! Each host with the key can impersonate every other host with the key. An attacker who learns the
-//! key later can decrypt recorded packets, because there is no key agreement (no forward secrecy).
+//! Each host with the key can impersonate every other host with the key. An attacker who learns the key later
+//! can decrypt recorded packets, because there is no key agreement (no forward secrecy).
 //!
-//! A symbol that a switch has trimmed has lost its tag, so its header is not authenticated. It is
-//! only a hint that the packet with this number was trimmed. A receiver must not do more because of
-//! it than because of the packet's loss.
+//! A symbol that a switch has trimmed has lost its tag, so its header is not authenticated. The header is
+//! only a hint that the packet with this number was trimmed. A receiver must react to it as to a lost packet.
 
 #[cfg(unix)]
 mod file;

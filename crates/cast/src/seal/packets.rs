@@ -8,24 +8,24 @@ use ring::aead::{Aad, LessSafeKey, Nonce, Tag};
 /// Bytes that encryption adds to a packet.
 pub const TAG: usize = 16;
 
-/// Packet numbers per key. After them, the next key is derived. With packets of up to 9,000 bytes,
+/// Packet numbers per key. The next packet has a new key. With packets of up to 9,000 bytes,
 /// the chance of an attacker to distinguish AES-128-GCM from noise stays below 2^-57 for each key
 /// (RFC 9001, appendix B.1.1: 2^35 blocks of 16 bytes in all).
 pub const GENERATION: u64 = 1 << 25;
 
-/// Forged packets after which an opener accepts no more packets: RFC 9001, section 6.6, for
-/// ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
+/// Number of forged packets after which an opener accepts no more packets. This is the limit of RFC
+/// 9001, section 6.6, for ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
 const MAX_FORGED: u64 = 1 << 36;
 
 /// Reason why a packet is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The packet's number was accepted before, or is too old to know.
+    /// The packet's number was accepted before, or is too old for the window of numbers.
     #[error("a packet with this number was received before")]
     Replayed,
     /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or so old
     /// that its key is deleted.
-    #[error("the packet's number is too far ahead")]
+    #[error("the packet's number is too far ahead, or its key is deleted")]
     Ahead,
     /// The packet does not come from this origin, or was changed on its way.
     #[error("the packet was made without the key, or was changed on its way")]
@@ -66,6 +66,7 @@ impl Sealer {
         header: &[u8],
         payload: &mut [u8],
     ) -> Result<[u8; TAG], u64> {
+        // `next` must be larger than each number, so the largest number cannot be used.
         if number < self.next || number == u64::MAX {
             return Err(self.next);
         }
@@ -86,8 +87,8 @@ impl Sealer {
     }
 }
 
-/// Returns whether a packet is valid for `peer`, an origin without state. It keeps no state and
-/// allocates no memory. The content of `payload` is undefined afterwards.
+/// Returns whether a packet is valid for `peer`, an origin without state. The function keeps no state
+/// and allocates no memory. The content of `payload` is undefined afterwards.
 pub(crate) fn is_of(
     key: &Key,
     peer: &Origin,
@@ -117,7 +118,9 @@ pub struct Opener {
     /// Key of the next generation, after the first packet that claims to belong to it. The packet
     /// may be forged.
     next: Option<Generation>,
+    /// Packet numbers that were accepted.
     seen: ReplayWindow,
+    /// Number of forged packets.
     forged: u64,
 }
 
@@ -178,7 +181,9 @@ impl Opener {
             self.forged += 1;
             return Err(Refusal::Forged);
         }
+        // The number is recorded only now, because a forged packet must not use it up.
         self.seen.take(number);
+        // The packet is valid, so the next generation has really begun.
         if of > current
             && let Some(next) = self.next.take()
         {
@@ -213,8 +218,8 @@ pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     }
 }
 
-/// Key of one generation: packet numbers from `number` times [`GENERATION`], [`GENERATION`] of
-/// them.
+/// Key of one generation. A generation has [`GENERATION`] packet numbers. The first one is `number`
+/// times [`GENERATION`].
 struct Generation {
     number: u64,
     key: LessSafeKey,

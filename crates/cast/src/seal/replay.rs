@@ -1,14 +1,15 @@
 //! Window of packet numbers that were received.
 
-/// Size of the window, counted back from the largest number. It is larger than the largest window
-/// of credits.
+/// Number of packet numbers in the window, up to the largest received number. It is larger than the
+/// largest window of credits.
 const SPAN: u64 = 8_192;
 
-/// One bit for each number, and one more word, so that the window moves by whole words (RFC 6479).
+/// Words of the window: one bit for each number, and one more word, because the window moves by whole
+/// words (RFC 6479).
 const WORDS: usize = SPAN as usize / 64 + 1;
 
-/// Window of received packet numbers: the last 8,192, counted from the largest. Older numbers count
-/// as received. It needs about 1 KB of memory.
+/// Window of received packet numbers: the 8,192 numbers up to the largest one. Older numbers count as
+/// received. The window needs about 1 KB of memory.
 #[derive(Clone, Debug)]
 pub struct ReplayWindow {
     largest: Option<u64>,
@@ -47,6 +48,8 @@ impl ReplayWindow {
         }
         let from = self.largest.map_or(number / 64, |largest| largest / 64);
         if self.largest.is_none_or(|largest| number > largest) {
+            // These words had the bits of older numbers.
+            // A jump of more than the whole window clears each word only once.
             let passed = (number / 64 - from).min(WORDS as u64);
             for later in 0..passed {
                 self.words[word(number - 64 * later)] = 0;

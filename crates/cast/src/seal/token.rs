@@ -1,4 +1,5 @@
-//! Address validation: it shows that a sender can read packets that are sent to its address.
+//! Address validation with tokens. An answer with a token shows that a sender can read packets that are
+//! sent to its address.
 
 use super::random::{NoRandomness, random};
 use core::net::SocketAddr;
@@ -8,7 +9,9 @@ use tailcut_units::{Duration, Time};
 /// Bytes of a token.
 pub const TOKEN: usize = 32;
 
-/// Epoch of tokens. A token is valid in the epoch of its creation and in the next one.
+/// Length of an epoch. A token is valid in the epoch of its creation and in the next one. With a shorter
+/// epoch, a sender on a slow path could not answer in time. With a longer one, a recorded token is valid
+/// longer.
 const EPOCH: Duration = Duration::from_ms(15_000);
 
 /// Creation and verification of tokens without any state: HMAC-SHA-256 over the epoch, the address,
@@ -31,7 +34,7 @@ impl Tokens {
         Self(hmac::Key::new(hmac::HMAC_SHA256, &key))
     }
 
-    /// Returns the token of a session from an address.
+    /// Returns the token for a session of the sender at an address.
     pub fn issue(&self, now: Time, from: SocketAddr, session: u64) -> [u8; TOKEN] {
         let tag = hmac::sign(&self.0, &claim(epoch(now), from, session));
         let mut token = [0; TOKEN];
@@ -39,8 +42,8 @@ impl Tokens {
         token
     }
 
-    /// Returns whether this is a valid token of a session from this address. The time is the same
-    /// for all wrong tokens.
+    /// Returns whether this is a valid token for a session of the sender at an address. The time of this
+    /// call is the same for all wrong tokens.
     pub fn check(&self, now: Time, from: SocketAddr, session: u64, token: &[u8]) -> bool {
         let epoch = epoch(now);
         let is_of = |epoch| hmac::verify(&self.0, &claim(epoch, from, session), token).is_ok();
@@ -52,7 +55,8 @@ fn epoch(now: Time) -> u64 {
     (now - Time::ZERO).as_ps() / EPOCH.as_ps()
 }
 
-/// An IPv4 address has the same encoding whether or not the socket maps it into IPv6.
+/// Returns the bytes that a token authenticates. An IPv4 address has the same encoding whether or not the
+/// socket maps it into IPv6.
 fn claim(epoch: u64, from: SocketAddr, session: u64) -> [u8; 34] {
     let address = match from.ip() {
         core::net::IpAddr::V4(address) => address.to_ipv6_mapped(),

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 /// Reason why a transfer has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An error in reading or writing files on this host.
+    /// This host cannot read or write files.
     #[error("{0}")]
     Files(#[from] files::Error),
     /// The other end has ended the transfer.
@@ -47,11 +47,11 @@ pub enum Error {
     Broken {
         /// Address of the other end.
         peer: SocketAddr,
-        /// Violation.
+        /// Rule of the protocol that the other end has violated.
         why: &'static str,
     },
-    /// No replica is left: each lacks the object, does not answer, or has failed. Contains the
-    /// reason of each replica.
+    /// No replica is left: each replica lacks the object, does not answer, or has failed. The list contains
+    /// the error of each replica.
     #[error("no replica is left: {}", reasons(.0))]
     NoReplica(Vec<Error>),
     /// The user has interrupted the transfer.

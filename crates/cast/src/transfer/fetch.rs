@@ -5,26 +5,28 @@
 //! send. So a slow holder delays the transfer by at most the time that another holder needs for
 //! this slab.
 
+use super::channel::{Channel, FAREWELL, LastHeard};
 use super::error::Error;
 use super::holder::{FEWEST, Holder};
-use super::line::{FAREWELL, Heard, Line};
-use super::message::{Message, Standing};
-use super::progress::{Event, Progress, TOLD_EVERY};
+use super::message::{Message, ReceivedBytes};
+use super::progress::{Event, Progress, REPORT_INTERVAL};
 use crate::files::{Delivered, Hash, Label, Next, Pool, Sink};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Bytes that are requested ahead, from all holders together.
+/// Number of bytes that are requested ahead from all holders together. It is half of an endpoint's default
+/// memory limit.
 const AHEAD: u64 = 32 << 20;
-/// Slabs that are requested ahead from one holder, at most.
+/// Largest number of slabs that are requested ahead from one holder. With more requests, a holder that
+/// becomes slow or leaves would owe more slabs.
 const MOST: u64 = 16;
-/// Slabs with a wrong hash before a holder is given up.
+/// Number of slabs with a wrong hash that are accepted. After one more, the holder is given up. A wrong
+/// slab is requested again, so without a limit a faulty holder would keep the transfer running forever.
 const MOST_MISMATCHES: u32 = 16;
 
-/// Time to deliver the last message to a replica that has been silent for a while. It is short,
-/// because other replicas have sent the missing slabs, and the silent replica detects the end by
-/// itself.
+/// Time limit for the delivery of the last message to a replica that has been silent for a while. The
+/// transfer has ended without this replica, which also detects the end by itself. So the time is short.
 const FAREWELL_TO_THE_QUIET: Duration = Duration::from_millis(50);
 
 /// Result of a complete transfer.
@@ -36,23 +38,23 @@ pub struct Taken {
     pub progress: Progress,
 }
 
-/// Message with its sender and the session number in its footer.
+/// Message, its sender, and the session number in its footer.
 pub(super) struct Post {
     pub(super) from: SocketAddr,
     pub(super) to: u64,
     pub(super) message: Message,
 }
 
-/// Handler of messages that do not belong to the running transfer. Returns an event to report, if
-/// there is one.
+/// Handler of messages that do not belong to the running transfer. Returns an event that must be
+/// reported, or `None`.
 pub(super) type Elsewhere<'e, 'l> =
-    dyn FnMut(&mut Line<'l>, &mut Vec<Holder>, Post) -> Option<Event> + 'e;
+    dyn FnMut(&mut Channel<'l>, &mut Vec<Holder>, Post) -> Option<Event> + 'e;
 
 /// Transfer into a sink.
 pub(super) struct Fetch<'f, 'l> {
-    line: &'f mut Line<'l>,
+    channel: &'f mut Channel<'l>,
     sink: &'f mut dyn Sink,
-    tell: &'f mut dyn FnMut(Event),
+    notify: &'f mut dyn FnMut(Event),
     holders: Vec<Holder>,
     /// Replicas that have not answered the request yet. They may become holders.
     unheard: Vec<SocketAddr>,
@@ -60,9 +62,9 @@ pub(super) struct Fetch<'f, 'l> {
     gone: Vec<Error>,
     /// Addresses of holders that have left, and of replicas that never answered.
     left: Vec<SocketAddr>,
-    /// Expected root. `None`: the transfer has one sender only, which sends the root at the end.
+    /// Expected root. `None`: the transfer has only one sender, which sends the root at the end.
     root: Option<Hash>,
-    /// Slabs that are requested ahead from one holder, at most.
+    /// Largest number of slabs that are requested ahead from one holder.
     ahead: usize,
     /// Slabs to request again, because their holder has left.
     again: VecDeque<u32>,
@@ -70,23 +72,27 @@ pub(super) struct Fetch<'f, 'l> {
     below: u32,
     /// Whether the sink waits for slabs that were requested.
     is_waiting: bool,
+    /// Whether the sink needs no further slab.
     is_ended: bool,
+    /// Whether all slabs have arrived.
     is_closing: bool,
+    /// Number of slabs with a wrong hash since a holder was last given up for them.
     mismatches: u32,
     pool: Pool,
-    /// Whether the holders have old values of `below` or of the standing.
+    /// Whether `below` or the number of received bytes has changed since the last report to the holders.
     is_news: bool,
-    told: Option<Progress>,
-    told_at: Instant,
+    /// Progress in the last event.
+    reported: Option<Progress>,
+    reported_at: Instant,
 }
 
 impl<'f, 'l> Fetch<'f, 'l> {
-    /// Creates a transfer. `holders` have this end's number. `unheard` are replicas that have the
-    /// number too, but have not answered yet. `root` is the expected root, if it is known.
+    /// Creates a transfer. This end has sent its session number to `holders`, which have answered, and to
+    /// `unheard`, replicas that have not answered yet. `root` is the expected root, if it is known.
     pub(super) fn new(
-        line: &'f mut Line<'l>,
+        channel: &'f mut Channel<'l>,
         sink: &'f mut dyn Sink,
-        tell: &'f mut dyn FnMut(Event),
+        notify: &'f mut dyn FnMut(Event),
         holders: Vec<Holder>,
         root: Option<Hash>,
         unheard: Vec<SocketAddr>,
@@ -94,14 +100,15 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let most = (holders.len() + unheard.len()) as u64;
         let slab_log2 = holders.first().map_or(24, |holder| holder.offer.slab_log2);
         Self {
-            line,
+            channel,
             sink,
-            tell,
+            notify,
             holders,
             unheard,
             gone: Vec::new(),
             left: Vec::new(),
             root,
+            // All replicas may answer, so each of them gets an equal part.
             ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
             below: 0,
@@ -109,11 +116,12 @@ impl<'f, 'l> Fetch<'f, 'l> {
             is_ended: false,
             is_closing: false,
             mismatches: 0,
-            // One buffer is in use here. The others are buffers that a pipe has not consumed yet.
+            // This thread uses one buffer at a time. The other buffers are for a pipe that has not consumed
+            // their slabs yet.
             pool: Pool::new(1_024),
             is_news: true,
-            told: None,
-            told_at: Instant::now(),
+            reported: None,
+            reported_at: Instant::now(),
         }
     }
 
@@ -121,17 +129,17 @@ impl<'f, 'l> Fetch<'f, 'l> {
     pub(super) fn run(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
         let mut result = self.work(mine, other);
         if result.is_err() {
-            // If the user interrupts, a waiting sink may return another error. The interruption is
-            // the true cause.
-            result = self.line.check().and(result);
+            // After an interruption by the user, a sink that was waiting may return another error. But the
+            // interruption is the cause.
+            result = self.channel.check().and(result);
         }
         match &result {
-            Ok(_) => self.say_all(&Message::Done),
-            Err(error) => self.say_all(&Message::Fail(error.code(), error.to_string())),
+            Ok(_) => self.send_to_all(&Message::Done),
+            Err(error) => self.send_to_all(&Message::Fail(error.code(), error.to_string())),
         }
         let holders = &self.holders;
         let is_of_replicas = self.root.is_some();
-        self.line.farewell_to(|peer| {
+        self.channel.farewell_to(|peer| {
             let mut all = holders.iter();
             match all.find(|one| one.address == peer) {
                 _ if !is_of_replicas => FAREWELL,
@@ -144,19 +152,22 @@ impl<'f, 'l> Fetch<'f, 'l> {
         result
     }
 
-    fn say_all(&mut self, message: &Message) {
+    fn send_to_all(&mut self, message: &Message) {
         for holder in &self.holders {
-            self.line.say(holder.address, holder.offer.from, message);
+            self.channel
+                .send(holder.address, holder.offer.from, message);
         }
     }
 
     fn work(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
         loop {
-            self.line.check()?;
+            self.channel.check()?;
             let mut moved = false;
-            while let Some((from, to, message)) = self.line.next()? {
+            while let Some((from, to, message)) = self.channel.next()? {
                 moved = true;
                 match self.at(from) {
+                    // Slabs have another number than other messages, because all receivers get the same
+                    // slabs.
                     Some(at) if to == mine || to == self.holders[at].offer.slabs => {
                         if let Some(taken) = self.on_message(at, to == mine, message)? {
                             return Ok(taken);
@@ -168,25 +179,25 @@ impl<'f, 'l> Fetch<'f, 'l> {
                             self.unheard.retain(|one| *one != from);
                         }
                         let post = Post { from, to, message };
-                        if let Some(event) = other(self.line, &mut self.holders, post) {
-                            (self.tell)(event);
+                        if let Some(event) = other(self.channel, &mut self.holders, post) {
+                            (self.notify)(event);
                         }
                     }
                 }
             }
-            for (peer, failure) in self.line.lost() {
+            for (peer, failure) in self.channel.lost() {
                 match self.at(peer) {
                     Some(at) => self.lose(at, Error::Lost { peer, failure })?,
                     None if self.root.is_some() && !self.left.contains(&peer) => {
                         self.left.push(peer);
                         self.unheard.retain(|one| *one != peer);
-                        let has_key = self.line.endpoint().has_key();
+                        let has_key = self.channel.endpoint().has_key();
                         let error = Error::Unreachable {
                             peer,
                             failure,
                             has_key,
                         };
-                        (self.tell)(Event::Left(peer, error.to_string()));
+                        (self.notify)(Event::Left(peer, error.to_string()));
                     }
                     None => {}
                 }
@@ -195,13 +206,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 return Err(Error::NoReplica(std::mem::take(&mut self.gone)));
             }
             moved |= self.hand_out()?;
-            self.ask_the_silent();
-            self.inform();
+            self.ping_silent_peers();
+            self.send_requests();
             if let Some(taken) = self.close()? {
                 return Ok(taken);
             }
             if !moved {
-                self.line.sleep();
+                self.channel.sleep();
             }
         }
     }
@@ -217,7 +228,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         message: Message,
     ) -> Result<Option<Taken>, Error> {
         let holder = &mut self.holders[at];
-        holder.heard = Heard::now();
+        holder.last_heard = LastHeard::now();
         let peer = holder.address;
         match message {
             Message::Slab(label, bytes) => self.on_slab(at, label, bytes)?,
@@ -239,14 +250,14 @@ impl<'f, 'l> Fetch<'f, 'l> {
     }
 
     fn taken(&self, root: Hash) -> Taken {
-        let progress = self.look();
+        let progress = self.progress();
         Taken { root, progress }
     }
 
     fn on_slab(&mut self, at: usize, label: Label, bytes: Vec<u8>) -> Result<(), Error> {
         let slab = label.slab;
-        if !self.holders.iter().any(|holder| holder.owes(slab)) {
-            // Another holder was faster.
+        if !self.holders.iter().any(|holder| holder.has_requested(slab)) {
+            // Another holder has sent this slab before.
             return Ok(());
         }
         self.holders[at].on_slab(slab, self.ahead);
@@ -254,9 +265,11 @@ impl<'f, 'l> Fetch<'f, 'l> {
             let holder = &mut self.holders[index];
             if holder.retain(|asked| asked != slab) && index != at {
                 let (address, number) = (holder.address, holder.offer.from);
-                self.line.say(address, number, &Message::Skip(vec![slab]));
+                self.channel
+                    .send(address, number, &Message::Skip(vec![slab]));
             }
         }
+        // The slabs after the last one do not exist, so no holder can send them.
         if label.last {
             for holder in &mut self.holders {
                 holder.retain(|asked| asked < slab);
@@ -268,12 +281,15 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let delivered = self.sink.deliver(label, buffer)?;
         // The buffer returns only if the sink has consumed it. A pipe may need more time.
         if let Some(mut buffer) = self.pool.try_take() {
-            self.line.endpoint().recycle(std::mem::take(&mut *buffer));
+            self.channel
+                .endpoint()
+                .recycle(std::mem::take(&mut *buffer));
         }
         match delivered {
             Delivered::Verified => {}
             Delivered::Mismatch => {
                 self.mismatches += 1;
+                // The sink needs this slab again.
                 self.is_ended = false;
                 if self.mismatches > MOST_MISMATCHES {
                     let peer = self.holders[at].address;
@@ -289,45 +305,48 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Removes a holder. Its missing slabs are requested from others.
+    /// Removes a holder. The slabs that it has not sent are requested from other holders.
     fn lose(&mut self, at: usize, error: Error) -> Result<(), Error> {
         let lost = self.holders.remove(at);
+        // Without a known root, the transfer has only this sender.
         if self.root.is_none() {
             return Err(error);
         }
-        for asked in lost.asked {
-            if !self.holders.iter().any(|one| one.owes(asked.slab)) {
+        for asked in lost.requests {
+            if !self.holders.iter().any(|one| one.has_requested(asked.slab)) {
                 self.again.push_back(asked.slab);
             }
         }
-        (self.tell)(Event::Left(lost.address, error.to_string()));
+        (self.notify)(Event::Left(lost.address, error.to_string()));
         self.left.push(lost.address);
         self.gone.push(error);
         Ok(())
     }
 
-    /// Requests slabs from holders with few pending requests. Returns whether there is more to do
-    /// at once.
+    /// Requests slabs from holders with few pending requests. Returns whether the caller should call this
+    /// function again soon.
     fn hand_out(&mut self) -> Result<bool, Error> {
         loop {
             let free = self.holders.iter().enumerate();
             let is_only = self.holders.len() == 1;
             let free = free.filter(|(_, one)| match self.root {
-                Some(_) if is_only => one.asked.len() < FEWEST || one.has_room(self.ahead),
+                // No other holder could use the bandwidth, so a slow single holder also gets two requests.
+                Some(_) if is_only => one.requests.len() < FEWEST || one.has_room(self.ahead),
                 Some(_) => one.has_room(self.ahead),
-                // A transfer without a known root has one sender only, which gets all requests.
-                None => one.asked.len() < self.ahead,
+                // Without a known root, the transfer has only one sender, which gets all requests.
+                None => one.requests.len() < self.ahead,
             });
-            let Some((at, _)) = free.min_by_key(|(_, one)| one.asked.len()) else {
+            let Some((at, _)) = free.min_by_key(|(_, one)| one.requests.len()) else {
                 return Ok(false);
             };
             if let Some(slab) = self.again.pop_front() {
-                self.ask(at, slab);
+                self.request(at, slab);
                 continue;
             }
+            // The sink has no further slab now, so an idle holder may take over a request.
             if self.is_ended || self.is_waiting {
                 if let Some((at, slab)) = self.overtaken() {
-                    self.ask(at, slab);
+                    self.request(at, slab);
                     continue;
                 }
                 return Ok(false);
@@ -335,12 +354,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
             match self.sink.next()? {
                 Next::Fetch(slab) => {
                     self.below = self.below.max(slab + 1);
-                    self.ask(at, slab);
+                    self.request(at, slab);
                 }
                 Next::Kept { slab, .. } => {
                     self.below = self.below.max(slab + 1);
                     self.is_news = true;
-                    // One slab per call, because its verification takes time while messages wait.
+                    // The verification of a kept slab takes time, and messages wait meanwhile. So each call
+                    // handles only one.
                     return Ok(true);
                 }
                 Next::Wait => self.is_waiting = true,
@@ -353,17 +373,24 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
     }
 
-    fn ask(&mut self, at: usize, slab: u32) {
-        self.holders[at].ask(slab);
+    fn request(&mut self, at: usize, slab: u32) {
+        self.holders[at].request(slab);
     }
 
-    /// Returns a nearly idle holder and a slab for it: the slab that is missing from one other
-    /// holder for the longest time.
+    /// Returns a nearly idle holder and a slab to request from it. This is the oldest slab that only one
+    /// other holder still has to send.
     fn overtaken(&self) -> Option<(usize, u32)> {
-        let owes = |slab: u32| self.holders.iter().filter(|one| one.owes(slab)).count();
+        let has_requested = |slab: u32| {
+            self.holders
+                .iter()
+                .filter(|one| one.has_requested(slab))
+                .count()
+        };
         let all = self.holders.iter().enumerate();
-        let owed = all.flat_map(|(at, one)| one.asked.iter().map(move |asked| (at, asked)));
-        let mut owed: Vec<_> = owed.filter(|(_, asked)| owes(asked.slab) == 1).collect();
+        let owed = all.flat_map(|(at, one)| one.requests.iter().map(move |asked| (at, asked)));
+        let mut owed: Vec<_> = owed
+            .filter(|(_, asked)| has_requested(asked.slab) == 1)
+            .collect();
         owed.sort_by_key(|(_, asked)| (asked.since, asked.slab));
         owed.into_iter().find_map(|(of, asked)| {
             let others = self.holders.iter().enumerate().filter(|(at, _)| *at != of);
@@ -373,36 +400,38 @@ impl<'f, 'l> Fetch<'f, 'l> {
     }
 
     /// Sends new requests to the holders, and reports the progress.
-    fn inform(&mut self) {
-        let progress = self.look();
-        let is_due = self.told_at.elapsed() >= TOLD_EVERY && self.told != Some(progress);
-        let tells_all = self.is_news && (is_due || self.is_ended);
+    fn send_requests(&mut self) {
+        let progress = self.progress();
+        let is_due =
+            self.reported_at.elapsed() >= REPORT_INTERVAL && self.reported != Some(progress);
+        // The end is reported at once, because the holders may wait for it.
+        let reports_to_all = self.is_news && (is_due || self.is_ended);
         for holder in &mut self.holders {
-            if holder.untold.is_empty() && !tells_all {
+            if holder.unsent.is_empty() && !reports_to_all {
                 continue;
             }
             let want = Message::Want {
                 below: self.below,
-                standing: progress.standing,
-                slabs: std::mem::take(&mut holder.untold),
+                received: progress.received,
+                slabs: std::mem::take(&mut holder.unsent),
             };
-            self.line.say(holder.address, holder.offer.from, &want);
+            self.channel.send(holder.address, holder.offer.from, &want);
         }
-        if tells_all {
+        if reports_to_all {
             self.is_news = false;
         }
         if is_due {
-            self.told = Some(progress);
-            self.told_at = Instant::now();
-            (self.tell)(Event::Progress(progress));
+            self.reported = Some(progress);
+            self.reported_at = Instant::now();
+            (self.notify)(Event::Progress(progress));
         }
     }
 
-    fn look(&self) -> Progress {
+    fn progress(&self) -> Progress {
         let amount = self.sink.amount();
         Progress {
             total: amount.total,
-            standing: Standing {
+            received: ReceivedBytes {
                 verified: amount.verified,
                 kept: amount.kept,
             },
@@ -413,7 +442,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     /// Ends the transfer if all slabs have arrived.
     fn close(&mut self) -> Result<Option<Taken>, Error> {
-        let is_owed = self.holders.iter().any(|one| !one.asked.is_empty());
+        let is_owed = self.holders.iter().any(|one| !one.requests.is_empty());
         if !self.is_ended || is_owed || !self.again.is_empty() || self.is_closing {
             return Ok(None);
         }
@@ -422,18 +451,19 @@ impl<'f, 'l> Fetch<'f, 'l> {
             self.sink.finish(&root)?;
             return Ok(Some(self.taken(root)));
         }
-        let standing = self.look().standing;
-        self.say_all(&Message::Close(standing));
+        let received = self.progress().received;
+        self.send_to_all(&Message::Close(received));
         Ok(None)
     }
 
-    fn ask_the_silent(&mut self) {
+    fn ping_silent_peers(&mut self) {
         for holder in &mut self.holders {
-            // A message that is being sent shows whether the holder is there, so no ping is needed.
-            if holder.heard.is_silent() && !self.line.is_asking(holder.address) {
+            // The result of a message that is being sent shows whether the holder is reachable.
+            if holder.last_heard.is_silent() && !self.channel.is_sending_to(holder.address) {
                 let (address, number) = (holder.address, holder.offer.from);
-                self.line.say(address, number, &Message::Ping);
-                holder.heard = Heard::now();
+                // The next ping is due only after another time of silence, so the time starts again.
+                self.channel.send(address, number, &Message::Ping);
+                holder.last_heard = LastHeard::now();
             }
         }
     }

@@ -1,18 +1,20 @@
-//! Slabs that are being sent to receivers: with datagrams to a multicast group for its members, and
-//! with separate datagrams to each other receiver.
+//! Slabs that are being sent to receivers. The members of a multicast group get datagrams to the group.
+//! Each other receiver gets separate datagrams.
 
-use super::group::{Doubt, Group};
-use super::line::Line;
+use super::channel::Channel;
+use super::group::{Group, Recheck};
 use super::reader::SlabObject;
 use crate::driver::{Failure, Progress, Sending, Sent, Stage, StragglerPolicy, Stragglers};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time without progress after which a member of a multicast group gets another check.
+/// Time without progress after which a member of a multicast group gets another check. With a shorter time,
+/// members get checks while losses are repaired. With a longer time, a member without packets delays the
+/// others more.
 const DOUBT: Duration = Duration::from_secs(1);
 
-/// Bytes of a slab, which several flights may share.
+/// Bytes of a slab. Several flights may share them.
 #[derive(Clone, Debug)]
 struct Bytes(Arc<SlabObject>);
 
@@ -30,9 +32,9 @@ pub(super) struct To {
     pub(super) address: SocketAddr,
 }
 
-/// Progress of a member of a group, and the time of its last change.
+/// Progress of a member of a multicast group, and the time of its last change.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct MemberProgress {
     bytes: u64,
     since: Instant,
 }
@@ -43,7 +45,7 @@ struct Flight {
     to: Vec<To>,
     sending: Sending,
     /// For a flight to a multicast group: the slab, and the progress of each receiver.
-    group: Option<(Bytes, Vec<Seen>)>,
+    group: Option<(Bytes, Vec<MemberProgress>)>,
     /// Whether the flight was cancelled in order to send the slab in another way.
     begins_anew: bool,
 }
@@ -51,19 +53,19 @@ struct Flight {
 /// Result of a flight.
 pub(super) struct Over {
     pub(super) to: Vec<To>,
-    pub(super) board: Vec<Progress>,
+    pub(super) progress: Vec<Progress>,
     pub(super) fate: Result<Sent, Failure>,
 }
 
 impl Over {
-    /// Same as [`Flights::losses`], for this flight.
+    /// Returns the same as [`Flights::losses`], for this flight.
     pub(super) fn losses(&self) -> (u64, u64) {
-        losses(self.board.iter().copied())
+        losses(self.progress.iter().copied())
     }
 }
 
-fn losses(board: impl Iterator<Item = Progress>) -> (u64, u64) {
-    board.fold((0, 0), |(settled, lost), one| {
+fn losses(progress: impl Iterator<Item = Progress>) -> (u64, u64) {
+    progress.fold((0, 0), |(settled, lost), one| {
         (settled + u64::from(one.settled), lost + u64::from(one.lost))
     })
 }
@@ -80,6 +82,7 @@ impl Flights {
     pub(super) fn new(group: Option<SocketAddr>, drop_after: Option<Duration>) -> Self {
         let (policy, after) = match drop_after {
             Some(after) => (StragglerPolicy::Drop, after),
+            // With this policy, the time has only an effect on the reported progress.
             None => (StragglerPolicy::Wait, Duration::from_secs(60)),
         };
         let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
@@ -101,8 +104,8 @@ impl Flights {
         slabs.len()
     }
 
-    /// Returns the symbols that receivers have reported as arrived or lost, and those reported as
-    /// lost. It counts the slabs that are being sent.
+    /// Returns two numbers of symbols of the slabs that are being sent: the symbols that receivers have
+    /// reported as arrived or lost, and the symbols reported as lost.
     pub(super) fn losses(&self) -> (u64, u64) {
         let boards = self.flights.iter().map(|flight| flight.sending.progress());
         losses(boards.flatten())
@@ -114,42 +117,48 @@ impl Flights {
         all.any(|flight| flight.to.iter().any(|to| to.at == at))
     }
 
-    /// Returns whether it is known which receivers hear the multicast group. Always true without a
-    /// group.
-    pub(super) fn settle(&mut self, line: &Line<'_>, peers: &[SocketAddr]) -> bool {
+    /// Returns whether the checks of the multicast group have ended, so that its members are known. Always
+    /// true without a group.
+    pub(super) fn settle(&mut self, channel: &Channel<'_>, peers: &[SocketAddr]) -> bool {
         let group = self.group.as_mut();
-        group.is_none_or(|group| group.settle(line, peers))
+        group.is_none_or(|group| group.settle(channel, peers))
     }
 
-    /// Returns receivers that do not hear the multicast group. Each receiver is returned once.
+    /// Returns receivers that get no datagrams of the multicast group. Each receiver is returned once.
     pub(super) fn take_deaf(&mut self) -> Vec<SocketAddr> {
         let group = self.group.as_mut();
         group.map(Group::take_deaf).unwrap_or_default()
     }
 
-    /// Sends a slab.
-    pub(super) fn launch(&mut self, line: &Line<'_>, slab: u32, to: Vec<To>, object: SlabObject) {
-        self.spread(line, slab, to, Bytes(Arc::new(object)));
+    /// Sends a slab to these receivers, to members of the multicast group together.
+    pub(super) fn launch(
+        &mut self,
+        channel: &Channel<'_>,
+        slab: u32,
+        to: Vec<To>,
+        object: SlabObject,
+    ) {
+        self.spread(channel, slab, to, Bytes(Arc::new(object)));
     }
 
-    fn spread(&mut self, line: &Line<'_>, slab: u32, to: Vec<To>, bytes: Bytes) {
+    fn spread(&mut self, channel: &Channel<'_>, slab: u32, to: Vec<To>, bytes: Bytes) {
         let hears = |to: &To| {
             let group = self.group.as_ref();
             group.is_some_and(|group| group.has(to.address))
         };
         let (mut members, mut others): (Vec<To>, Vec<To>) = to.into_iter().partition(hears);
-        // A group with one member saves nothing compared with unicast.
+        // For one member, the group saves no datagrams.
         if members.len() == 1 {
             others.append(&mut members);
         }
-        let endpoint = line.endpoint();
+        let endpoint = channel.endpoint();
         let addresses = |to: &[To]| to.iter().map(|to| to.address).collect::<Vec<_>>();
         if let (Some(group), false) = (&self.group, members.is_empty()) {
             let receivers = addresses(&members);
             let sending =
                 endpoint.send_to_group(group.address, &receivers, self.stragglers, bytes.clone());
             let since = Instant::now();
-            let seen = vec![Seen { bytes: 0, since }; members.len()];
+            let seen = vec![MemberProgress { bytes: 0, since }; members.len()];
             self.flights.push(Flight {
                 slab,
                 to: members,
@@ -172,8 +181,8 @@ impl Flights {
         });
     }
 
-    /// Stops sending a slab to a receiver that does not need it any more. If others need it too,
-    /// the slab is sent on.
+    /// Stops sending a slab to a receiver that does not need it any more. A slab that other receivers need
+    /// too is still sent.
     pub(super) fn skip(&self, slab: u32, at: usize) {
         let is_only =
             |flight: &&Flight| flight.slab == slab && flight.to.len() == 1 && flight.to[0].at == at;
@@ -193,17 +202,18 @@ impl Flights {
     }
 
     /// Returns the flights that have ended since the last call.
-    pub(super) fn look(&mut self, line: &Line<'_>) -> Vec<Over> {
+    pub(super) fn poll(&mut self, channel: &Channel<'_>) -> Vec<Over> {
         let mut over = Vec::new();
+        // `watch` and `go_on` change the whole list, so the flights are taken out first.
         for mut flight in std::mem::take(&mut self.flights) {
-            match line.fate(&mut flight.sending) {
+            match channel.result_of(&mut flight.sending) {
                 None => {
-                    self.watch(line, &mut flight);
+                    self.watch(channel, &mut flight);
                     self.flights.push(flight);
                 }
-                Some(Err(Failure::Cancelled)) if flight.begins_anew => self.go_on(line, flight),
+                Some(Err(Failure::Cancelled)) if flight.begins_anew => self.go_on(channel, flight),
                 Some(fate) => over.push(Over {
-                    board: flight.sending.progress(),
+                    progress: flight.sending.progress(),
                     to: flight.to,
                     fate,
                 }),
@@ -212,16 +222,16 @@ impl Flights {
         over
     }
 
-    /// Asks members without progress whether they still hear the multicast group. If one does not,
-    /// the flight starts again, with separate datagrams to this member.
-    fn watch(&mut self, line: &Line<'_>, flight: &mut Flight) {
+    /// Sends checks to members without progress. If a member does not receive from the multicast group any
+    /// more, the flight starts again, with separate datagrams to this member.
+    fn watch(&mut self, channel: &Channel<'_>, flight: &mut Flight) {
         let (Some(group), Some((_, all)), false) =
             (&mut self.group, &mut flight.group, flight.begins_anew)
         else {
             return;
         };
-        let board = flight.sending.progress();
-        for ((to, seen), one) in flight.to.iter().zip(all).zip(&board) {
+        let progress = flight.sending.progress();
+        for ((to, seen), one) in flight.to.iter().zip(all).zip(&progress) {
             if one.bytes > seen.bytes {
                 seen.since = Instant::now();
                 seen.bytes = one.bytes;
@@ -229,10 +239,10 @@ impl Flights {
             if one.stage.is_over() || seen.since.elapsed() < DOUBT {
                 continue;
             }
-            match group.doubt(line, to.address) {
-                Doubt::Open => {}
-                Doubt::Hears => seen.since = Instant::now(),
-                Doubt::Deaf => {
+            match group.recheck(channel, to.address) {
+                Recheck::Open => {}
+                Recheck::Hears => seen.since = Instant::now(),
+                Recheck::Deaf => {
                     flight.begins_anew = true;
                     flight.sending.cancel();
                     return;
@@ -241,15 +251,17 @@ impl Flights {
         }
     }
 
-    /// Sends a slab again to the members of a group that have not got it.
-    fn go_on(&mut self, line: &Line<'_>, flight: Flight) {
+    /// Sends a slab again to the members of a multicast group that do not have it.
+    fn go_on(&mut self, channel: &Channel<'_>, flight: Flight) {
         let Some((bytes, _)) = flight.group else {
             return;
         };
-        let board = flight.sending.progress();
-        let open = flight.to.iter().zip(&board);
+        let progress = flight.sending.progress();
+        let open = flight.to.iter().zip(&progress);
+        // The cancellation has marked the open receivers as failed, so a failed receiver gets the slab
+        // again.
         let open = open.filter(|(_, one)| !matches!(one.stage, Stage::Done | Stage::Dropped));
         let to = open.map(|(to, _)| *to).collect();
-        self.spread(line, flight.slab, to, bytes);
+        self.spread(channel, flight.slab, to, bytes);
     }
 }

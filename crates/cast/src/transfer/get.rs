@@ -1,9 +1,9 @@
-//! Download of an object by its root, from several replicas.
+//! Download of an object from several replicas. The receiver names the object by its root.
 
+use super::channel::Channel;
 use super::error::Error;
 use super::fetch::{Fetch, Post, Taken};
 use super::holder::Holder;
-use super::line::Line;
 use super::message::Message;
 use super::progress::Event;
 use crate::driver::{Endpoint, new_session};
@@ -11,8 +11,8 @@ use crate::files::{Hash, Sink};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Downloads slabs from several replicas in parallel, each slab from one of them. A replica that is
-/// slow, stops answering or leaves delays the transfer by about the time of one slab.
+/// Downloads slabs from several replicas in parallel, each slab from one replica. If a replica is slow,
+/// stops answering or leaves, the transfer takes longer by about the time of one slab.
 ///
 /// # Errors
 /// No replica is left, the sink fails, the root does not match, or the user has set `stop`.
@@ -22,26 +22,27 @@ pub fn get(
     replicas: &[SocketAddr],
     sink: &mut dyn Sink,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    notify: &mut dyn FnMut(Event),
 ) -> Result<Taken, Error> {
     let mine = new_session().map_err(Error::System)?;
-    let mut line = Line::new(endpoint, stop);
+    let mut channel = Channel::new(endpoint, stop);
     for &replica in replicas {
-        line.say(replica, 0, &Message::Get(mine, root));
+        channel.send(replica, 0, &Message::Get(mine, root));
     }
-    let (first, gone) = first(&mut line, mine, replicas, tell)?;
+    let (first, gone) = first(&mut channel, mine, replicas, notify)?;
     let has_answered =
         |peer: &SocketAddr| *peer == first.address || gone.iter().any(|(one, _)| one == peer);
     let unheard = replicas.iter().copied().filter(|one| !has_answered(one));
     let unheard = unheard.collect();
     for (peer, error) in gone {
-        tell(Event::Left(peer, error.to_string()));
+        notify(Event::Left(peer, error.to_string()));
     }
     let layout = first.offer;
     let is_known = |address: &SocketAddr| replicas.contains(address);
+    // A replica is added only once, even if its offer arrives twice.
     let mut late = Vec::new();
-    let mut fetch = Fetch::new(&mut line, sink, tell, vec![first], Some(root), unheard);
-    fetch.run(mine, &mut |line, holders, post| {
+    let mut fetch = Fetch::new(&mut channel, sink, notify, vec![first], Some(root), unheard);
+    fetch.run(mine, &mut |channel, holders, post| {
         let Post { from, to, message } = post;
         if to != mine || !is_known(&from) || late.contains(&from) {
             return None;
@@ -51,7 +52,8 @@ pub fn get(
                 late.push(from);
                 match layout.agrees(&offer) {
                     false => {
-                        line.say(from, offer.from, &Message::Done);
+                        // The replica can forget this receiver now.
+                        channel.send(from, offer.from, &Message::Done);
                         let why = format!("{from}: not used: it splits the data into other slabs");
                         Some(Event::Left(from, why))
                     }
@@ -71,26 +73,25 @@ pub fn get(
     })
 }
 
-/// Waits for the first replica that offers the object. Returns the replicas that failed before,
-/// too.
+/// Waits for the first replica that offers the object. Returns it, and the replicas that failed before.
 fn first(
-    line: &mut Line<'_>,
+    channel: &mut Channel<'_>,
     mine: u64,
     replicas: &[SocketAddr],
-    tell: &mut dyn FnMut(Event),
+    notify: &mut dyn FnMut(Event),
 ) -> Result<(Holder, Vec<(SocketAddr, Error)>), Error> {
     let mut gone: Vec<(SocketAddr, Error)> = Vec::new();
     loop {
-        line.check()?;
+        channel.check()?;
         let mut moved = false;
-        while let Some((from, to, message)) = line.next()? {
+        while let Some((from, to, message)) = channel.next()? {
             moved = true;
             if to != mine || !replicas.contains(&from) {
                 continue;
             }
             match message {
                 Message::Offer(offer) => {
-                    tell(Event::Joined(from));
+                    notify(Event::Joined(from));
                     return Ok((Holder::new(from, offer), gone));
                 }
                 Message::Fail(code, why) => {
@@ -100,8 +101,8 @@ fn first(
                 _ => {}
             }
         }
-        let has_key = line.endpoint().has_key();
-        for (peer, failure) in line.lost() {
+        let has_key = channel.endpoint().has_key();
+        for (peer, failure) in channel.lost() {
             let error = Error::Unreachable {
                 peer,
                 failure,
@@ -115,7 +116,7 @@ fn first(
             return Err(Error::NoReplica(said.collect()));
         }
         if !moved {
-            line.sleep();
+            channel.sleep();
         }
     }
 }

@@ -1,37 +1,39 @@
-//! Members of a multicast group: a check to the group before the first slab shows which receivers
-//! hear it. A receiver without progress gets another check.
+//! Members of a multicast group. Before the first slab, checks to the group show which receivers are
+//! members: they receive from the group and answer. Later, a member without progress gets more checks.
 
-use super::line::Line;
-use crate::driver::Hearers;
+use super::channel::Channel;
+use crate::driver::GroupListeners;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Number of checks that are sent, and time to wait for an answer to each.
+/// Largest number of checks to a receiver that does not answer.
 const ASKS: u32 = 4;
+/// Time to wait for an answer to each check. With fewer or faster checks, the loss of a few packets would
+/// exclude a member.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Number of checks sent, and time of the last one.
+/// Number of checks that were sent, and time of the last one.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ChecksSent {
     count: u32,
     at: Instant,
 }
 
 /// Next step for a receiver that has not answered.
 enum Next {
-    Ask(Asked),
+    Send(ChecksSent),
     Wait,
     GiveUp,
 }
 
-impl Asked {
-    fn next(asked: Option<Self>) -> Next {
+impl ChecksSent {
+    fn next(sent: Option<Self>) -> Next {
         let at = Instant::now();
-        match asked {
-            None => Next::Ask(Self { count: 1, at }),
-            Some(asked) if asked.at.elapsed() < PAUSE => Next::Wait,
-            Some(Self { count, .. }) if count < ASKS => Next::Ask(Self {
+        match sent {
+            None => Next::Send(Self { count: 1, at }),
+            Some(sent) if sent.at.elapsed() < PAUSE => Next::Wait,
+            Some(Self { count, .. }) if count < ASKS => Next::Send(Self {
                 count: count + 1,
                 at,
             }),
@@ -44,13 +46,13 @@ impl Asked {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) address: SocketAddr,
-    hearers: Option<Hearers>,
-    asked: Option<Asked>,
-    /// Receivers that hear the group. `None`: not known yet.
+    listeners: Option<GroupListeners>,
+    sent: Option<ChecksSent>,
+    /// Receivers that receive from the group. `None`: the checks have not ended yet.
     members: Option<Vec<SocketAddr>>,
-    /// Members without progress that get checks again.
-    doubts: HashMap<SocketAddr, Asked>,
-    /// Receivers that do not hear the group and have not been reported yet.
+    /// Checks that were sent because of members without progress.
+    rechecks: HashMap<SocketAddr, ChecksSent>,
+    /// Receivers that do not receive from the group, and that [`Self::take_deaf`] has not returned yet.
     deaf: Vec<SocketAddr>,
 }
 
@@ -58,38 +60,39 @@ impl Group {
     pub(super) fn new(address: SocketAddr) -> Self {
         Self {
             address,
-            hearers: None,
-            asked: None,
+            listeners: None,
+            sent: None,
             members: None,
-            doubts: HashMap::new(),
+            rechecks: HashMap::new(),
             deaf: Vec::new(),
         }
     }
 
-    fn ask(&mut self, line: &Line<'_>) {
-        self.hearers = Some(line.endpoint().ask_group(self.address));
+    fn send_check(&mut self, channel: &Channel<'_>) {
+        self.listeners = Some(channel.endpoint().check_group(self.address));
     }
 
     fn has_answered(&self, peer: SocketAddr) -> bool {
-        self.hearers.as_ref().is_some_and(|all| all.has(peer))
+        self.listeners.as_ref().is_some_and(|all| all.has(peer))
     }
 
-    /// Returns whether a receiver hears the group.
+    /// Returns whether a receiver receives from the group.
     pub(super) fn has(&self, peer: SocketAddr) -> bool {
         self.members.as_ref().is_some_and(|all| all.contains(&peer))
     }
 
-    /// Returns whether it is known which of the receivers hear the group. Sends a check if not.
-    pub(super) fn settle(&mut self, line: &Line<'_>, peers: &[SocketAddr]) -> bool {
+    /// Returns whether it is known which receivers are members of the group. If not, sends a check when one
+    /// is due.
+    pub(super) fn settle(&mut self, channel: &Channel<'_>, peers: &[SocketAddr]) -> bool {
         if self.members.is_some() {
             return true;
         }
         let is_whole = peers.iter().all(|peer| self.has_answered(*peer));
-        match Asked::next(self.asked) {
+        match ChecksSent::next(self.sent) {
             _ if is_whole => {}
-            Next::Ask(asked) => {
-                self.asked = Some(asked);
-                self.ask(line);
+            Next::Send(sent) => {
+                self.sent = Some(sent);
+                self.send_check(channel);
                 return false;
             }
             Next::Wait => return false,
@@ -101,35 +104,36 @@ impl Group {
         true
     }
 
-    /// Checks a member without progress. Returns whether it still hears the group.
-    pub(super) fn doubt(&mut self, line: &Line<'_>, peer: SocketAddr) -> Doubt {
-        let asked = self.doubts.get(&peer).copied();
-        if asked.is_some() && self.has_answered(peer) {
-            self.doubts.remove(&peer);
-            return Doubt::Hears;
+    /// Checks whether a member without progress still receives from the group.
+    pub(super) fn recheck(&mut self, channel: &Channel<'_>, peer: SocketAddr) -> Recheck {
+        let sent = self.rechecks.get(&peer).copied();
+        if sent.is_some() && self.has_answered(peer) {
+            self.rechecks.remove(&peer);
+            return Recheck::Hears;
         }
-        match Asked::next(asked) {
-            Next::Ask(next) => {
-                if let (None, Some(hearers)) = (asked, &self.hearers) {
-                    hearers.forget(peer);
+        match ChecksSent::next(sent) {
+            Next::Send(next) => {
+                // The answer to an earlier check must not count.
+                if let (None, Some(listeners)) = (sent, &self.listeners) {
+                    listeners.forget(peer);
                 }
-                self.doubts.insert(peer, next);
-                self.ask(line);
-                Doubt::Open
+                self.rechecks.insert(peer, next);
+                self.send_check(channel);
+                Recheck::Open
             }
-            Next::Wait => Doubt::Open,
+            Next::Wait => Recheck::Open,
             Next::GiveUp => {
-                self.doubts.remove(&peer);
+                self.rechecks.remove(&peer);
                 if let Some(members) = &mut self.members {
                     members.retain(|member| *member != peer);
                 }
                 self.deaf.push(peer);
-                Doubt::Deaf
+                Recheck::Deaf
             }
         }
     }
 
-    /// Returns the receivers that do not hear the group. Each receiver is returned once.
+    /// Returns the receivers that do not receive from the group. Each receiver is returned once.
     pub(super) fn take_deaf(&mut self) -> Vec<SocketAddr> {
         std::mem::take(&mut self.deaf)
     }
@@ -137,7 +141,7 @@ impl Group {
 
 /// State of the check of a member without progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Doubt {
+pub(super) enum Recheck {
     /// A check was sent, and an answer may still arrive.
     Open,
     /// The member has answered.

@@ -1,5 +1,5 @@
-//! Messages between the ends of a transfer. Each message is one object. docs/wire/transfer.md
-//! describes every byte.
+//! Messages between the ends of a transfer. Each message is one object. Its format is described in
+//! docs/wire/transfer.md.
 //!
 //! A message is a body, followed by a footer of 12 bytes. The footer is at the end, so that the
 //! bytes of a slab start at the beginning of the object and need not be moved.
@@ -14,14 +14,15 @@ pub const FOOTER: usize = 12;
 const MAGIC: [u8; 2] = *b"tc";
 /// Bytes of a label.
 const LABEL: usize = 41;
-/// Slabs in one request, at most.
+/// Largest number of slabs in one request. It also bounds the queue of requests that a sender keeps for a
+/// receiver.
 pub const MOST_WANTED: usize = 256;
-/// Bytes of the text of a reason, at most.
+/// Largest length of the text of a reason, in bytes.
 pub const LONGEST_REASON: usize = 1_000;
 /// Value for an unknown number of bytes.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Category of the reason why an end ends a transfer.
+/// Category of the reason for which an end gives up a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
     /// The end refuses the offer or the request.
@@ -59,7 +60,7 @@ impl Code {
 
 /// Progress of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Standing {
+pub struct ReceivedBytes {
     /// Verified bytes of slabs, including bytes kept from an earlier transfer.
     pub verified: u64,
     /// Bytes kept from an earlier transfer.
@@ -101,7 +102,7 @@ pub enum Message {
         /// All slabs below this number are verified, or have been requested.
         below: u32,
         /// Progress of the receiver.
-        standing: Standing,
+        received: ReceivedBytes,
         /// Requested slabs, 256 at most.
         slabs: Vec<u32>,
     },
@@ -110,7 +111,7 @@ pub enum Message {
     /// Sender: a slab. The bytes of the message before the label are the bytes of the slab.
     Slab(Label, Vec<u8>),
     /// Receiver: all slabs are verified. Requests the root.
-    Close(Standing),
+    Close(ReceivedBytes),
     /// Sender: the root of all data.
     Root(Hash),
     /// Receiver: all data is written.
@@ -160,11 +161,11 @@ impl Message {
             Self::Accept(from) => out.extend(from.to_be_bytes()),
             Self::Want {
                 below,
-                standing,
+                received,
                 slabs,
             } => {
                 out.extend(below.to_be_bytes());
-                standing.encode(&mut out);
+                received.encode(&mut out);
                 out.extend(slabs.iter().flat_map(|slab| slab.to_be_bytes()));
             }
             Self::Skip(slabs) => out.extend(slabs.iter().flat_map(|slab| slab.to_be_bytes())),
@@ -173,11 +174,12 @@ impl Message {
                 seal_slab(&mut out, label, to);
                 return out;
             }
-            Self::Close(standing) => standing.encode(&mut out),
+            Self::Close(received) => received.encode(&mut out),
             Self::Root(hash) => out.extend(hash.0),
             Self::Done | Self::Ping => {}
             Self::Fail(code, reason) => {
                 out.push(code.byte());
+                // The text must not end within a character.
                 let mut length = reason.len().min(LONGEST_REASON);
                 while !reason.is_char_boundary(length) {
                     length -= 1;
@@ -212,6 +214,7 @@ impl Message {
             return Err(Malformed("it is too short"));
         };
         let to = u64::from_be_bytes(*to);
+        // A slab is decoded in place, so that its bytes are not copied.
         if kind == 5 {
             let label = body.split_last_chunk::<LABEL>();
             let (slab, label) = label.ok_or(Malformed("a slab without a label"))?;
@@ -226,21 +229,21 @@ impl Message {
             2 => Self::Accept(body.u64()?),
             3 => Self::Want {
                 below: body.u32()?,
-                standing: Standing::read(&mut body)?,
+                received: ReceivedBytes::read(&mut body)?,
                 slabs: body.slabs()?,
             },
             4 => Self::Skip(body.slabs()?),
-            6 => Self::Close(Standing::read(&mut body)?),
+            6 => Self::Close(ReceivedBytes::read(&mut body)?),
             7 => Self::Root(Hash(body.take()?)),
             8 => Self::Done,
             9 => {
                 let [code] = body.take()?;
-                let code = Code::of(code).ok_or(Malformed("a reason that is not known"))?;
+                let code = Code::of(code).ok_or(Malformed("a reason with an unknown code"))?;
                 Self::Fail(code, body.text()?)
             }
             10 => Self::Ping,
             11 => Self::Get(body.u64()?, Hash(body.take()?)),
-            _ => return Err(Malformed("its kind is not known")),
+            _ => return Err(Malformed("its kind is unknown")),
         };
         match body.0 {
             [] => Ok((to, message)),
@@ -270,11 +273,11 @@ fn read_label(bytes: &[u8; LABEL], found: usize) -> Result<Label, Malformed> {
     let (slab, length) = (body.u32()?, body.u32()?);
     let [last] = body.take()?;
     if length as usize != found || length > LARGEST_SLAB {
-        return Err(Malformed("a slab of another length than its label says"));
+        return Err(Malformed("a slab with a wrong length"));
     }
     if last > 1 {
         return Err(Malformed(
-            "a label that is neither the last one nor another",
+            "a label whose flag for the last slab is neither 0 nor 1",
         ));
     }
     let hash = Hash(body.take()?);
@@ -291,7 +294,7 @@ fn read_offer(body: &mut Body<'_>) -> Result<Offer, Malformed> {
     let manifest = body.u64()?;
     let [slab_log2] = body.take()?;
     if !(20..=24).contains(&slab_log2) {
-        return Err(Malformed("slabs of a size that is not allowed"));
+        return Err(Malformed("slabs whose size is not 1, 2, 4, 8 or 16 MiB"));
     }
     Ok(Offer {
         from,
@@ -302,7 +305,7 @@ fn read_offer(body: &mut Body<'_>) -> Result<Offer, Malformed> {
     })
 }
 
-impl Standing {
+impl ReceivedBytes {
     fn encode(self, out: &mut Vec<u8>) {
         out.extend(self.verified.to_be_bytes());
         out.extend(self.kept.to_be_bytes());
@@ -317,7 +320,7 @@ impl Standing {
     }
 }
 
-/// Rest of a body that is being decoded.
+/// Rest of a body that has not been decoded yet.
 struct Body<'a>(&'a [u8]);
 
 impl Body<'_> {
@@ -340,7 +343,7 @@ impl Body<'_> {
 
     fn slabs(&mut self) -> Result<Vec<u32>, Malformed> {
         if self.0.len() > MOST_WANTED * 4 {
-            return Err(Malformed("it names more than 256 slabs"));
+            return Err(Malformed("it lists more than 256 slabs"));
         }
         let mut slabs = Vec::with_capacity(self.0.len() / 4);
         while !self.0.is_empty() {
@@ -370,7 +373,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn messages() -> Vec<Message> {
-        let standing = Standing {
+        let received = ReceivedBytes {
             verified: 9,
             kept: 2,
         };
@@ -393,12 +396,12 @@ mod tests {
             Message::Accept(8),
             Message::Want {
                 below: 5,
-                standing,
+                received,
                 slabs: vec![1, 4],
             },
             Message::Skip(vec![2]),
             Message::Slab(label, vec![1, 2, 3, 4]),
-            Message::Close(standing),
+            Message::Close(received),
             Message::Root(Hash([1; 32])),
             Message::Done,
             Message::Fail(Code::Dropped, "too slow".to_owned()),

@@ -4,8 +4,8 @@
 //! - [`Listener`]: accepts offers of senders into a [`Sink`](crate::files::Sink).
 //! - [`serve`] and [`get`]: download by root, from one or several replicas.
 //!
-//! The receiver requests the slabs that it needs, several ahead, so that the network is never idle.
-//! Each message is one object. docs/wire/transfer.md describes the messages.
+//! The receiver requests the slabs that it needs. It requests several slabs ahead, so that the network is
+//! never idle. Each message is one object. docs/wire/transfer.md describes the messages.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -39,13 +39,13 @@
 //! # }
 //! ```
 
+mod channel;
 mod error;
 mod fetch;
 mod flights;
 mod get;
 mod group;
 mod holder;
-mod line;
 mod message;
 mod peer;
 mod progress;
@@ -57,7 +57,7 @@ mod serve;
 pub use error::Error;
 pub use fetch::Taken;
 pub use get::get;
-pub use message::{Code, Malformed, Message, Offer, Standing};
+pub use message::{Code, Malformed, Message, Offer, ReceivedBytes};
 pub use progress::{Event, Progress};
 pub use receiver::{Listener, Offered};
 pub use sender::{SendOptions, Summary, send};

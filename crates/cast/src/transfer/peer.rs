@@ -1,8 +1,8 @@
-//! State of one receiver at a sender.
+//! State of a receiver, as the sender stores it.
 
+use super::channel::LastHeard;
 use super::error::Error;
-use super::line::Heard;
-use super::message::Standing;
+use super::message::ReceivedBytes;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
@@ -32,8 +32,8 @@ pub(super) struct Peer {
     pub(super) wants: BTreeSet<u32>,
     /// The receiver has requested all slabs below this number that it needs.
     pub(super) below: u32,
-    pub(super) standing: Standing,
-    pub(super) heard: Heard,
+    pub(super) received: ReceivedBytes,
+    pub(super) last_heard: LastHeard,
 }
 
 impl Peer {
@@ -45,8 +45,8 @@ impl Peer {
             stage: Stage::Offered,
             wants: BTreeSet::new(),
             below: 0,
-            standing: Standing::default(),
-            heard: Heard::now(),
+            received: ReceivedBytes::default(),
+            last_heard: LastHeard::now(),
         }
     }
 
@@ -54,7 +54,7 @@ impl Peer {
         matches!(self.stage, Stage::Over(_))
     }
 
-    /// Returns whether the receiver has decided whether it needs a slab.
+    /// Returns whether the receiver has either requested a slab already or will never request it.
     pub(super) fn has_decided(&self, slab: u32) -> bool {
         match self.stage {
             Stage::Offered => false,

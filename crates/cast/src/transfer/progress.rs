@@ -1,20 +1,20 @@
 //! Progress of a transfer.
 
-use super::message::Standing;
+use super::message::ReceivedBytes;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Interval between two progress events.
-pub(super) const TOLD_EVERY: Duration = Duration::from_millis(100);
+pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Progress of a transfer at one moment. With several receivers, it describes the slowest one that
-/// has not finished.
+/// Progress of a transfer at one moment. With several receivers, `received` belongs to the slowest
+/// receiver that has not finished.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Progress {
-    /// Bytes of all slabs, contents and manifest, if known.
+    /// Bytes of all slabs, both of contents and of the manifest, if known.
     pub total: Option<u64>,
     /// Verified bytes at the receiver.
-    pub standing: Standing,
+    pub received: ReceivedBytes,
     /// Bytes of symbols that this end has sent for slabs that have arrived.
     pub sent: u64,
     /// Bytes of repair symbols, included in `sent`. They are the cost of losses.
@@ -25,26 +25,26 @@ pub struct Progress {
     pub lost: u64,
     /// Receivers that have not finished.
     pub receivers: usize,
-    /// With several receivers: the one with the fewest verified bytes.
+    /// Receiver with the fewest verified bytes, if there are several receivers.
     pub slowest: Option<SocketAddr>,
 }
 
 impl Progress {
     /// Returns the verified bytes of this transfer, without bytes kept from an earlier one.
     pub fn moved(&self) -> u64 {
-        self.standing.verified - self.standing.kept
+        self.received.verified - self.received.kept
     }
 }
 
 /// Event during a transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Progress, ten times a second at most.
+    /// Progress. This event occurs at most ten times a second.
     Progress(Progress),
     /// The other end takes part in the transfer.
     Joined(SocketAddr),
-    /// A receiver does not hear the multicast group. It gets separate datagrams.
+    /// A receiver does not receive from the multicast group. It gets separate datagrams.
     Deaf(SocketAddr),
-    /// The other end has failed, with the reason as text. The transfer goes on without it.
+    /// The other end has failed. The event has the reason as text. The transfer goes on without this end.
     Left(SocketAddr, String),
 }

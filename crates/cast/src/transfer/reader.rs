@@ -1,5 +1,5 @@
-//! Thread that reads the slabs of a source in the order of the requests. A pipe or a disk may block
-//! this thread. The thread that runs the transfer does not block.
+//! Thread that reads the slabs of a source in the order of the requests. A pipe or a disk may block this
+//! thread, but not the thread that runs the transfer.
 
 use super::message::seal_slab;
 use crate::files::{Buffer, Error, Hash, Label, Pool, Source};
@@ -19,9 +19,10 @@ impl AsRef<[u8]> for SlabObject {
 }
 
 /// Request to the thread.
-enum Ask {
+enum ReadRequest {
     /// Read a slab, for messages with this session number.
     Slab(u32, u64),
+    /// Compute the root.
     Root,
     /// Hash the slabs that no receiver requests, while the thread is idle. The root needs their
     /// hashes.
@@ -37,7 +38,7 @@ pub(super) enum Read {
 
 /// Handle of the thread. When it is dropped, the thread ends after its next read.
 pub(super) struct Reader {
-    asks: Sender<Ask>,
+    requests: Sender<ReadRequest>,
     results: Receiver<Read>,
 }
 
@@ -45,7 +46,7 @@ impl Reader {
     /// Starts the thread. It wakes the calling thread after each read. At most `buffers` slabs are
     /// in memory.
     pub(super) fn start(source: Box<dyn Source>, buffers: usize) -> io::Result<Self> {
-        let (asks, queue) = mpsc::channel();
+        let (requests, queue) = mpsc::channel();
         let (out, results) = mpsc::channel();
         let wakes = thread::current();
         let pool = Pool::new(buffers);
@@ -53,20 +54,20 @@ impl Reader {
         thread::Builder::new()
             .name("cast reader".to_owned())
             .spawn(work)?;
-        Ok(Self { asks, results })
+        Ok(Self { requests, results })
     }
 
-    // The results can be ignored: the thread ends early only after it has reported a failure.
+    // The results of `send` can be ignored: before the thread ends early, it reports a failure.
     pub(super) fn slab(&self, slab: u32, number: u64) {
-        let _ = self.asks.send(Ask::Slab(slab, number));
+        let _ = self.requests.send(ReadRequest::Slab(slab, number));
     }
 
     pub(super) fn root(&self) {
-        let _ = self.asks.send(Ask::Root);
+        let _ = self.requests.send(ReadRequest::Root);
     }
 
     pub(super) fn ahead(&self) {
-        let _ = self.asks.send(Ask::Ahead);
+        let _ = self.requests.send(ReadRequest::Ahead);
     }
 
     pub(super) fn next(&self) -> Option<Read> {
@@ -77,7 +78,7 @@ impl Reader {
 fn work(
     mut source: Box<dyn Source>,
     pool: &Pool,
-    queue: &Receiver<Ask>,
+    queue: &Receiver<ReadRequest>,
     out: &Sender<Read>,
     wakes: &Thread,
 ) {
@@ -101,12 +102,12 @@ fn work(
         };
         let read = match ask {
             None => return,
-            Some(Ask::Ahead) => {
+            Some(ReadRequest::Ahead) => {
                 ahead = true;
                 continue;
             }
-            Some(Ask::Root) => source.root().map(Read::Root),
-            Some(Ask::Slab(slab, number)) => {
+            Some(ReadRequest::Root) => source.root().map(Read::Root),
+            Some(ReadRequest::Slab(slab, number)) => {
                 let mut buffer = pool.take();
                 source.read(slab, &mut buffer).map(|label| {
                     seal_slab(&mut buffer, &label, number);

@@ -1,9 +1,9 @@
-//! Receiver of transfers that senders offer, one after the other.
+//! Receiver of offered transfers. It runs one transfer at a time.
 
+use super::channel::Channel;
 use super::error::Error;
 use super::fetch::{Fetch, Post, Taken};
 use super::holder::Holder;
-use super::line::Line;
 use super::message::{Code, Message, Offer};
 use super::progress::Event;
 use crate::driver::{Endpoint, new_session};
@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Offers that wait, at most. Further offers are refused.
+/// Largest number of waiting offers. Further offers are refused. Any sender can make an offer, so the
+/// memory for offers is bounded.
 const MOST_WAITING: usize = 16;
 
 /// Transfer that a sender offers.
@@ -20,13 +21,13 @@ const MOST_WAITING: usize = 16;
 pub struct Offered {
     /// Address of the sender.
     pub from: SocketAddr,
-    /// Offer.
+    /// Offer of the sender, with its session numbers and its layout of slabs.
     pub offer: Offer,
 }
 
-/// Accepts offers of senders.
+/// Queue of the offers of senders. It receives the offered transfers one after another.
 pub struct Listener<'a> {
-    line: Line<'a>,
+    channel: Channel<'a>,
     waiting: VecDeque<Offered>,
 }
 
@@ -35,7 +36,7 @@ impl<'a> Listener<'a> {
     /// all further calls.
     pub fn new(endpoint: &'a Endpoint, stop: &'a AtomicBool) -> Self {
         Self {
-            line: Line::new(endpoint, stop),
+            channel: Channel::new(endpoint, stop),
             waiting: VecDeque::new(),
         }
     }
@@ -46,17 +47,18 @@ impl<'a> Listener<'a> {
     /// The user has set `stop`, or the socket has failed.
     pub fn accept(&mut self) -> Result<Offered, Error> {
         loop {
-            self.line.check()?;
+            self.channel.check()?;
             if let Some(offered) = self.waiting.pop_front() {
                 return Ok(offered);
             }
-            let _ = self.line.lost();
-            match self.line.next()? {
+            // A refusal or an acceptance that was not delivered needs no action.
+            let _ = self.channel.lost();
+            match self.channel.next()? {
                 Some((from, to, message)) => {
                     let post = Post { from, to, message };
-                    wait_or_refuse(&mut self.line, &mut self.waiting, post);
+                    wait_or_refuse(&mut self.channel, &mut self.waiting, post);
                 }
-                None => self.line.sleep(),
+                None => self.channel.sleep(),
             }
         }
     }
@@ -64,11 +66,11 @@ impl<'a> Listener<'a> {
     /// Refuses an offer with a reason.
     pub fn refuse(&mut self, offered: &Offered, error: &Error) {
         let fail = Message::Fail(error.code(), error.to_string());
-        self.line.say(offered.from, offered.offer.from, &fail);
-        self.line.farewell();
+        self.channel.send(offered.from, offered.offer.from, &fail);
+        self.channel.farewell();
     }
 
-    /// Receives an offered transfer. Offers of other senders wait meanwhile.
+    /// Receives an offered transfer. Meanwhile, offers of other senders wait.
     ///
     /// # Errors
     /// One end has failed or ended the transfer. The sender has been informed.
@@ -76,17 +78,17 @@ impl<'a> Listener<'a> {
         &mut self,
         offered: Offered,
         sink: &mut dyn Sink,
-        tell: &mut dyn FnMut(Event),
+        notify: &mut dyn FnMut(Event),
     ) -> Result<Taken, Error> {
         let Offered { from, offer } = offered;
         let mine = new_session().map_err(Error::System)?;
-        self.line.say(from, offer.from, &Message::Accept(mine));
-        tell(Event::Joined(from));
+        self.channel.send(from, offer.from, &Message::Accept(mine));
+        notify(Event::Joined(from));
         let holders = vec![Holder::new(from, offer)];
-        let mut fetch = Fetch::new(&mut self.line, sink, tell, holders, None, Vec::new());
+        let mut fetch = Fetch::new(&mut self.channel, sink, notify, holders, None, Vec::new());
         let waiting = &mut self.waiting;
-        fetch.run(mine, &mut |line, _, post| {
-            wait_or_refuse(line, waiting, post);
+        fetch.run(mine, &mut |channel, _, post| {
+            wait_or_refuse(channel, waiting, post);
             None
         })
     }
@@ -94,7 +96,7 @@ impl<'a> Listener<'a> {
 
 /// Handles a message that does not belong to the running transfer. An offer waits if the queue has
 /// space, or is refused.
-fn wait_or_refuse(line: &mut Line<'_>, waiting: &mut VecDeque<Offered>, post: Post) {
+fn wait_or_refuse(channel: &mut Channel<'_>, waiting: &mut VecDeque<Offered>, post: Post) {
     let Post { from, to, message } = post;
     match message {
         Message::Offer(offer) if to == 0 => {
@@ -102,11 +104,10 @@ fn wait_or_refuse(line: &mut Line<'_>, waiting: &mut VecDeque<Offered>, post: Po
                 waiting.push_back(Offered { from, offer });
             } else {
                 let why = format!("{MOST_WAITING} other senders wait already");
-                line.say(from, offer.from, &Message::Fail(Code::Refused, why));
+                channel.send(from, offer.from, &Message::Fail(Code::Refused, why));
             }
         }
-        // A waiting sender has left. It uses the number 0, because it has no number of this end
-        // yet.
+        // A waiting sender has left. It does not have a session number of this end yet, so it uses 0.
         Message::Fail(..) if to == 0 => waiting.retain(|other| other.from != from),
         _ => {}
     }

@@ -1,15 +1,15 @@
-//! Sender: it offers a source to receivers and sends the slabs that they request.
+//! Sender of a transfer. It offers a source to receivers and sends the slabs that they request.
 //!
-//! A slab is read once and sent to all receivers that need it at the same time. So the sender
-//! processes slabs in ascending order. Before each slab it waits until every receiver has decided
-//! whether it needs the slab.
+//! A slab is read once, and is sent at the same time to all receivers that need it. So the sender
+//! processes slabs in ascending order. Before each slab it waits until every receiver has either requested
+//! the slab or shown that it does not need it.
 
+use super::channel::Channel;
 use super::error::Error;
 use super::flights::{Flights, Over, To};
-use super::line::Line;
-use super::message::{Code, Message, Offer, Standing};
+use super::message::{Code, Message, Offer, ReceivedBytes};
 use super::peer::{Peer, Stage};
-use super::progress::{Event, Progress, TOLD_EVERY};
+use super::progress::{Event, Progress, REPORT_INTERVAL};
 use super::reader::{Read, Reader, SlabObject};
 use crate::driver::{self, Endpoint, new_session};
 use crate::files::{self, Hash, Label, Source};
@@ -17,17 +17,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Slabs in memory at the same time, at most.
+/// Largest number of slabs in memory at the same time. The thread reads the next slab while the earlier
+/// ones are sent. Each further slab needs up to 16 MiB.
 const BUFFERS: usize = 3;
 
 /// Options for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendOptions {
-    /// Time that the others wait for a slow receiver before it is dropped. `None`: they wait as
-    /// long as the receiver answers.
+    /// Time that other receivers wait for a slow receiver before it is dropped. `None`: they wait as long as
+    /// it answers.
     pub drop_after: Option<std::time::Duration>,
-    /// Multicast group, at the port of the receivers. Receivers that hear it share one copy of the
-    /// data. The others get a copy each. `None`: every receiver gets a copy.
+    /// Multicast group, at the port of the receivers. The data are sent once for all members of the group,
+    /// and once to each other receiver. `None`: they are sent once to each receiver.
     pub group: Option<IpAddr>,
 }
 
@@ -42,7 +43,7 @@ pub struct Summary {
     pub progress: Progress,
 }
 
-/// Sends a source to several receivers. Returns when the transfers to all of them have ended.
+/// Sends a source to one or several receivers. Returns when the transfers to all receivers have ended.
 ///
 /// # Errors
 /// The source cannot be read, the user has set `stop`, or the socket fails. Failures of single
@@ -53,9 +54,9 @@ pub fn send(
     to: &[SocketAddr],
     options: SendOptions,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    notify: &mut dyn FnMut(Event),
 ) -> Result<Summary, Error> {
-    let mut sender = Sender::new(endpoint, source, to, options, stop, tell)?;
+    let mut sender = Sender::new(endpoint, source, to, options, stop, notify)?;
     match sender.run() {
         Ok(()) => Ok(sender.summary()),
         Err(error) => {
@@ -65,27 +66,30 @@ pub fn send(
     }
 }
 
+/// State of a transfer at its sender.
 struct Sender<'a> {
-    line: Line<'a>,
+    channel: Channel<'a>,
     reader: Reader,
     options: SendOptions,
-    tell: &'a mut dyn FnMut(Event),
+    notify: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
-    /// Session number of slabs.
+    /// Session number in the messages with slabs, the same for all receivers.
     slabs: u64,
     /// Slabs that are being read, with the indexes of the receivers that need them.
     reading: Vec<(u32, Vec<usize>)>,
     flights: Flights,
-    /// Last slab, once it has been read.
+    /// Last slab. `None` until it is read.
     last: Option<u32>,
     root: Option<Hash>,
+    /// Whether the root was requested from the reader.
     asked_root: bool,
+    /// Whether the reader hashes slabs that no receiver requests.
     hashes_ahead: bool,
-    /// Time since which a slab waits for receivers that have not decided.
+    /// Time since which the next slab waits for receivers ([`Peer::has_decided`]).
     waits_since: Option<Instant>,
     progress: Progress,
-    told: Option<Progress>,
-    told_at: Instant,
+    reported: Option<Progress>,
+    reported_at: Instant,
 }
 
 impl<'a> Sender<'a> {
@@ -95,11 +99,11 @@ impl<'a> Sender<'a> {
         to: &[SocketAddr],
         options: SendOptions,
         stop: &'a AtomicBool,
-        tell: &'a mut dyn FnMut(Event),
+        notify: &'a mut dyn FnMut(Event),
     ) -> Result<Self, Error> {
         let number = || new_session().map_err(Error::System);
         let slabs = number()?;
-        let mut line = Line::new(endpoint, stop);
+        let mut channel = Channel::new(endpoint, stop);
         let mut peers = Vec::with_capacity(to.len());
         let header = *source.header();
         for &address in to {
@@ -111,9 +115,10 @@ impl<'a> Sender<'a> {
                 manifest: header.length,
                 slab_log2: header.slab_log2,
             };
-            line.say(address, 0, &Message::Offer(offer));
+            channel.send(address, 0, &Message::Offer(offer));
             peers.push(peer);
         }
+        // All receivers of a group have the same port, so the first one shows it.
         let port = to.first().map_or(0, SocketAddr::port);
         let group = options.group.map(|group| SocketAddr::new(group, port));
         let progress = Progress {
@@ -122,10 +127,10 @@ impl<'a> Sender<'a> {
             ..Progress::default()
         };
         Ok(Self {
-            line,
+            channel,
             reader: Reader::start(source, BUFFERS).map_err(Error::System)?,
             options,
-            tell,
+            notify,
             peers,
             slabs,
             reading: Vec::new(),
@@ -136,16 +141,16 @@ impl<'a> Sender<'a> {
             hashes_ahead: false,
             waits_since: None,
             progress,
-            told: None,
-            told_at: Instant::now(),
+            reported: None,
+            reported_at: Instant::now(),
         })
     }
 
     fn run(&mut self) -> Result<(), Error> {
         loop {
-            self.line.check()?;
+            self.channel.check()?;
             let mut moved = false;
-            while let Some((from, to, message)) = self.line.next()? {
+            while let Some((from, to, message)) = self.channel.next()? {
                 self.on_message(from, to, message);
                 moved = true;
             }
@@ -153,28 +158,28 @@ impl<'a> Sender<'a> {
                 self.on_read(read)?;
                 moved = true;
             }
-            moved |= self.look_at_flights();
-            for (peer, failure) in self.line.lost() {
+            moved |= self.poll_flights();
+            for (peer, failure) in self.channel.lost() {
                 let at = self.peers.iter().position(|other| other.address == peer);
                 if let Some(at) = at {
                     self.unreachable(at, failure);
                 }
             }
-            self.ask_the_silent();
+            self.ping_silent_peers();
             self.schedule();
             self.show();
             let is_over = self.peers.iter().all(Peer::is_over);
             if is_over {
-                self.line.farewell();
+                self.channel.farewell();
                 return Ok(());
             }
             if !moved {
-                self.line.sleep();
+                self.channel.sleep();
             }
         }
     }
 
-    /// Reads the next slabs if all receivers have decided about them.
+    /// Reads the next slabs that wait for no receiver ([`Peer::has_decided`]).
     fn schedule(&mut self) {
         while self.flights.slabs() + self.reading.len() < BUFFERS {
             let active = || self.peers.iter().filter(|peer| !peer.is_over());
@@ -189,8 +194,7 @@ impl<'a> Sender<'a> {
             if !late.is_empty() {
                 let since = *self.waits_since.get_or_insert_with(Instant::now);
                 let patience = self.options.drop_after;
-                // While slabs are in flight, receivers are busy. The driver detects slow ones among
-                // them.
+                // Receivers of slabs in flight are busy. The driver detects slow receivers among them.
                 let is_idle = self.flights.slabs() == 0 && self.reading.is_empty();
                 if is_idle && patience.is_some_and(|patience| since.elapsed() > patience) {
                     for at in late {
@@ -203,7 +207,7 @@ impl<'a> Sender<'a> {
             self.waits_since = None;
             let active = self.peers.iter().filter(|peer| !peer.is_over());
             let addresses: Vec<SocketAddr> = active.map(|peer| peer.address).collect();
-            if !self.flights.settle(&self.line, &addresses) {
+            if !self.flights.settle(&self.channel, &addresses) {
                 return;
             }
             let mut to = Vec::new();
@@ -227,21 +231,22 @@ impl<'a> Sender<'a> {
         if peer.is_over() {
             return;
         }
-        peer.heard = super::line::Heard::now();
+        peer.last_heard = super::channel::LastHeard::now();
         match message {
             Message::Accept(theirs) => {
                 if matches!(peer.stage, Stage::Offered) {
                     peer.theirs = theirs;
                     peer.stage = Stage::Receiving;
-                    (self.tell)(Event::Joined(from));
+                    (self.notify)(Event::Joined(from));
                 }
             }
             Message::Want {
                 below,
-                standing,
+                received,
                 slabs,
             } => {
                 let slabs = slabs.into_iter();
+                // Slabs after the last one do not exist.
                 peer.wants
                     .extend(slabs.filter(|slab| last.is_none_or(|last| *slab <= last)));
                 // The queue is bounded, so that a receiver cannot fill this host's memory.
@@ -249,7 +254,7 @@ impl<'a> Sender<'a> {
                     peer.wants.pop_last();
                 }
                 peer.below = peer.below.max(below);
-                self.on_standing(at, standing);
+                self.on_received(at, received);
             }
             Message::Skip(slabs) => {
                 for slab in slabs {
@@ -257,10 +262,10 @@ impl<'a> Sender<'a> {
                     self.flights.skip(slab, at);
                 }
             }
-            Message::Close(standing) => {
+            Message::Close(received) => {
                 peer.stage = Stage::Closing;
                 peer.wants.clear();
-                self.on_standing(at, standing);
+                self.on_received(at, received);
                 match self.root {
                     Some(root) => self.say_root(at, root),
                     None if !self.asked_root => {
@@ -279,9 +284,10 @@ impl<'a> Sender<'a> {
         }
     }
 
-    fn on_standing(&mut self, at: usize, standing: Standing) {
-        self.peers[at].standing = standing;
-        if standing.kept > 0 && !self.hashes_ahead {
+    fn on_received(&mut self, at: usize, received: ReceivedBytes) {
+        self.peers[at].received = received;
+        // No receiver requests the kept slabs, so no read would hash them for the root.
+        if received.kept > 0 && !self.hashes_ahead {
             self.hashes_ahead = true;
             self.reader.ahead();
         }
@@ -290,7 +296,7 @@ impl<'a> Sender<'a> {
     fn say_root(&mut self, at: usize, root: Hash) {
         let peer = &self.peers[at];
         let (address, theirs) = (peer.address, peer.theirs);
-        self.line.say(address, theirs, &Message::Root(root));
+        self.channel.send(address, theirs, &Message::Root(root));
     }
 
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
@@ -301,6 +307,7 @@ impl<'a> Sender<'a> {
                 Ok(())
             }
             Read::Failed(error) => Err(error.into()),
+            // Several receivers may have requested the root while it was computed.
             Read::Root(root) => {
                 self.root = Some(root);
                 for at in 0..self.peers.len() {
@@ -335,28 +342,30 @@ impl<'a> Sender<'a> {
             at,
             address: self.peers[at].address,
         });
-        self.flights.launch(&self.line, slab, to.collect(), object);
+        self.flights
+            .launch(&self.channel, slab, to.collect(), object);
     }
 
     /// Handles flights that have ended. Returns whether there were any.
-    fn look_at_flights(&mut self) -> bool {
-        let over = self.flights.look(&self.line);
+    fn poll_flights(&mut self) -> bool {
+        let over = self.flights.poll(&self.channel);
         for peer in self.flights.take_deaf() {
-            (self.tell)(Event::Deaf(peer));
+            (self.notify)(Event::Deaf(peer));
         }
         let moved = !over.is_empty();
         for one in over {
             let (settled, lost) = one.losses();
             self.progress.settled += settled;
             self.progress.lost += lost;
-            let Over { to, board, fate } = one;
+            let Over { to, progress, fate } = one;
             if let Ok(sent) = fate {
                 self.progress.sent += sent.bytes;
                 self.progress.repair += sent.repair_bytes;
             }
-            for (&To { at, .. }, one) in to.iter().zip(&board) {
+            for (&To { at, .. }, one) in to.iter().zip(&progress) {
                 match (one.stage, fate) {
                     (driver::Stage::Dropped, _) => self.drop_peer(at),
+                    // This end has cancelled the flight.
                     (driver::Stage::Failed(driver::Failure::Cancelled), _)
                     | (_, Err(driver::Failure::Cancelled)) => {}
                     (driver::Stage::Failed(failure), _) | (_, Err(failure)) => {
@@ -371,7 +380,7 @@ impl<'a> Sender<'a> {
 
     fn unreachable(&mut self, at: usize, failure: driver::Failure) {
         let peer = self.peers[at].address;
-        let has_key = self.line.endpoint().has_key();
+        let has_key = self.channel.endpoint().has_key();
         let error = match self.peers[at].stage {
             Stage::Offered => Error::Unreachable {
                 peer,
@@ -390,7 +399,7 @@ impl<'a> Sender<'a> {
         }
         let (address, theirs) = (peer.address, peer.theirs);
         let fail = Message::Fail(Code::Dropped, "the others waited too long".to_owned());
-        self.line.say(address, theirs, &fail);
+        self.channel.send(address, theirs, &fail);
         self.end(at, Err(Error::Dropped(address)));
     }
 
@@ -401,7 +410,7 @@ impl<'a> Sender<'a> {
             return;
         }
         if let Err(error) = &result {
-            (self.tell)(Event::Left(peer.address, error.to_string()));
+            (self.notify)(Event::Left(peer.address, error.to_string()));
         }
         peer.stage = Stage::Over(result);
         let peers = &self.peers;
@@ -409,32 +418,35 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends a ping to receivers that are silent and have no slab in flight.
-    fn ask_the_silent(&mut self) {
+    fn ping_silent_peers(&mut self) {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
-            if peer.is_over() || !peer.heard.is_silent() || self.flights.are_to(at) {
+            if peer.is_over() || !peer.last_heard.is_silent() || self.flights.are_to(at) {
                 continue;
             }
             let (address, theirs) = (peer.address, peer.theirs);
-            if !self.line.is_asking(address) {
-                self.line.say(address, theirs, &Message::Ping);
-                self.peers[at].heard = super::line::Heard::now();
+            if !self.channel.is_sending_to(address) {
+                // The next ping is due only after another time of silence, so the time starts again.
+                self.channel.send(address, theirs, &Message::Ping);
+                self.peers[at].last_heard = super::channel::LastHeard::now();
             }
         }
     }
 
-    /// Returns the progress of the slowest receiver.
-    fn look(&self) -> Progress {
+    /// Returns the progress of the slowest receiver that has not finished. If all have finished, returns
+    /// the progress of the receiver with the most bytes.
+    fn progress(&self) -> Progress {
         let active = self.peers.iter().filter(|peer| !peer.is_over());
-        let slowest = active.clone().min_by_key(|peer| peer.standing.verified);
-        let furthest = self.peers.iter().map(|peer| peer.standing);
-        let furthest = furthest.max_by_key(|standing| standing.verified);
+        // The transfer ends when the slowest receiver has all data, so its progress counts.
+        let slowest = active.clone().min_by_key(|peer| peer.received.verified);
+        let furthest = self.peers.iter().map(|peer| peer.received);
+        let furthest = furthest.max_by_key(|received| received.verified);
         let (settled, lost) = self.flights.losses();
         Progress {
             settled: self.progress.settled + settled,
             lost: self.progress.lost + lost,
-            standing: slowest
-                .map(|peer| peer.standing)
+            received: slowest
+                .map(|peer| peer.received)
                 .or(furthest)
                 .unwrap_or_default(),
             receivers: active.count(),
@@ -446,26 +458,26 @@ impl<'a> Sender<'a> {
     }
 
     fn show(&mut self) {
-        let progress = self.look();
-        let is_due = self.told_at.elapsed() >= TOLD_EVERY;
-        if is_due && self.told != Some(progress) {
-            self.told = Some(progress);
-            self.told_at = Instant::now();
-            (self.tell)(Event::Progress(progress));
+        let progress = self.progress();
+        let is_due = self.reported_at.elapsed() >= REPORT_INTERVAL;
+        if is_due && self.reported != Some(progress) {
+            self.reported = Some(progress);
+            self.reported_at = Instant::now();
+            (self.notify)(Event::Progress(progress));
         }
     }
 
     fn give_up(&mut self, error: &Error) {
         let fail = Message::Fail(error.code(), error.to_string());
         for peer in self.peers.iter().filter(|peer| !peer.is_over()) {
-            // A receiver that has not answered gets the number 0.
-            self.line.say(peer.address, peer.theirs, &fail);
+            // For a receiver that has not answered, `theirs` is 0.
+            self.channel.send(peer.address, peer.theirs, &fail);
         }
-        self.line.farewell();
+        self.channel.farewell();
     }
 
     fn summary(self) -> Summary {
-        let progress = self.look();
+        let progress = self.progress();
         let receivers = self.peers.into_iter().map(|peer| {
             let result = match peer.stage {
                 Stage::Over(result) => result,

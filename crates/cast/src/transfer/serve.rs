@@ -1,8 +1,8 @@
-//! Replica: it sends the slabs of one source to all receivers that request its root, to each at the
-//! receiver's pace.
+//! Replica: a sender of one source. It sends the slabs to all receivers that request the source's root, to
+//! each receiver at the receiver's own pace.
 
+use super::channel::{Channel, LastHeard};
 use super::error::Error;
-use super::line::{Heard, Line};
 use super::message::{Code, MOST_WANTED, Message, Offer};
 use super::peer::{Peer, Stage};
 use super::progress::Event;
@@ -12,16 +12,20 @@ use crate::files::{Hash, Source};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Bytes of slabs in memory at the same time, at most. At least three slabs are allowed.
+/// Largest number of bytes of slabs in memory at the same time. Three slabs are always allowed. It is the
+/// size of three of the largest slabs.
 const MEMORY: u64 = 48 << 20;
-/// Receivers at the same time. Further ones are refused.
+/// Largest number of receivers at the same time. Further receivers are refused. All receivers share the
+/// buffers, so with more receivers each of them would wait longer.
 const MOST_RECEIVERS: usize = 64;
-/// Slabs of one receiver that are being read or sent, at most.
+/// Largest number of slabs that are being read or sent for one receiver. With more, one receiver could
+/// occupy most of the buffers.
 const MOST_FLIGHTS: usize = 8;
 
-/// Slab that is being read or sent, for the receiver with this session number.
+/// Slab that is being read or sent for one receiver.
 struct Flight {
     slab: u32,
+    /// Session number in the receiver's messages.
     number: u64,
     /// `None` while the slab is being read.
     sending: Option<Sending>,
@@ -37,24 +41,26 @@ pub fn serve(
     source: Box<dyn Source>,
     root: Hash,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
+    notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
     let header = *source.header();
     let offer = Offer {
+        // Each receiver gets its own number later (`on_get`).
         from: 0,
         slabs: new_session().map_err(Error::System)?,
         total: source.total(),
         manifest: header.length,
         slab_log2: header.slab_log2,
     };
+    // With fewer buffers, the thread could not read the next slab while one slab is sent.
     let buffers = (MEMORY >> header.slab_log2).max(3) as usize;
     let mut server = Server {
-        line: Line::new(endpoint, stop),
+        channel: Channel::new(endpoint, stop),
         reader: Reader::start(source, buffers).map_err(Error::System)?,
         buffers,
         root,
         offer,
-        tell,
+        notify,
         peers: Vec::new(),
         flights: Vec::new(),
     };
@@ -62,20 +68,21 @@ pub fn serve(
     if let Err(error) = &result {
         let fail = Message::Fail(error.code(), error.to_string());
         for peer in &server.peers {
-            server.line.say(peer.address, peer.theirs, &fail);
+            server.channel.send(peer.address, peer.theirs, &fail);
         }
-        server.line.farewell();
+        server.channel.farewell();
     }
     result
 }
 
+/// State of a replica.
 struct Server<'a> {
-    line: Line<'a>,
+    channel: Channel<'a>,
     reader: Reader,
     buffers: usize,
     root: Hash,
     offer: Offer,
-    tell: &'a mut dyn FnMut(Event),
+    notify: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
     flights: Vec<Flight>,
 }
@@ -83,11 +90,12 @@ struct Server<'a> {
 impl Server<'_> {
     fn run(&mut self) -> Result<(), Error> {
         loop {
-            self.line.check()?;
+            self.channel.check()?;
             let mut moved = false;
-            while let Some((from, to, message)) = self.line.next()? {
+            while let Some((from, to, message)) = self.channel.next()? {
                 moved = true;
                 match message {
+                    // A new receiver does not know a session number of this end yet, so it uses 0.
                     Message::Get(number, root) if to == 0 => self.on_get(from, number, root)?,
                     message => self.on_message(from, to, message),
                 }
@@ -96,14 +104,14 @@ impl Server<'_> {
                 moved = true;
                 self.on_read(read)?;
             }
-            moved |= self.look_at_flights();
-            for (peer, _) in self.line.lost() {
+            moved |= self.poll_flights();
+            for (peer, _) in self.channel.lost() {
                 self.peers.retain(|other| other.address != peer);
             }
-            self.ask_the_silent();
+            self.ping_silent_peers();
             self.schedule();
             if !moved {
-                self.line.sleep();
+                self.channel.sleep();
             }
         }
     }
@@ -118,7 +126,7 @@ impl Server<'_> {
             None
         };
         if let Some((code, why)) = refusal {
-            self.line.say(from, theirs, &Message::Fail(code, why));
+            self.channel.send(from, theirs, &Message::Fail(code, why));
             return Ok(());
         }
         let number = new_session().map_err(Error::System)?;
@@ -132,8 +140,8 @@ impl Server<'_> {
             from: number,
             ..self.offer
         };
-        self.line.say(from, theirs, &Message::Offer(offer));
-        (self.tell)(Event::Joined(from));
+        self.channel.send(from, theirs, &Message::Offer(offer));
+        (self.notify)(Event::Joined(from));
         Ok(())
     }
 
@@ -143,13 +151,14 @@ impl Server<'_> {
             return;
         };
         let peer = &mut self.peers[at];
-        peer.heard = Heard::now();
+        peer.last_heard = LastHeard::now();
         match message {
             Message::Want {
-                standing, slabs, ..
+                received, slabs, ..
             } => {
-                peer.standing = standing;
+                peer.received = received;
                 peer.wants.extend(slabs);
+                // The queue is bounded, so that a receiver cannot fill this host's memory.
                 while peer.wants.len() > MOST_WANTED {
                     peer.wants.pop_last();
                 }
@@ -167,7 +176,7 @@ impl Server<'_> {
             }
             Message::Close(_) => {
                 let theirs = peer.theirs;
-                self.line.say(from, theirs, &Message::Root(self.root));
+                self.channel.send(from, theirs, &Message::Root(self.root));
             }
             Message::Done | Message::Fail(..) => {
                 self.peers.remove(at);
@@ -181,8 +190,8 @@ impl Server<'_> {
         }
     }
 
-    /// Reads slabs for the receivers in turn: the next slab is for the receiver with the fewest
-    /// flights.
+    /// Starts to read slabs. The next slab is always for the receiver with the fewest flights, so that all
+    /// receivers get slabs in turn.
     fn schedule(&mut self) {
         while self.flights.len() < self.buffers {
             let flights_of = |peer: &Peer| {
@@ -210,10 +219,12 @@ impl Server<'_> {
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
         let (label, object) = match read {
             Read::Failed(error) => return Err(error.into()),
+            // A replica never requests the root from the reader: it has the root already.
             Read::Root(_) => return Ok(()),
             Read::Slab(label, object) => (label, object),
         };
-        // The reader answers requests in order, so the first match is the right one.
+        // Several receivers may request the same slab. The reader answers in the order of the requests, so
+        // the first matching flight is the right one.
         let reads = |flight: &Flight| flight.slab == label.slab && flight.sending.is_none();
         let Some(at) = self.flights.iter().position(reads) else {
             return Ok(());
@@ -221,7 +232,7 @@ impl Server<'_> {
         let number = self.flights[at].number;
         match self.peers.iter().find(|peer| peer.number == number) {
             Some(peer) => {
-                let sending = self.line.endpoint().send(peer.address, object);
+                let sending = self.channel.endpoint().send(peer.address, object);
                 self.flights[at].sending = Some(sending);
             }
             None => {
@@ -231,17 +242,19 @@ impl Server<'_> {
         Ok(())
     }
 
-    fn look_at_flights(&mut self) -> bool {
+    fn poll_flights(&mut self) -> bool {
         let before = self.flights.len();
-        let (line, peers) = (&self.line, &mut self.peers);
+        let (channel, peers) = (&self.channel, &mut self.peers);
         self.flights.retain_mut(|flight| {
             let fate = flight
                 .sending
                 .as_mut()
-                .and_then(|sending| line.fate(sending));
+                .and_then(|sending| channel.result_of(sending));
+            // A cancelled flight only means that the receiver does not need the slab any more.
             if let Some(Err(failure)) = fate
                 && failure != crate::driver::Failure::Cancelled
             {
+                // The receiver is not reachable any more.
                 peers.retain(|peer| peer.number != flight.number);
             }
             fate.is_none()
@@ -249,12 +262,16 @@ impl Server<'_> {
         self.flights.len() < before
     }
 
-    fn ask_the_silent(&mut self) {
+    fn ping_silent_peers(&mut self) {
         for peer in &mut self.peers {
             let has_flight = self.flights.iter().any(|one| one.number == peer.number);
-            if peer.heard.is_silent() && !has_flight && !self.line.is_asking(peer.address) {
-                self.line.say(peer.address, peer.theirs, &Message::Ping);
-                peer.heard = Heard::now();
+            if peer.last_heard.is_silent()
+                && !has_flight
+                && !self.channel.is_sending_to(peer.address)
+            {
+                // The next ping is due only after another time of silence, so the time starts again.
+                self.channel.send(peer.address, peer.theirs, &Message::Ping);
+                peer.last_heard = LastHeard::now();
             }
         }
     }

@@ -9,20 +9,21 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Messages that one system call sends, at most.
+/// Largest number of messages that one system call sends. The buffers of a call are on the stack. A larger
+/// number needs more stack, and a smaller one needs more calls.
 const MOST_SENT: usize = 16;
-/// Slices that a message may be gathered from (UIO_MAXIOV).
+/// Largest number of slices that the kernel joins into a message (UIO_MAXIOV).
 const MOST_PARTS: usize = 1_024;
 
 impl Socket {
-    /// Sends messages with one system call. For the rules see
-    /// [`Datagrams::send`](super::Datagrams::send).
+    /// Sends messages with one system call, as [`Datagrams::send`](super::Datagrams::send) does.
     ///
     /// # Errors
     /// Same as for [`Datagrams::send`](super::Datagrams::send).
     pub fn send(&self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
         match self.send_as_given(messages) {
             Err(error) if self.refuses_segments(&error, messages) => {
+                // The kernel returns an error only if it cannot send the first message.
                 self.send_apart(&messages[0])?;
                 Ok(1)
             }
@@ -33,6 +34,8 @@ impl Socket {
     /// Returns whether an error means that the interface cannot split messages. If so, no further
     /// message will be split.
     fn refuses_segments(&self, error: &io::Error, messages: &[Outgoing<'_>]) -> bool {
+        // Linux returns EIO if the interface computes no checksums, and EINVAL if it refuses the size of a
+        // segment.
         let says_so = matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL));
         let refuses = says_so
             && messages
@@ -47,6 +50,7 @@ impl Socket {
     /// Sends the datagrams of a message one by one. If the buffer is full, the rest is lost.
     fn send_apart(&self, message: &Outgoing<'_>) -> io::Result<()> {
         let bytes = message.gathered();
+        // `chunks` panics for a size of 0.
         let segment = message.segment.map_or(bytes.len(), usize::from).max(1);
         for datagram in bytes.chunks(segment) {
             let parts = [IoSlice::new(datagram)];
@@ -78,6 +82,7 @@ impl Socket {
         for (at, message) in messages.iter().enumerate() {
             names[at] = Name::of(message.to);
             let control = &mut controls[at];
+            // Datagrams without a code point get the socket's.
             let class = match (message.class.dscp(), message.class.ecn()) {
                 (0, ecn) => TrafficClass::new(self.dscp, ecn).unwrap_or(message.class),
                 _ => message.class,

@@ -1,4 +1,4 @@
-//! The byte that IPv4 calls TOS and IPv6 calls traffic class.
+//! Byte of the IP header that IPv4 calls TOS and IPv6 calls traffic class.
 
 use tailcut_units::Ecn;
 

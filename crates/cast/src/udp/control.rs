@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Bytes of the kernel's `struct cmsghdr`: a length with the size of a pointer, a level and a type.
 const HEADER: usize = size_of::<usize>() + 8;
-/// Bytes that hold all control messages that [`Socket`](super::Socket) requests.
+/// Size of a buffer for all control messages that [`Socket`](super::Socket) requests, in bytes. They need
+/// at most 144 bytes on a machine with 64 bits.
 pub(super) const RECEIVED: usize = 192;
-/// Bytes that hold all control messages of an outgoing batch.
+/// Size of a buffer for all control messages of an outgoing message, in bytes.
 pub(super) const SENT: usize = 96;
 
 /// Rounds a length up to the alignment of control messages.
@@ -29,52 +30,56 @@ pub struct Ancillary {
     /// socket of the machine uses time stamps, the first stamps are the times of delivery to the
     /// socket instead.
     pub stamp: Option<u64>,
-    /// Datagrams that the kernel has dropped since the socket was opened, because its buffer was
-    /// full. `None`: none.
+    /// Number of datagrams that the kernel has dropped since the socket was opened, because its buffer was
+    /// full. `None`: it has dropped none.
     pub overflows: Option<u32>,
-    /// Bytes of each datagram except the last, if the kernel has merged several.
+    /// Bytes of each datagram except the last, if the kernel has merged several datagrams.
     pub segment: Option<u16>,
 }
 
 /// Decodes control messages of the kernel. Unknown and truncated messages are ignored.
 pub fn parse(bytes: &[u8]) -> Ancillary {
-    let mut told = Ancillary::default();
+    let mut ancillary = Ancillary::default();
     for (level, kind, data) in Messages::of(bytes) {
         match (level, kind) {
             (libc::IPPROTO_IP, libc::IP_TOS) => {
-                told.class = data.first().map_or(told.class, |byte| TrafficClass(*byte));
+                ancillary.class = data
+                    .first()
+                    .map_or(ancillary.class, |byte| TrafficClass(*byte));
             }
             (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                 let class = i32_at(data, 0).and_then(|class| u8::try_from(class).ok());
-                told.class = class.map_or(told.class, TrafficClass);
+                ancillary.class = class.map_or(ancillary.class, TrafficClass);
             }
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
                 // struct in_pktinfo: interface, local address, destination in the header.
                 if let (Some(interface), Some(to)) = (i32_at(data, 0), chunk_at::<4>(data, 8)) {
-                    told.interface = interface.cast_unsigned();
-                    told.to = Some(Ipv4Addr::from(to).into());
+                    ancillary.interface = interface.cast_unsigned();
+                    ancillary.to = Some(Ipv4Addr::from(to).into());
                 }
             }
             (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
                 // struct in6_pktinfo: destination in the header, interface.
                 if let (Some(to), Some(interface)) = (chunk_at::<16>(data, 0), i32_at(data, 16)) {
-                    told.interface = interface.cast_unsigned();
-                    told.to = Some(Ipv6Addr::from(to).into());
+                    ancillary.interface = interface.cast_unsigned();
+                    ancillary.to = Some(Ipv6Addr::from(to).into());
                 }
             }
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => told.stamp = stamp(data).or(told.stamp),
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                ancillary.stamp = stamp(data).or(ancillary.stamp)
+            }
             (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
                 let count = i32_at(data, 0).map(i32::cast_unsigned);
-                told.overflows = count.or(told.overflows);
+                ancillary.overflows = count.or(ancillary.overflows);
             }
             (libc::SOL_UDP, libc::UDP_GRO) => {
                 let size = i32_at(data, 0).and_then(|size| u16::try_from(size).ok());
-                told.segment = size.filter(|size| *size > 0).or(told.segment);
+                ancillary.segment = size.filter(|size| *size > 0).or(ancillary.segment);
             }
             _ => {}
         }
     }
-    told
+    ancillary
 }
 
 /// Returns the nanoseconds since 1970 of a `struct timespec`, or `None` for an earlier time.
@@ -123,7 +128,7 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
-/// Control messages of one outgoing batch.
+/// Control messages of one outgoing message.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 pub(super) struct Control {
@@ -142,7 +147,7 @@ impl Control {
         &self.bytes[..self.length]
     }
 
-    /// Adds the traffic class of a batch.
+    /// Adds the traffic class of the datagrams.
     pub(super) fn put_class(&mut self, is_ipv4: bool, class: TrafficClass) {
         let byte = i32::from(class.0).to_ne_bytes();
         match is_ipv4 {
@@ -156,10 +161,11 @@ impl Control {
         self.put(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes());
     }
 
-    /// Adds the source address of the batch.
+    /// Adds the source address of the datagrams.
     pub(super) fn put_from(&mut self, from: IpAddr) {
         match from {
             IpAddr::V4(from) => {
+                // struct in_pktinfo: interface, source address, and a field for received datagrams only.
                 let mut info = [0; 12];
                 info[4..8].copy_from_slice(&from.octets());
                 self.put(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
@@ -172,7 +178,7 @@ impl Control {
         }
     }
 
-    /// Adds a message. Each kind is added once at most, so the buffer holds all of them.
+    /// Adds a control message. Each kind is added at most once, so the buffer has space for all of them.
     fn put(&mut self, level: i32, kind: i32, data: &[u8]) {
         let length = HEADER + data.len();
         let message = &mut self.bytes[self.length..];
@@ -240,11 +246,10 @@ mod tests {
         let mut control = Control::EMPTY;
         control.put_from(from.into());
         control.put_class(true, TrafficClass(5));
-        // The kernel takes the source from another field than the one that it writes the
-        // destination to.
-        let told = parse(control.bytes());
-        assert_eq!(told.to, Some(Ipv4Addr::UNSPECIFIED.into()));
-        assert_eq!(told.class, TrafficClass(5));
+        // The kernel reads the source address from one field, and writes the destination address to another.
+        let ancillary = parse(control.bytes());
+        assert_eq!(ancillary.to, Some(Ipv4Addr::UNSPECIFIED.into()));
+        assert_eq!(ancillary.class, TrafficClass(5));
     }
 
     #[test]
@@ -270,7 +275,7 @@ mod tests {
             parse(&bytes);
         }
 
-        /// Messages with plausible lengths, levels and types, and data of any length.
+        /// Decodes messages with plausible lengths, levels and types, and with data of any length.
         #[test]
         fn any_messages_are_read(messages in proptest::collection::vec(
             (0usize..64, prop_oneof![Just(0), Just(1), Just(17), Just(41)], 0i32..110, any::<[u8; 40]>()),

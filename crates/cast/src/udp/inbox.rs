@@ -8,16 +8,17 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Messages that one system call receives, at most.
+/// Largest number of messages that one system call receives. With a smaller number, each system call
+/// returns fewer datagrams. With a larger number, each endpoint needs more memory: 64 KiB for each message.
 const MOST_RECEIVED: usize = 32;
-/// Bytes of merged datagrams, at most.
+/// Largest size of a message of merged datagrams, in bytes.
 const MERGED: usize = 65_536;
 
 /// Memory for the messages of one system call.
 #[derive(Debug)]
 pub struct Inbox {
     bytes: Box<[u8]>,
-    /// Bytes per message.
+    /// Largest size of one message, in bytes.
     room: usize,
     names: Box<[Name]>,
     controls: Box<[[u64; control::RECEIVED / 8]]>,
@@ -35,15 +36,15 @@ impl Inbox {
         }
     }
 
-    /// Creates memory for the most that the kernel may return: 32 messages of 64 KiB.
+    /// Creates memory for as much as the kernel can return in one call: 32 messages of 64 KiB.
     pub fn full() -> Self {
         Self::new(MOST_RECEIVED, MERGED)
     }
 }
 
 impl Socket {
-    /// Receives messages with one system call, as many as `inbox` has room for, and passes each to
-    /// `take`. Returns the number of messages. It is 0 if none was waiting.
+    /// Receives as many messages as `inbox` has room for with one system call, and passes each to `take`.
+    /// Returns the number of messages. It is 0 if no message was waiting.
     ///
     /// # Errors
     /// The system reports an error.
@@ -99,18 +100,19 @@ impl Socket {
         let places = rooms.zip(&inbox.names).zip(&inbox.controls);
         for (header, ((room, name), words)) in headers.iter().take(received).zip(places) {
             let length = (header.msg_len as usize).min(room.len());
-            let told = as_bytes(words);
+            let written_bytes = as_bytes(words);
             let written: usize = header.msg_hdr.msg_controllen as _;
+            // A socket of IPv4 or IPv6 receives no other addresses.
             let Some(from) = name.address() else {
                 continue;
             };
-            let told = control::parse(&told[..written.min(told.len())]);
-            if let Some(overflows) = told.overflows {
+            let ancillary = control::parse(&written_bytes[..written.min(written_bytes.len())]);
+            if let Some(overflows) = ancillary.overflows {
                 self.overflows.store(overflows, Ordering::Relaxed);
             }
             take(&Incoming {
                 from,
-                told,
+                ancillary,
                 is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
                 bytes: &room[..length],
             });
@@ -119,17 +121,17 @@ impl Socket {
     }
 }
 
-/// Returns the bytes of words.
+/// Converts words to their bytes, without a copy.
 fn as_bytes(words: &[u64; control::RECEIVED / 8]) -> &[u8; control::RECEIVED] {
     // SAFETY: both arrays have the same number of bytes. Integers have no padding, and bytes need
     // no alignment.
     unsafe { &*words.as_ptr().cast() }
 }
 
-/// Kernel socket with receive memory. A driver runs on it.
+/// Kernel socket with memory for received messages, for a driver.
 #[derive(Debug)]
 pub struct Port {
-    /// Socket.
+    /// Socket that the port sends and receives with.
     pub socket: Socket,
     inbox: Inbox,
 }

@@ -5,9 +5,9 @@ use super::control::Ancillary;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 
-/// Payload of one UDP datagram over IPv4 in bytes, at most. One message has the same limit.
+/// Largest payload of a UDP datagram over IPv4, in bytes. A message has the same limit.
 pub const MOST_BYTES: usize = 65_507;
-/// Datagrams that the kernel splits one message into, at most (UDP_MAX_SEGMENTS of Linux before
+/// Largest number of datagrams that the kernel splits one message into (UDP_MAX_SEGMENTS of Linux before
 /// 6.9).
 pub const MOST_SEGMENTS: usize = 64;
 
@@ -17,12 +17,12 @@ pub const MOST_SEGMENTS: usize = 64;
 pub struct Outgoing<'a> {
     /// Destination address.
     pub to: SocketAddr,
-    /// Local source address. `None`: selected by the routing table.
+    /// Local source address. `None`: the routing table selects it.
     pub from: Option<IpAddr>,
     /// TOS or traffic-class byte.
     pub class: TrafficClass,
-    /// Bytes of each datagram except the last, which may be shorter. `None`: all bytes are one
-    /// datagram. At most [`Datagrams::segments`] datagrams.
+    /// Bytes of each datagram except the last, which may be shorter. The message has at most
+    /// [`Datagrams::segments`] datagrams. `None`: all bytes are one datagram.
     pub segment: Option<u16>,
     /// Bytes in slices, which the kernel joins: at most 1,024 slices and 65,507 bytes.
     pub parts: &'a [IoSlice<'a>],
@@ -50,7 +50,7 @@ pub struct Incoming<'a> {
     /// Source address.
     pub from: SocketAddr,
     /// Data about the datagram from the kernel.
-    pub told: Ancillary,
+    pub ancillary: Ancillary,
     /// Whether bytes are missing at the end, because the inbox was too small.
     pub is_cut: bool,
     /// Bytes of all datagrams.
@@ -58,10 +58,11 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// Returns the datagrams.
+    /// Returns the single datagrams. All have the same size, except the last one, which may be shorter.
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        // `chunks` panics for a size of 0.
         let whole = self.bytes.len().max(1);
-        let size = self.told.segment.map_or(whole, usize::from).max(1);
+        let size = self.ancillary.segment.map_or(whole, usize::from).max(1);
         // `chunks` yields nothing for an empty datagram, so it is added here.
         let empty = self.bytes.is_empty().then_some(self.bytes);
         self.bytes.chunks(size).chain(empty)
@@ -69,12 +70,11 @@ impl<'a> Incoming<'a> {
 
     /// Returns the TOS or traffic-class byte.
     pub fn class(&self) -> TrafficClass {
-        self.told.class
+        self.ancillary.class
     }
 }
 
-/// Socket as a driver needs it. [`Port`](super::Port) is a kernel socket. Tests use sockets in
-/// memory.
+/// Socket for a driver. [`Port`](super::Port) is a kernel socket. Tests use sockets in memory.
 pub trait Datagrams {
     /// Sends messages in order. Returns the number of messages that were sent. The caller offers
     /// the rest again when the socket's buffer has space.

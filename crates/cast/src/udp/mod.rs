@@ -1,10 +1,10 @@
 //! UDP sockets for SCDP: batches of datagrams with the whole TOS byte, the kernel's time stamps,
 //! its count of dropped datagrams, and segmentation offload in both directions.
 //!
-//! - [`Socket`]: a bound socket and its options; multicast.
-//! - [`Inbox`] and [`Socket::receive`]: receives many datagrams per call.
-//! - [`Outgoing`] and [`Socket::send`]: sends many datagrams per call, without copying their bytes into
-//!   one buffer.
+//! - [`Socket`]: a bound socket with its options, also for multicast.
+//! - [`Inbox`] and [`Socket::receive`]: reception of many datagrams per call.
+//! - [`Outgoing`] and [`Socket::send`]: sending of many datagrams per call, without a copy of their bytes
+//!   to one buffer.
 //! - [`Datagrams`]: both calls as a trait, so that a driver can run in memory too.
 //!
 //! This module handles no packet headers and no sessions.

@@ -14,7 +14,7 @@ const _: () =
 impl Name {
     pub(super) const EMPTY: Self = Self([0; 28]);
 
-    /// Encodes an address. Returns the number of bytes that are used, too.
+    /// Encodes an address. Returns it with the number of bytes that it uses.
     pub(super) fn of(address: SocketAddr) -> (Self, u32) {
         let mut name = Self::EMPTY;
         let mut put = |at: usize, bytes: &[u8]| name.0[at..at + bytes.len()].copy_from_slice(bytes);

@@ -8,20 +8,23 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes that hold the control messages of one error.
+/// Size of a buffer for the control messages of one error, in bytes. An error with an address needs 64
+/// bytes, and the kernel may add the control messages of received datagrams.
 const CONTROL: usize = 256;
 /// Bytes of the kernel's `struct sock_extended_err`. The address of the ICMP message's sender
 /// follows.
 const ERROR: usize = 16;
-/// Origins of an error: this machine, ICMP, ICMPv6.
+/// Origin of an error: this machine.
 const LOCAL: u8 = 1;
+/// Origin of an error: an ICMP message.
 const ICMP: u8 = 2;
+/// Origin of an error: an ICMPv6 message.
 const ICMP6: u8 = 3;
 
 /// Reason why a datagram did not arrive, as reported by a router or host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// No socket is bound to the port, or a firewall of the host answers so.
+    /// No socket is bound to the port. A firewall of the host may send the same answer.
     Port,
     /// A firewall rejects the datagram.
     Prohibited,
@@ -40,7 +43,7 @@ pub struct Refusal {
     pub to: SocketAddr,
     /// Router or host that reports the error. `None`: this machine.
     pub by: Option<IpAddr>,
-    /// Reason.
+    /// Reason why the datagram did not arrive.
     pub cause: Cause,
 }
 
@@ -63,7 +66,7 @@ impl Socket {
     /// The system reports an error.
     pub fn refusal(&self) -> io::Result<Option<Refusal>> {
         loop {
-            // This has the size of an address of the socket's family.
+            // The kernel overwrites this address. It has the size of an address of the socket's family.
             let mut name = SockAddr::from(self.local());
             let mut bytes = [MaybeUninit::new(0u8); 64];
             let mut control = [MaybeUninit::new(0u8); CONTROL];
@@ -83,11 +86,12 @@ impl Socket {
             }
             // SAFETY: all bytes are initialized to 0 above, and the kernel writes only bytes.
             let control = control.map(|byte| unsafe { byte.assume_init() });
-            let told = name
+            let refusal = name
                 .as_socket()
                 .and_then(|to| parse(to, &control[..written]));
-            if told.is_some() {
-                return Ok(told);
+            // The kernel may have written no usable error. Then the loop reads the next one.
+            if refusal.is_some() {
+                return Ok(refusal);
             }
         }
     }

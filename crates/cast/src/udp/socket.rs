@@ -39,7 +39,7 @@ impl Default for SocketOptions {
 /// Options for sending to multicast groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multicast {
-    /// Index of the outgoing interface. 0: selected by the routing table.
+    /// Index of the outgoing interface. 0: the routing table selects the interface.
     pub interface: u32,
     /// Number of routers that may forward a datagram, plus one (TTL): 1 stays in the local network.
     /// Default 1.
@@ -67,7 +67,9 @@ pub struct Socket {
     local: SocketAddr,
     /// Code point of datagrams that do not set one.
     pub(super) dscp: u8,
+    /// Number of datagrams that one message may be split into.
     pub(super) segments: AtomicUsize,
+    /// Number of datagrams that the kernel has dropped because its buffer was full.
     pub(super) overflows: AtomicU32,
 }
 
@@ -75,8 +77,7 @@ impl Socket {
     /// Opens a socket at `local`. Port 0 selects a free port.
     ///
     /// # Errors
-    /// The system refuses, for example because the address is in use or does not belong to this
-    /// machine.
+    /// The system refuses the address, for example because it is in use or does not belong to this machine.
     pub fn bind(local: SocketAddr, options: &SocketOptions) -> io::Result<Self> {
         let domain = Domain::for_address(local);
         let inner = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
@@ -94,6 +95,8 @@ impl Socket {
             options.send_buffer,
             [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF],
         )?;
+        // All options are set before the call of `bind`, so that no datagram arrives without its control
+        // messages.
         set(&inner, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         set(&inner, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
         match local {
@@ -108,6 +111,8 @@ impl Socket {
                 set(&inner, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe)?;
             }
             SocketAddr::V6(_) => {
+                // The code for sending depends on the IP version of the socket, so an IPv6 socket has no
+                // mapped addresses.
                 inner.set_only_v6(true)?;
                 inner.set_recv_tclass_v6(true)?;
                 inner.set_multicast_all_v6(false)?;
@@ -127,6 +132,7 @@ impl Socket {
         Ok(Self {
             inner,
             local: bound.unwrap_or(local),
+            // A code point has six bits.
             dscp: options.dscp & 63,
             segments: AtomicUsize::new(if cuts { MOST_SEGMENTS } else { 1 }),
             overflows: AtomicU32::new(0),
@@ -144,7 +150,7 @@ impl Socket {
         self.segments.load(Ordering::Relaxed)
     }
 
-    /// Returns the datagrams that the kernel has dropped because its buffer was full. The value is
+    /// Returns the number of datagrams that the kernel has dropped because its buffer was full. The value is
     /// updated with each received datagram.
     pub fn overflows(&self) -> u32 {
         self.overflows.load(Ordering::Relaxed)
@@ -163,7 +169,8 @@ impl Socket {
     /// the interface.
     ///
     /// # Errors
-    /// The system refuses, or the address is not a multicast address or has the other IP version.
+    /// The system refuses the request, the address is not a multicast address, or the address and the
+    /// socket have different IP versions.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         match self.group(group)? {
             IpAddr::V4(group) => {
@@ -177,7 +184,7 @@ impl Socket {
     /// Leaves a multicast group.
     ///
     /// # Errors
-    /// The system refuses, or the group was not joined at this interface.
+    /// The system refuses the request, or the group was not joined at this interface.
     pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         match self.group(group)? {
             IpAddr::V4(group) => {
@@ -191,7 +198,7 @@ impl Socket {
     /// Sets the options for sending to multicast groups.
     ///
     /// # Errors
-    /// The system refuses, or there is no such interface.
+    /// The system refuses the options, or there is no such interface.
     pub fn set_multicast(&self, multicast: &Multicast) -> io::Result<()> {
         let hops = u32::from(multicast.hops);
         match self.local {
@@ -226,8 +233,8 @@ impl AsFd for Socket {
     }
 }
 
-/// Sets the size of a buffer. Tries first to exceed the system's limit, which only a network
-/// administrator may.
+/// Sets the size of a buffer. The first attempt may exceed the system's limit, which only a network
+/// administrator is allowed to do.
 fn set_buffer(socket: &impl AsFd, bytes: usize, names: [libc::c_int; 2]) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     let [forced, plain] = names;

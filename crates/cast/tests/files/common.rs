@@ -1,4 +1,4 @@
-//! A source and a sink with a direct connection, and comparisons of folders.
+//! Transfer from a source to a sink without a network, and comparison of folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use tailcut_cast::files::{
 };
 use tempfile::TempDir;
 
-/// Bytes of a slab. It is small, so that there are many slabs.
+/// Size of a slab in bytes. It is small, so that a small file has many slabs.
 pub const SLAB: usize = 1 << 20;
 
 pub fn folder() -> TempDir {
@@ -48,14 +48,14 @@ pub fn sink(path: &Path) -> FileSink {
     FileSink::new(path, SinkOptions::default()).expect("a sink")
 }
 
-/// Bytes kept from an earlier transfer, and slabs fetched.
+/// Numbers of a transfer: bytes kept from an earlier transfer, and slabs fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Moved {
     pub kept: u64,
     pub fetched: u32,
 }
 
-/// Moves a limited number of slabs.
+/// Moves up to `most` slabs from the source to the sink. Returns the root if these were all slabs.
 pub fn some(
     source: &mut dyn Source,
     sink: &mut dyn Sink,
@@ -81,7 +81,7 @@ pub fn some(
     }
 }
 
-/// Moves all slabs.
+/// Moves all slabs from the source to the sink, and finishes the transfer.
 pub fn all(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<Moved, Error> {
     let (moved, root) = some(source, sink, u32::MAX)?;
     sink.finish(&root.expect("the end"))?;
@@ -90,7 +90,7 @@ pub fn all(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<Moved, Error>
 
 /// Visible properties of an entry of a tree.
 #[derive(PartialEq, Eq, Debug)]
-pub struct Seen {
+pub struct FileState {
     mode: u32,
     modified: (i64, i64),
     contents: Option<Hash>,
@@ -100,7 +100,7 @@ pub struct Seen {
 }
 
 /// Returns all entries of a folder, by path.
-pub fn look(root: &Path) -> BTreeMap<Vec<u8>, Seen> {
+pub fn look(root: &Path) -> BTreeMap<Vec<u8>, FileState> {
     let mut seen = BTreeMap::new();
     let mut paths = vec![root.to_owned()];
     let mut at = 0;
@@ -120,7 +120,7 @@ pub fn look(root: &Path) -> BTreeMap<Vec<u8>, Seen> {
         let below = path.strip_prefix(root).expect("below").as_os_str();
         let below = below.as_bytes().to_owned();
         let first = inodes.entry(stat.ino()).or_insert_with(|| below.clone());
-        let one = Seen {
+        let one = FileState {
             mode: stat.mode(),
             modified: (stat.mtime(), stat.mtime_nsec()),
             contents: stat

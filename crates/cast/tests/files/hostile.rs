@@ -42,7 +42,7 @@ fn link(level: u16, name: &[u8], of: u64) -> Entry<'_> {
 
 /// Encodes entries without a check.
 fn raw(entries: &[Entry<'_>]) -> Vec<u8> {
-    // The writer refuses entries in the wrong order, so each entry comes from a separate writer.
+    // `Writer` refuses entries in the wrong order, so this function does not use it.
     let mut page = vec![0; 24];
     let mut data = 0;
     for entry in entries {
@@ -151,7 +151,7 @@ fn nothing_leaves_the_directory() {
         ("a name of 0 bytes", vec![tree(), file(1, b"", 1)]),
         // The file is below a link that leads out of the tree.
         (
-            "2 directories above it, where 1 are open",
+            "2 directories above it; allowed: at most 1",
             vec![tree(), symlink_to(1, b"out", b"/tmp"), file(2, b"a", 1)],
         ),
         (
@@ -163,7 +163,7 @@ fn nothing_leaves_the_directory() {
         // The same name occurs twice: first as a link, then as a file that would be written through
         // the link.
         (
-            "names come in the order of their bytes, each once",
+            "each name once, in the order of their bytes",
             vec![
                 tree(),
                 symlink_to(1, b"a", b"/etc"),
@@ -172,7 +172,7 @@ fn nothing_leaves_the_directory() {
             ],
         ),
         (
-            "each once",
+            "each name once",
             vec![tree(), file(1, b"b", 1), file(1, b"a", 1)],
         ),
         ("not before it", vec![tree(), link(1, b"a", 1)]),
@@ -236,7 +236,7 @@ fn counts_that_cannot_be_are_refused_before_any_memory_is_taken() {
     let max = u64::MAX.to_be_bytes();
     for (at, bytes, why) in [
         (0, b"tcmg".as_slice(), "no manifest"),
-        (4, &[2], "version 2, where 1 is known"),
+        (4, &[2], "version 2; allowed: 1"),
         (5, &[3], "content 3"),
         (6, &[40], "slabs of 2^40 bytes"),
         (7, &[4], "flags 0x04"),
@@ -248,7 +248,7 @@ fn counts_that_cannot_be_are_refused_before_any_memory_is_taken() {
         (
             24,
             &(u64::MAX - 1).to_be_bytes(),
-            "slabs, where 16777216 are allowed",
+            "slabs; allowed: 16777216",
         ),
     ] {
         let shown = with(at, bytes);
@@ -273,7 +273,7 @@ fn a_manifest_whose_hash_does_not_agree_is_refused() {
     );
 }
 
-/// Entries of a random tree: directories from changes of the depth, and names from numbers.
+/// Generates a random tree. Each entry has the number of levels to go up, its kind, and its size.
 fn trees() -> impl Strategy<Value = Vec<(u8, u8, u16)>> {
     prop::collection::vec((0u8..5, 0u8..4, any::<u16>()), 0..3_000)
 }

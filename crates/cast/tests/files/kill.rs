@@ -1,4 +1,4 @@
-//! Tests with killed receivers and senders, and with full disks. They run in separate processes.
+//! Tests with full disks, and with killed processes. Source and sink run in a child process.
 
 use super::common::{SLAB, bytes, folder, look, names, sink, source};
 use std::fs;
@@ -7,10 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tailcut_cast::files::{Delivered, Error, Next, Pool, Sink, Source};
 
-/// Environment variables of the child: source, destination, and optionally the largest file size in
-/// bytes.
+/// Environment variable of the child: path of the source.
 const FROM: &str = "TAILCUT_TEST_FROM";
+/// Environment variable of the child: path of the destination.
 const TO: &str = "TAILCUT_TEST_TO";
+/// Environment variable of the child: largest file size in bytes, if it is limited.
 const FILE_SIZE: &str = "TAILCUT_TEST_FILE_SIZE";
 /// Environment variable with the number of kills.
 const KILLS: &str = "TAILCUT_CAST_KILLS";
@@ -82,7 +83,7 @@ fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option
         .map_while(Result::ok)
         .filter(|line| words.iter().any(|word| line.starts_with(word)));
     let mut last = said.by_ref().take(lines).last();
-    // The child may be anywhere after that line, or may have ended.
+    // After this line, the child may have done more, or may have ended.
     let _ = child.kill();
     last = said.last().or(last);
     child.wait().expect("an end");
@@ -108,7 +109,7 @@ fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
         let to = folder();
         round += 1;
         loop {
-            // A whole copy prints 15 lines. The first run of a round ends early.
+            // A complete copy prints 15 lines. The child is killed after 1 to 6 lines.
             let lines = bytes(4, (killed * 31 + round) as u64)[1] as usize % 6 + 1;
             let last = run(&root, to.path(), None, lines);
             killed += 1;
@@ -118,7 +119,7 @@ fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
             }
         }
         if to.path().join("tree.part.slabs").exists() {
-            // The child was killed between the last steps. The remaining files do no harm.
+            // The child was killed after it had renamed the tree, but before it had removed the other files.
             assert!(to.path().join("tree").exists());
         }
         assert_eq!(look(&root), look(&to.path().join("tree")));

@@ -1,4 +1,4 @@
-//! Tests of transfers that continue an earlier one.
+//! Tests of transfers that continue an earlier transfer.
 
 use super::common::{Moved, SLAB, all, bytes, folder, look, names, sink, some, source};
 use std::fs::{self, OpenOptions};

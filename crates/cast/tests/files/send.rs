@@ -19,7 +19,7 @@ fn the_root_of_a_file_is_what_b3sum_prints() {
     }
 }
 
-/// Creates a tree with two files, changes it after the first slab of contents, and reads the rest.
+/// Creates a tree with the files `a` and `b`. Changes `b` after its first slab was read. Then reads the rest.
 fn changed(change: impl FnOnce(&Path)) -> Result<Hash, Error> {
     let folder = folder();
     let root = folder.path().join("tree");
@@ -39,7 +39,7 @@ fn a_file_that_changes_while_it_is_sent_is_named() {
     changed(|_| ()).expect("no change");
     type Change = fn(&Path);
     let changes: [(&str, Change); 6] = [
-        ("1 bytes, 2097152 before", |path| {
+        ("1 bytes, and had 2097152 before", |path| {
             fs::write(path, "x").expect("written");
         }),
         ("its time of modification", |path| {
@@ -56,11 +56,11 @@ fn a_file_that_changes_while_it_is_sent_is_named() {
             fs::rename(&other, path).expect("renamed");
         }),
         ("it is gone", |path| fs::remove_file(path).expect("removed")),
-        ("bytes, 2097152 before", |path| {
+        ("and had 2097152 before", |path| {
             fs::remove_file(path).expect("removed");
             symlink("/etc/passwd", path).expect("a link");
         }),
-        ("bytes, 2097152 before", |path| {
+        ("and had 2097152 before", |path| {
             fs::remove_file(path).expect("removed");
             fs::create_dir(path).expect("a folder");
         }),

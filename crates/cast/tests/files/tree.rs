@@ -133,7 +133,7 @@ fn what_is_excluded_does_not_arrive_nor_what_is_in_it() {
     for gone in ["a/deep/er/again", "again", "zz-last"] {
         expected.remove(gone.as_bytes()).expect("it was there");
     }
-    // This is the only remaining name of three.
+    // `a/large` has three names, but the other two are excluded. So only the paths are compared.
     let found = look(&to.path().join("tree"));
     let keys =
         |seen: &std::collections::BTreeMap<Vec<u8>, _>| seen.keys().cloned().collect::<Vec<_>>();

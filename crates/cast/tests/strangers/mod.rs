@@ -37,7 +37,7 @@ fn offer(number: u64, token: Option<[u8; 32]>) -> Vec<u8> {
 /// Constructor of packet number `n`.
 type Make = fn(u64) -> Vec<u8>;
 
-/// Packets by kind. Each belongs to another session.
+/// Kinds of packets. Each packet belongs to another session.
 pub const PACKETS: [(&str, Make); 10] = [
     ("bytes of another protocol", |number| {
         [&number.to_be_bytes()[..], &[0xff; 200]].concat()
@@ -109,7 +109,7 @@ impl Datagrams for Sink {
     }
 }
 
-/// Endpoint that gets packets of unknown hosts only.
+/// Endpoint to which only unknown hosts send packets.
 pub struct Stranger {
     driver: Detached,
     answers: Sink,
@@ -136,7 +136,7 @@ impl Stranger {
         let from = SocketAddr::from(([198, 51, 100, 7], 9));
         let incoming = Incoming {
             from,
-            told: Ancillary::default(),
+            ancillary: Ancillary::default(),
             is_cut: false,
             bytes,
         };

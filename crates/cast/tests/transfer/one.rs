@@ -28,7 +28,7 @@ fn a_file_arrives_and_both_ends_know_its_root() {
     assert_eq!(taken.root, Hash::of(&contents));
     assert!(fs::read(to.path().join("file")).expect("a file") == contents);
     assert_eq!(events[0], Event::Joined(at));
-    assert_eq!(taken.progress.total, Some(taken.progress.standing.verified));
+    assert_eq!(taken.progress.total, Some(taken.progress.received.verified));
 }
 
 #[test]
@@ -95,12 +95,12 @@ fn what_was_there_is_not_sent_again_and_does_not_count_as_moved() {
     let summary = send(&bind(), source, &[at], options, &GOES_ON, &mut |_| ()).expect("sent");
     let taken = receiver.join().expect("a thread").expect("received");
     let kept = 3 * SLAB as u64;
-    assert_eq!(taken.progress.standing.kept, kept);
+    assert_eq!(taken.progress.received.kept, kept);
     assert!(summary.progress.sent < contents.len() as u64);
-    assert_eq!(summary.progress.standing, taken.progress.standing);
+    assert_eq!(summary.progress.received, taken.progress.received);
     assert_eq!(
         taken.progress.moved() + kept,
-        taken.progress.standing.verified
+        taken.progress.received.verified
     );
     assert_eq!(names(to.path()), ["file"]);
 }
@@ -120,7 +120,7 @@ fn a_receiver_that_refuses_says_why_to_the_sender() {
     let (_, result) = &summary.receivers[0];
     let error = result.as_ref().expect_err("refused");
     assert_eq!(error.exit_code(), 4);
-    assert!(error.to_string().contains("is there already"), "{error}");
+    assert!(error.to_string().contains("exists already"), "{error}");
     assert_eq!(fs::read(to.path().join("file")).expect("a file"), b"old");
 }
 

@@ -1,19 +1,19 @@
 //! Measures how often the report's 95 % intervals hold: `make coverage`.
 //!
-//! Runs the demo's comparison with 4,000 seeds (some 2 CPU-hours; what is there already is kept) and
-//! draws 1,000 sets of 20 of them. Estimates the first 3, 6 and 10 seeds of each set, and all 20, as
-//! the report does. Prints how often the interval holds the figure of all seeds together, and how
-//! wide it is. Exits 1 where a cell is not as wanted.
+//! The program runs the comparison of the demo with 4,000 seeds (about 2 CPU-hours; existing runs are reused) and draws
+//! 1,000 sets of 20 seeds. It computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from
+//! all 20. It prints how often an interval contains the value over all seeds, and the width of the intervals. The exit
+//! code is 1 if a cell is out of its bounds.
 //!
-//! The 200 sets that share no seed would tell a coverage to 1.5 points only (standard error): of
-//! fifty cells one or two would be out of bounds by chance. 1,000 sets tell it to 0.7.
+//! 200 disjoint sets would give a coverage with a standard error of 1.5 points, so one or two of fifty cells would be
+//! out of bounds by chance. With 1,000 sets the standard error is 0.7 points.
 //!
-//! `coverage simulate` only runs, `coverage measure` only measures what is there, `coverage
-//! summary FILE` writes the first 40 sets for the test.
+//! `coverage simulate` only executes the runs, `coverage measure` only evaluates existing runs, and `coverage summary
+//! FILE` writes the first 40 sets for the test.
 
 mod measure;
 mod seeds;
-// The test reads what this program writes.
+// Only the test uses the reading part of this module.
 #[allow(dead_code)]
 mod summary;
 
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use tailcut_units::mix64;
 
-/// The sets that are drawn.
+/// Number of sets.
 const SETS: u64 = 1_000;
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -46,12 +46,12 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The figures of the first `size` seeds of every set.
+/// Returns the estimates from the first `size` seeds of each set.
 fn of_sets(sets: &[Vec<Seed>], size: usize) -> Vec<Figures> {
     sets.iter().map(|set| figures(&set[..size])).collect()
 }
 
-/// Sets of different seeds each, drawn at random.
+/// Returns random sets. The seeds within a set differ.
 fn sets(seeds: &[Seed]) -> Vec<Vec<Seed>> {
     let drawn = |set: u64| {
         let mut order: Vec<usize> = (0..seeds.len()).collect();

@@ -1,51 +1,50 @@
-//! How often intervals hold: sets of seeds, each estimated on its own, against what all seeds
-//! together give.
+//! Coverage of intervals: estimates from sets of seeds, compared with the values over all seeds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tailcut_report::{Gap, Measured, Ratio, Sample, Statistic};
 
-/// The designs. TCP and RepFlow have a cliff at the retransmission timeout of 10 ms, and the p99 of
-/// RepFlow lies on it; that of DCTCP does not.
+/// Designs. The distributions of TCP and RepFlow have a gap before the retransmission timeout of 10 ms. The p99 of
+/// RepFlow lies on this gap; the p99 of DCTCP does not.
 pub const DESIGNS: [&str; 3] = ["tcp", "dctcp", "repflow"];
 
-/// Seeds of the nested sets: the first 3, 6 and 10 of 20.
+/// Number of seeds of the nested sets: the first 3, 6 and 10 of 20, and all 20.
 pub const SIZES: [usize; 4] = [3, 6, 10, 20];
 
-/// Seeds of a whole set.
+/// Number of seeds of a complete set.
 pub const SET: usize = 20;
 
 /// A value within the gap before the timeout, in microseconds.
 const IN_THE_GAP: f64 = 5_000.0;
 
-/// Completion times of the mice of one run, in microseconds; infinite for those that did not finish.
+/// Completion times of the mice of one run, in microseconds; infinite for unfinished mice.
 pub type Mice = Vec<f64>;
 
-/// The mice of one seed, by design in the order of [`DESIGNS`].
+/// Mice of one seed, for each design in the order of [`DESIGNS`].
 pub type Seed = [Mice; 3];
 
-/// A figure and its interval, of one set of seeds.
+/// Estimate of a metric with its interval, from one set of seeds.
 #[derive(Clone, Copy)]
 pub struct Found {
     value: f64,
     interval: Option<(f64, f64)>,
-    /// Whether the report says that the interval spans a gap.
+    /// Whether the report marks the interval because it spans a gap.
     marked: bool,
 }
 
-/// Figures by name; `None` for one that is refused.
+/// Estimates by name; `None`: the report gives no estimate.
 pub type Figures = BTreeMap<String, Option<Found>>;
 
-/// What a figure is in truth, and whether it lies on a gap.
+/// True value of a metric, and whether it lies on a gap.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth {
-    /// The value over all seeds.
+    /// Value over all seeds.
     pub value: f64,
-    /// Whether the sets' own values lie on both sides of a gap.
+    /// Whether the estimates of the sets lie on both sides of a gap.
     pub on_gap: bool,
 }
 
-/// Every figure of one set of seeds.
+/// Returns all estimates from one set of seeds.
 pub fn figures(seeds: &[Seed]) -> Figures {
     let measured = measured(seeds);
     let [base, others @ ..] = &measured;
@@ -66,7 +65,7 @@ pub fn figures(seeds: &[Seed]) -> Figures {
                 format!("{design} over tcp, {}", statistic.name()),
                 ratio.map(of_ratio),
             );
-            // As the headline has it, which picks the best of two.
+            // The headline picks the better of two designs, so it uses this corrected interval.
             let corrected = ratio.map(|ratio| ratio.corrected(others.len()));
             figures.insert(
                 format!("{design} over tcp, {}{CORRECTED}", statistic.name()),
@@ -110,7 +109,7 @@ const STATISTICS: [Statistic; 4] = [
     Statistic::P999,
 ];
 
-/// The end of the names of figures whose intervals hold for two comparisons together.
+/// Suffix of names of metrics whose intervals hold for two comparisons together.
 const CORRECTED: &str = ", of two";
 
 fn measured(seeds: &[Seed]) -> [Measured; 3] {
@@ -120,8 +119,8 @@ fn measured(seeds: &[Seed]) -> [Measured; 3] {
     })
 }
 
-/// What the figures are in truth: those of all seeds together. Whether one lies on a gap, for sets of
-/// some size, is told by the middle 99 % of what these sets found.
+/// Returns the true values: the values over all seeds. Whether a metric lies on a gap depends on the middle 99 % of the
+/// estimates of `of_sets`.
 pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     let all = measured(seeds);
     let mut truths: BTreeMap<String, Truth> = BTreeMap::new();
@@ -153,13 +152,13 @@ pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     truths
 }
 
-/// What the sets that gave a figure found.
+/// Returns the estimates of one metric from all sets that have one.
 fn found_of(of_sets: &[Figures], name: &str) -> Vec<Found> {
     let found = of_sets.iter().filter_map(|figures| *figures.get(name)?);
     found.collect()
 }
 
-/// The middle `share` of the values that were found.
+/// Returns the ends of the middle `share` of the estimates.
 fn middle(found: &[Found], share: f64) -> Option<(f64, f64)> {
     let mut sorted: Vec<f64> = found.iter().map(|found| found.value).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -170,26 +169,26 @@ fn middle(found: &[Found], share: f64) -> Option<(f64, f64)> {
     ))
 }
 
-/// One figure over sets of one size.
+/// Result for one metric over sets of one size.
 pub struct Cell {
-    /// Its name.
+    /// Name of the metric.
     pub figure: String,
-    /// Seeds of each set.
+    /// Number of seeds of each set.
     pub seeds: usize,
-    /// Sets that gave a figure; the others were refused.
+    /// Number of sets with an estimate.
     pub sets: usize,
-    /// Those whose interval holds.
+    /// Number of sets whose interval contains the true value.
     pub held: usize,
-    /// Those whose interval spans a gap, as the report says.
+    /// Number of sets whose interval the report marks because it spans a gap.
     pub marked: usize,
-    /// The median width of the intervals over the width of the middle 95 % of the sets' values. Away from
-    /// gaps only of the sets whose interval spans none.
+    /// Median width of the intervals divided by the width of the middle 95 % of the estimates. For a metric away from
+    /// gaps, intervals that span a gap are left out.
     pub width: f64,
-    /// Whether it lies on a gap.
+    /// Whether the metric lies on a gap.
     pub on_gap: bool,
 }
 
-/// The cells of sets of `seeds` seeds.
+/// Returns the results for sets of `seeds` seeds.
 pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>) -> Vec<Cell> {
     let cell = |(name, truth): (&String, &Truth)| {
         let found = found_of(of_sets, name);
@@ -218,14 +217,14 @@ pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>
 }
 
 impl Cell {
-    /// The share of intervals that hold.
+    /// Returns the share of intervals that contain the true value.
     pub fn coverage(&self) -> f64 {
         self.held as f64 / self.sets.max(1) as f64
     }
 
-    /// Whether it is as wanted: 92 % or more; away from gaps no more than 98 % and no wider than
-    /// 1.5 times the middle 95 %, give or take the standard error of the measurement. With three
-    /// seeds it has to hold only, and so do the intervals for two comparisons together.
+    /// Whether the result is within its bounds. The coverage must be at least 92 %. For a metric away from gaps it must
+    /// also be at most 98 %, and the width at most 1.5 times the middle 95 %, within the standard error of the
+    /// measurement. With three seeds, and for intervals of two comparisons together, only the lower bound applies.
     pub fn is_as_wanted(&self) -> bool {
         let only_floor = self.on_gap || self.seeds < 6 || self.figure.ends_with(CORRECTED);
         let error = (0.98 * 0.02 / self.sets.max(1) as f64).sqrt();
@@ -234,8 +233,8 @@ impl Cell {
     }
 }
 
-/// The cells as a Markdown table, a row for each figure. A figure on a gap has a mark. A third number
-/// is the share of the sets whose interval spans a gap.
+/// Returns the results as a Markdown table with a row for each metric. A metric on a gap has a mark. A third number is
+/// the share of sets whose interval spans a gap.
 pub fn table(cells: &[Cell]) -> String {
     let mut text = String::from("| figure |");
     for size in SIZES {

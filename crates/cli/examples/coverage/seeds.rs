@@ -1,4 +1,4 @@
-//! The seeds: each is one run of every design under the same arrivals, kept as a line of text.
+//! Runs of all seeds. A seed has one run of each design with the same arrivals. A run is stored as a line of text.
 
 use crate::measure::{DESIGNS, Mice, Seed};
 use std::collections::{BTreeMap, HashSet};
@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tailcut_record::SizeGroup;
-use tailcut_scenario::{Place, Scenario, Study};
+use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::{RunConfig, Unattended};
 
-/// The seeds of all sets together.
+/// Number of seeds of all sets together.
 pub const SEEDS: u64 = 4_000;
 
-/// Simulates every run that `file` does not have, on `threads` threads, and adds it there. A run
-/// is a line, so that a program that is ended at any moment loses at most the line it was writing.
+/// Simulates the runs that are missing in `file`, on `threads` threads, and appends them. A run is one line, so a
+/// killed program loses at most the line that it was writing.
 pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     let done: HashSet<(String, u64)> = match File::open(file) {
         Ok(opened) => lines(opened)?
@@ -46,7 +46,7 @@ pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     })
 }
 
-/// The runs of `make demo` at a load of 0.5 for `seeds` seeds, without samples and with 1,200 flows each.
+/// Returns the runs of `make demo` at a load of 0.5 for `seeds` seeds, without samples and with 1,200 flows each.
 fn runs(seeds: u64) -> anyhow::Result<Vec<RunConfig>> {
     let text = include_str!("../../../../scenarios/compare.toml");
     let mut scenario = Scenario::parse("scenarios/compare.toml", "", text)?;
@@ -59,13 +59,14 @@ fn runs(seeds: u64) -> anyhow::Result<Vec<RunConfig>> {
         ("seeds", &seeds),
     ];
     for (key, value) in changes {
-        scenario.set(key, value, &Place::flag("coverage"))?;
+        scenario.set(key, value, &Location::flag("coverage"))?;
     }
     scenario.unset("", "sample_every");
     Ok(Study::of(&scenario)?.runs)
 }
 
-/// `tcp 17 15264000,-,...`: design, seed, and each mouse's completion time in nanoseconds.
+/// Returns the line of a run, such as `tcp 17 15264000,-,...`: design, seed, and the completion time of each mouse in
+/// nanoseconds.
 fn line(run: &RunConfig) -> anyhow::Result<String> {
     let record = tailcut_sim::run(run, &Unattended)?;
     let mice = record
@@ -81,7 +82,7 @@ fn line(run: &RunConfig) -> anyhow::Result<String> {
     Ok(format!("{} {} {}\n", run.stack, run.seed, times.join(",")))
 }
 
-/// The file, open at its end, without a line that was cut off.
+/// Opens the file for appending, after removing an incomplete last line.
 fn appendable(path: &Path) -> anyhow::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -103,7 +104,7 @@ fn appendable(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// The seeds in `file` that have a run of every design, in their order.
+/// Returns the seeds in `file` that have a run of each design, in order.
 pub fn read(file: &Path) -> anyhow::Result<Vec<Seed>> {
     let mut kept: BTreeMap<u64, [Option<Mice>; 3]> = BTreeMap::new();
     for (design, seed, mice) in lines(File::open(file)?)? {
@@ -115,7 +116,7 @@ pub fn read(file: &Path) -> anyhow::Result<Vec<Seed>> {
     Ok(kept.into_values().filter_map(whole).collect())
 }
 
-/// The whole lines of `file`, taken apart.
+/// Parses the complete lines of `file`.
 fn lines(file: File) -> anyhow::Result<impl Iterator<Item = (String, u64, Mice)>> {
     let mut texts = Vec::new();
     let mut reader = BufReader::new(file);

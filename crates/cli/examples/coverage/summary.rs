@@ -1,18 +1,18 @@
-//! A short form of sets of seeds: of each run how many mice there are, their sum, and the times of
-//! the slowest; enough for means and the tail.
+//! Short form of sets of seeds. For each run it contains the number of mice, the sum of their times, and the times of
+//! the slowest mice. This is enough for means and tail percentiles.
 
 use crate::measure::{Mice, SET, Seed, Truth};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The sets that are kept.
+/// Number of sets in the short form.
 const SETS: usize = 40;
 
-/// Mice of each run whose times are kept, in per cent.
+/// Share of the mice of a run whose times are stored, in per cent.
 const SLOWEST: usize = 4;
 
-/// Writes the first sets of `seeds` with the truth over all of them.
+/// Writes the first sets of `seeds` with the true values.
 pub fn write(file: &Path, seeds: &[Seed], truths: &BTreeMap<String, Truth>) -> anyhow::Result<()> {
     let mut text = String::new();
     for (name, truth) in truths.iter().filter(|(name, _)| !name.contains("p50")) {
@@ -33,8 +33,7 @@ pub fn write(file: &Path, seeds: &[Seed], truths: &BTreeMap<String, Truth>) -> a
     Ok(())
 }
 
-/// The sets of a short form, with the truth. Mice that are not among the slowest have the mean of
-/// these.
+/// Reads the sets of a short form, with the true values. All mice except the slowest get their mean time.
 pub fn read(text: &str) -> Option<(Vec<Seed>, BTreeMap<String, Truth>)> {
     let mut truths = BTreeMap::new();
     let mut runs: Vec<Mice> = Vec::new();

@@ -1,5 +1,5 @@
-//! `tailcut bench`: the speed of the simulator on this machine, one core, each workload in a process of
-//! its own so that its peak memory is its own.
+//! `tailcut bench`: speed of the simulator on one core of this machine. Each workload runs in a separate process, so
+//! that its peak memory can be measured.
 
 use crate::args::Bench;
 use crate::command::lab;
@@ -9,9 +9,9 @@ use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 use tailcut_scenario::sim::{self, Unattended};
-use tailcut_scenario::{Place, Scenario, Study, did_you_mean};
+use tailcut_scenario::{Location, Scenario, Study, did_you_mean};
 
-/// The workloads, by name, with the text of their scenarios.
+/// Names of the workloads with the texts of their scenarios.
 const WORKLOADS: [(&str, &str); 10] = [
     (
         "dctcp-permutation-k8",
@@ -55,7 +55,7 @@ const WORKLOADS: [(&str, &str); 10] = [
     ),
 ];
 
-/// One measurement.
+/// Measurement of a workload.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Measurement {
     workload: String,
@@ -69,7 +69,7 @@ struct Measurement {
 /// Runs the command.
 ///
 /// # Errors
-/// An unknown workload, or a measurement that fails.
+/// The workload is unknown, or a measurement fails.
 pub fn execute(arguments: &Bench) -> Result<(), Failure> {
     if let Some(name) = arguments.workload.as_deref()
         && let Some(done) = lab::bench(name, arguments.repeat.get(), arguments.json)
@@ -112,7 +112,8 @@ fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
     )
 }
 
-/// The measurement with the median speed; of an even number the slower of the two in the middle.
+/// Returns the measurement with the median speed. For an even number of measurements it returns the slower of the two
+/// in the middle.
 fn middle(mut measured: Vec<Measurement>) -> Option<Measurement> {
     measured.sort_by(|a, b| {
         a.packet_hops_per_cpu_second
@@ -122,7 +123,7 @@ fn middle(mut measured: Vec<Measurement>) -> Option<Measurement> {
     Some(measured.swap_remove(middle))
 }
 
-/// Measures a workload within this process.
+/// Measures a workload in this process.
 fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
     let text = WORKLOADS
         .iter()
@@ -130,7 +131,7 @@ fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
         .map_or("", |(_, text)| text);
     let mut scenario = Scenario::parse(&format!("scenarios/bench/{name}.toml"), "", text)?;
     if let Some(seed) = seed {
-        scenario.set("seed", &seed.to_string(), &Place::flag("--seed"))?;
+        scenario.set("seed", &seed.to_string(), &Location::flag("--seed"))?;
     }
     let study = Study::of(&scenario)?;
     let config = study.runs.first().context("a bench has a run")?;
@@ -138,7 +139,7 @@ fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
     let cpu_seconds = record
         .cost
         .cpu_seconds
-        .context("this system does not tell a thread's CPU time")?;
+        .context("this system does not report the CPU time of a thread")?;
     Ok(Measurement {
         workload: name.to_owned(),
         packet_hops: record.totals.packet_hops,
@@ -149,7 +150,7 @@ fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
     })
 }
 
-/// Measures a workload in a process of its own.
+/// Measures a workload in a separate process.
 fn measure_apart(name: &str, seed: Option<u64>) -> anyhow::Result<Measurement> {
     let own = std::env::current_exe().context("cannot find this program's own file")?;
     let mut command = Command::new(own);
@@ -161,15 +162,15 @@ fn measure_apart(name: &str, seed: Option<u64>) -> anyhow::Result<Measurement> {
         .output()
         .with_context(|| format!("cannot start the measurement of {name}"))?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         bail!(
             "the measurement of {name} failed ({}): {}",
             output.status,
-            told.trim()
+            stderr.trim()
         );
     }
     let measured: Vec<Measurement> = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("the measurement of {name} printed something else"))?;
+        .with_context(|| format!("the measurement of {name} printed an unexpected result"))?;
     measured
         .into_iter()
         .next()

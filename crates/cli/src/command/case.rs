@@ -1,4 +1,4 @@
-//! `tailcut case`: runs cases of a planned study, in processes of their own.
+//! `tailcut case`: runs cases of a planned study, each in a separate process.
 
 use crate::args::Case;
 use crate::build;
@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use tailcut_study::{Ran, StudyDir, Tally, Watch, as_argument, in_a_line, in_words};
+use tailcut_study::{CaseOutcome, StudyDir, Tally, Watch, as_argument, in_a_line, in_words};
 
-/// What a line of the command begins with that says why it ends.
+/// Prefix of the line that reports the error of a process.
 const COMPLAINT: &str = "tailcut: ";
 
 /// Runs the command.
 ///
 /// # Errors
-/// Wrong input, what the system refuses, cases that failed, or cases that other processes are at.
+/// Wrong input, an error of the operating system, failed cases, or cases that other processes run.
 pub fn execute(arguments: &Case) -> Result<(), Failure> {
     let study = StudyDir::open(&arguments.dir)?;
     let places = study.places(arguments.cases.as_deref())?;
@@ -49,7 +49,7 @@ pub fn execute(arguments: &Case) -> Result<(), Failure> {
         study: &study,
         by: &build::this()?,
         command: &command,
-        told: &|line| {
+        report: &|line| {
             if !line.starts_with(COMPLAINT) {
                 note(line);
             }
@@ -61,13 +61,13 @@ pub fn execute(arguments: &Case) -> Result<(), Failure> {
         .run(&places, threads(arguments.threads)?.get())
         .map_err(complaint)?;
     for (place, by) in now.running.iter().zip(&now.by) {
-        note(&format!("case {place}: skipped, {by} is at it"));
+        note(&format!("case {place}: skipped, {by} runs it"));
     }
     let run = now.done.saturating_sub(before);
     if arguments.json.json {
-        let mut told = json!(now);
-        told["run"] = run.into();
-        print_json(&told)?;
+        let mut output = json!(now);
+        output["run"] = run.into();
+        print_json(&output)?;
     } else {
         let (done, dir) = (now.done, study.path().display());
         print(&format!(
@@ -80,7 +80,7 @@ pub fn execute(arguments: &Case) -> Result<(), Failure> {
     verdict(&now)
 }
 
-/// What a process was refused, as it has said it.
+/// Converts the error of a process that runs a case.
 fn complaint(error: tailcut_study::Error) -> Failure {
     match error {
         tailcut_study::Error::Process(said) => {
@@ -96,18 +96,19 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
     if !tally.failed.is_empty() {
         let (count, places) = (tally.failed.len(), in_words(&tally.failed));
         return Err(Failure::CasesFailed(format!(
-            "{count} of {cases} cases failed: {places}; `tailcut study status` says why"
+            "{count} of {cases} cases failed: {places}; `tailcut study status` shows why"
         )));
     }
     match tally.open() {
         0 => Ok(()),
-        count => Err(Failure::Elsewhere(format!(
-            "other processes are at {count} of {cases} cases"
+        count => Err(Failure::CasesRunElsewhere(format!(
+            "other processes run {count} of {cases} cases"
         ))),
     }
 }
 
-/// Runs cases within this process, which another one watches, until standard input ends.
+/// Runs cases in this process, which a parent process monitors. Stops when standard input ends, because the parent has
+/// then ended.
 fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
     let until_it_ends = move || {
@@ -116,18 +117,20 @@ fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<
     };
     let started = thread::Builder::new().spawn(until_it_ends);
     started.context("cannot start a thread")?;
-    let told = |place: usize, ran: &Ran| {
+    let report = |place: usize, ran: &CaseOutcome| {
         let label = study.plan().cases[place].key.label();
         match ran {
-            Ran::Done(summary) => note(&format!("case {place}: {label}: {}", in_a_line(summary))),
-            Ran::Failed(failure) => {
+            CaseOutcome::Done(summary) => {
+                note(&format!("case {place}: {label}: {}", in_a_line(summary)))
+            }
+            CaseOutcome::Failed(failure) => {
                 note(&format!("case {place}: {label}: failed: {}", failure.error));
             }
             _ => {}
         }
     };
     let runner = study.runner(build::this()?)?;
-    runner.walk(places, &Until(stop), &mut io::stdout(), &told)?;
+    runner.walk(places, &Until(stop), &mut io::stdout(), &report)?;
     match stop.load(Ordering::Relaxed) {
         true => Err(Failure::Interrupted),
         false => Ok(()),

@@ -1,4 +1,4 @@
-//! `tailcut cast`.
+//! `tailcut cast`: copies files, directories and streams to other hosts.
 
 use crate::args::CastOf;
 use crate::failure::Failure;
@@ -7,21 +7,21 @@ use crate::output::{note, print, print_json_line};
 use indicatif::{BinaryBytes, HumanDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tailcut_cast::command::{Moment, Told, execute as run};
+use tailcut_cast::command::{CommandEvent, Moment, execute as run};
 
-/// Without a terminal, between two lines.
-const TOLD_EVERY: Duration = Duration::from_secs(5);
+/// Interval between two progress lines without a terminal.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs the command.
 ///
 /// # Errors
-/// Why it ends without success; the exit code is that of the command's help.
+/// The failure, with the exit code that the help of the command describes.
 pub fn execute(CastOf { json, command }: &CastOf) -> Result<(), Failure> {
     let stop = interrupt::listen()?;
-    let mut shown = Shown::new(json.json);
-    let result = run(command, json.json, &stop, &mut |told| shown.tell(&told));
-    shown.clear();
-    if let Some(failure) = shown.failed {
+    let mut output = Output::new(json.json);
+    let result = run(command, json.json, &stop, &mut |event| output.show(&event));
+    output.clear();
+    if let Some(failure) = output.failed {
         return Err(failure);
     }
     result.map_err(|failed| match failed.code {
@@ -30,23 +30,23 @@ pub fn execute(CastOf { json, command }: &CastOf) -> Result<(), Failure> {
     })
 }
 
-/// What is on the screen.
-struct Shown {
+/// Output of the command.
+struct Output {
     is_json: bool,
     is_terminal: bool,
     bar: Option<ProgressBar>,
-    told_at: Instant,
-    /// Standard output has failed.
+    printed_at: Instant,
+    /// First error of writing to standard output.
     failed: Option<Failure>,
 }
 
-impl Shown {
+impl Output {
     fn new(is_json: bool) -> Self {
         Self {
             is_json,
             is_terminal: std::io::stderr().is_terminal(),
             bar: None,
-            told_at: Instant::now(),
+            printed_at: Instant::now(),
             failed: None,
         }
     }
@@ -64,21 +64,21 @@ impl Shown {
         }
     }
 
-    fn tell(&mut self, told: &Told<'_>) {
+    fn show(&mut self, event: &CommandEvent<'_>) {
         if self.is_json {
-            self.failed = self.failed.take().or(print_json_line(told).err());
+            self.failed = self.failed.take().or(print_json_line(event).err());
             return;
         }
-        match told {
-            Told::Listening { at } => self.line(&format!("listening at {at}")),
-            Told::Serving { what, root, at } => {
+        match event {
+            CommandEvent::Listening { at } => self.line(&format!("listening at {at}")),
+            CommandEvent::Serving { what, root, at } => {
                 self.line(&format!("serving {what} at {at}: root {root}"));
             }
-            Told::Note { text } => self.line(text),
-            Told::Joined { peer } => self.line(&format!("{peer}: connected")),
-            Told::Left { peer: _, why } => self.line(why),
-            Told::Progress(moment) => self.progress(moment),
-            Told::Done {
+            CommandEvent::Note { text } => self.line(text),
+            CommandEvent::Joined { peer } => self.line(&format!("{peer}: connected")),
+            CommandEvent::Left { peer: _, why } => self.line(why),
+            CommandEvent::Progress(moment) => self.progress(moment),
+            CommandEvent::Done {
                 what,
                 root,
                 peers,
@@ -94,15 +94,15 @@ impl Shown {
                     peers.join(", "),
                 ));
             }
-            Told::Failed { why } => {
+            CommandEvent::Failed { why } => {
                 self.clear();
                 self.line(&format!("tailcut: {why}"));
             }
-            Told::Checked { report } => {
+            CommandEvent::Checked { report } => {
                 let printed = print(&report.to_string());
                 self.failed = self.failed.take().or(printed.err());
             }
-            Told::Entry { path, bytes } => {
+            CommandEvent::Entry { path, bytes } => {
                 let bytes = bytes.map_or(String::new(), |bytes| bytes.to_string());
                 let printed = print(&format!("{bytes:>14} {path}"));
                 self.failed = self.failed.take().or(printed.err());
@@ -116,8 +116,8 @@ impl Shown {
             bar.set_length(moment.total.unwrap_or(moment.verified));
             bar.set_position(moment.verified);
             bar.set_message(words(moment));
-        } else if self.told_at.elapsed() >= TOLD_EVERY {
-            self.told_at = Instant::now();
+        } else if self.printed_at.elapsed() >= PROGRESS_INTERVAL {
+            self.printed_at = Instant::now();
             let of = moment.total.map_or(String::new(), |total| {
                 let share = moment.verified as f64 * 100.0 / total.max(1) as f64;
                 format!(" of {}, {share:.0} %", BinaryBytes(total))
@@ -143,7 +143,7 @@ fn rate(moment: &Moment) -> String {
     format!("{}/s", BinaryBytes(moment.rate as u64))
 }
 
-/// Rate, time to go, repair symbols, and who is slow.
+/// Describes the progress: rate, time left, loss, repair symbols, and the slowest receiver.
 fn words(moment: &Moment) -> String {
     let mut words = rate(moment);
     let left = moment
@@ -154,7 +154,7 @@ fn words(moment: &Moment) -> String {
         words = format!("{words}, {} to go", HumanDuration(to_go));
     }
     if moment.kept > 0 {
-        words = format!("{words}, {} were there", BinaryBytes(moment.kept));
+        words = format!("{words}, {} already present", BinaryBytes(moment.kept));
     }
     if let Some(loss) = moment.loss.filter(|loss| *loss > 0.0) {
         words = format!("{words}, loss {:.1} %", loss * 100.0);

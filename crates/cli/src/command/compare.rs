@@ -1,20 +1,20 @@
-//! `tailcut compare`: the built-in scenario of that name, with designs and changes of the flags.
+//! `tailcut compare`: runs the built-in scenario `compare` with the designs and changes of the command line.
 
 use crate::args::Compare;
-use crate::asked;
-use crate::conduct::{Asked, conduct_and_report};
+use crate::execution::{StudyOptions, execute_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::limit;
 use crate::real_hosts;
+use crate::scenario_args;
 use tailcut_scenario::Study;
 
 /// Runs the command.
 ///
 /// # Errors
-/// Wrong input, or whatever keeps the study from its end.
+/// The input is wrong, or the study fails.
 pub fn execute(arguments: &Compare) -> Result<(), Failure> {
-    let mut scenario = asked::of_designs(
+    let mut scenario = scenario_args::of_designs(
         &arguments.designs,
         &arguments.changes,
         &arguments.shared.seeds,
@@ -27,13 +27,13 @@ pub fn execute(arguments: &Compare) -> Result<(), Failure> {
             &arguments.shared,
         );
     }
-    real_hosts::settle(&mut scenario)?;
+    real_hosts::apply_kernel_limits(&mut scenario)?;
     let study = Study::of(&scenario)?;
     real_hosts::prepare(&study)?;
-    let asked = Asked {
+    let options = StudyOptions {
         earlier: arguments.finished.into(),
         sensitivity: arguments.variants.sensitivity,
         capture: None,
     };
-    conduct_and_report(&study, &arguments.shared, asked, &*interrupt::listen()?)
+    execute_and_report(&study, &arguments.shared, options, &*interrupt::listen()?)
 }

@@ -1,20 +1,20 @@
-//! `tailcut lab`, where this build has it.
+//! `tailcut lab`, if this build includes it.
 
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use crate::output::{note, print, print_json, width};
 use crate::shared::Json;
 #[cfg(all(feature = "lab", target_os = "linux"))]
-use crate::{build, conduct::REPORT};
+use crate::{build, execution::REPORT};
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use tailcut_lab::command::flows;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use tailcut_scenario::record::{Earlier, Manifest, OutputDir, TableFormat};
 
-/// Runs the command. A program that it has run decides the exit code.
+/// Runs the command. If it runs a program, the process ends with that program's exit code.
 ///
 /// # Errors
-/// Wrong input, or the system refuses.
+/// Wrong input, or an error of the operating system.
 #[cfg(all(feature = "lab", target_os = "linux"))]
 pub fn execute(command: &tailcut_lab::command::LabCommand) -> Result<(), Failure> {
     match tailcut_lab::command::execute(command, keep)? {
@@ -23,7 +23,7 @@ pub fn execute(command: &tailcut_lab::command::LabCommand) -> Result<(), Failure
     }
 }
 
-/// Writes what programs have sent over a lab as a study of one run, with its report.
+/// Writes the flows that programs sent over a lab as a study of one run, with a report.
 #[cfg(all(feature = "lab", target_os = "linux"))]
 fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
     let (record, notes) = flows::record(arguments)?;
@@ -38,7 +38,7 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
         serde_json::Value::Null,
         [record.key.clone()],
     );
-    // The flows of an earlier look are among these, as long as the lab is the same.
+    // The record contains all flows since the lab started, so it replaces an earlier record.
     let output = OutputDir::open(&dir, manifest, TableFormat::default(), Earlier::Remove)?;
     output.write_run(0, &record)?;
     output.conclude()?;
@@ -55,19 +55,19 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
     print(&format!("{table}\n{shown}\n"))
 }
 
-/// Says where the command is.
+/// Explains how to get a build with this command.
 ///
 /// # Errors
-/// Always.
+/// This function always returns an error.
 #[cfg(not(all(feature = "lab", target_os = "linux")))]
 pub fn refuse() -> Result<(), Failure> {
     Err(Failure::Refused(anyhow::anyhow!(
-        "this build has no lab: it takes Linux, and `cargo build --release` without \
+        "this build has no lab: build it on Linux with `cargo build --release`, without \
          --no-default-features"
     )))
 }
 
-/// Runs a bench of the lab; `None` where it is none.
+/// Runs a benchmark of the lab. Returns `None` if `name` is not one.
 pub fn bench(name: &str, times: usize, json: Json) -> Option<Result<(), Failure>> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     if tailcut_lab::bench::names().any(|known| known == name) {

@@ -1,4 +1,4 @@
-//! `tailcut list`: the names that other commands take.
+//! `tailcut list`: names that other commands accept.
 
 use crate::args::{List, Listing};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use tailcut_scenario::sim::{
 };
 use tailcut_scenario::{SCENARIOS, TOPOLOGY_KINDS, topology_keys};
 
-/// A name, what it is, and what a script may want beside it.
+/// Name with a description, and additional data for scripts.
 struct Item {
     group: &'static str,
     name: String,
@@ -22,13 +22,13 @@ struct Item {
 /// Runs the command.
 ///
 /// # Errors
-/// Where standard output cannot be written.
+/// Standard output cannot be written.
 pub fn execute(arguments: &List) -> Result<(), Failure> {
     let (items, hint) = match arguments.what {
         Listing::Designs => (
             designs(),
-            "A design is [replication+]transport[@routing]: repflow+dctcp, dctcp@spray. What is left \
-             out: no replication, tcp, ecmp; under duplicates of requests, stations.",
+            "A design is [replication+]transport[@routing]: repflow+dctcp, dctcp@spray. Defaults: no \
+             replication, tcp, ecmp; for duplicates of requests stations.",
         ),
         Listing::Disciplines => (
             disciplines(),
@@ -40,12 +40,12 @@ pub fn execute(arguments: &List) -> Result<(), Failure> {
         ),
         Listing::Topologies => (
             topologies(),
-            "Use one with --topology KIND or KIND:KEY=VALUE,KEY=VALUE; every kind takes rate and delay.",
+            "Use one with --topology KIND or KIND:KEY=VALUE,KEY=VALUE; all kinds have the keys rate and delay.",
         ),
         Listing::Scenarios => (scenarios()?, "Run one with `tailcut run NAME`."),
         Listing::Keys => (
             keys(),
-            "Use one in a scenario's file, or with --set KEY=VALUE. docs/scenario.md says more.",
+            "Use one in a scenario's file, or with --set KEY=VALUE. See docs/scenario.md.",
         ),
     };
     if arguments.json.json {
@@ -87,7 +87,7 @@ fn table(items: &[Item], hint: &str) -> String {
     text
 }
 
-/// An item of which there is nothing more to say.
+/// Creates an item without additional data.
 fn item(group: &'static str, name: &str, about: &str) -> Item {
     Item {
         group,
@@ -97,7 +97,7 @@ fn item(group: &'static str, name: &str, about: &str) -> Item {
     }
 }
 
-/// A part, its line and its source.
+/// Creates an item for a part, with its summary and source.
 fn part(group: &'static str, name: &str, summary: &str, source: &str) -> Item {
     let about = match source {
         "" => summary.to_owned(),
@@ -135,12 +135,15 @@ fn workloads() -> Vec<Item> {
     let forms = [
         (
             "fixed:BYTES",
-            "every flow of this size, such as fixed:100KB",
+            "the same size for all flows, such as fixed:100KB",
         ),
-        ("uniform:MIN:MAX", "sizes even between two"),
+        (
+            "uniform:MIN:MAX",
+            "a uniform distribution between two sizes",
+        ),
         (
             "table:FILE.csv",
-            "a cumulative distribution: a row `bytes,cumulative` a point",
+            "a cumulative distribution: one row `bytes,cumulative` for each point",
         ),
         (
             "requests:SIZES",
@@ -148,7 +151,7 @@ fn workloads() -> Vec<Item> {
         ),
         (
             "trace:FILE.csv",
-            "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path",
+            "exactly the flows of a file: start_ns,src,dst,bytes and optionally path",
         ),
     ];
     let applications = OwnApplication::all()

@@ -1,4 +1,4 @@
-//! One file a command.
+//! Commands, one file for each.
 
 pub mod bench;
 pub mod case;
@@ -7,9 +7,9 @@ pub mod cast;
 pub mod compare;
 pub mod lab;
 pub mod list;
+mod node_program;
 #[cfg(all(feature = "probe", target_os = "linux"))]
 pub mod probe;
-mod program;
 pub mod report;
 pub mod reproduce;
 pub mod run;

@@ -1,4 +1,4 @@
-//! `tailcut probe`.
+//! `tailcut probe`: estimates the gain of RepNet on a network.
 
 use crate::args::ProbeOf;
 use crate::failure::Failure;
@@ -10,26 +10,26 @@ use std::time::{Duration, Instant};
 use tailcut_probe::command::{Progress, run};
 use tailcut_probe::net::Trouble;
 
-/// Without a terminal, between two lines.
-const TOLD_EVERY: Duration = Duration::from_secs(10);
+/// Interval between two progress lines without a terminal.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Runs the command. What was measured when the user ends it is told.
+/// Runs the command. If the user interrupts it, the results so far are printed.
 ///
 /// # Errors
-/// Wrong input, or nothing could be measured.
+/// The input is wrong, or a measurement fails.
 pub fn execute(arguments: &ProbeOf) -> Result<(), Failure> {
     let stop = interrupt::listen()?;
     let bar = std::io::stderr()
         .is_terminal()
         .then(ProgressBar::new_spinner);
-    let mut told_at = Instant::now();
-    let mut tell = |progress: Progress| match &bar {
+    let mut printed_at = Instant::now();
+    let mut report = |progress: Progress| match &bar {
         Some(bar) => {
             bar.set_message(words(progress));
             bar.tick();
         }
-        None if told_at.elapsed() >= TOLD_EVERY => {
-            told_at = Instant::now();
+        None if printed_at.elapsed() >= PROGRESS_INTERVAL => {
+            printed_at = Instant::now();
             note(&words(progress));
         }
         None => {}
@@ -38,7 +38,7 @@ pub fn execute(arguments: &ProbeOf) -> Result<(), Failure> {
         &arguments.probe,
         arguments.out.out.as_deref(),
         &stop,
-        &mut tell,
+        &mut report,
     );
     if let Some(bar) = bar {
         bar.finish_and_clear();

@@ -1,30 +1,31 @@
-//! `tailcut report`: the report of directories of runs, written again.
+//! `tailcut report`: writes a new report for the runs of one or more directories.
 
 use crate::args::{Picture, Report};
-use crate::conduct::REPORT;
+use crate::execution::REPORT;
 use crate::failure::Failure;
 use crate::join;
 use crate::output::{note, print, print_json, width};
 use anyhow::Context;
 use std::path::Path;
 
-/// Where the report of several studies is written unless that is said.
+/// Default directory for the report of several studies.
 const JOINED: &str = "out/joined";
 
 /// Runs the command.
 ///
 /// # Errors
-/// A directory that holds no runs, or that cannot be written.
+/// A directory contains no runs, or the report cannot be written.
 pub fn execute(arguments: &Report) -> Result<(), Failure> {
     let study = join::load(&arguments.dirs)?;
     let (first, others) = arguments.dirs.split_first().context("DIR: found none")?;
     if study.runs().is_empty() {
         let dir = first.display();
-        return Err(
-            anyhow::anyhow!("{dir}: found no finished run; allowed: a directory with one").into(),
-        );
+        return Err(anyhow::anyhow!(
+            "{dir}: found no finished run; allowed: a directory with a finished run"
+        )
+        .into());
     }
-    // The report of several studies belongs to none of them.
+    // A report of several studies goes to a separate directory.
     let usual = match others.is_empty() {
         true => first.as_path(),
         false => Path::new(JOINED),

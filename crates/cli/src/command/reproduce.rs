@@ -1,8 +1,8 @@
-//! `tailcut reproduce`: published figures, ours beside theirs.
+//! `tailcut reproduce`: reproduces published figures and shows them next to ours.
 
 use crate::args::{Reproduce, ReproduceOn};
-use crate::command::program;
-use crate::conduct::{REPORT, conduct};
+use crate::command::node_program;
+use crate::execution::{REPORT, execute_study};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{note, print, print_json, width};
@@ -14,23 +14,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_report::Comparison;
 use tailcut_reproduce::page::{fill, on_real_hosts, unknown_marks};
 use tailcut_reproduce::{
-    ALL, Check, Part, Program, Reproduction, Results, Runs, RunsOf, RunsOfPart, named,
+    ALL, Check, Part, PartRuns, Program, Reproduction, ReproductionRuns, Results, Runs, named,
 };
 use tailcut_scenario::record::{self, RunSummary, StoredStudy, WallClock};
-use tailcut_scenario::{Place, Study, did_you_mean};
+use tailcut_scenario::{Location, Study, did_you_mean};
 
 /// Runs the command.
 ///
 /// # Errors
-/// An unknown name, a page that cannot be read or names an unknown reproduction, whatever keeps a study
-/// from its end, and with `--check` rows that do not hold.
+/// An unknown name, a page that cannot be read or that names an unknown reproduction, a failure of a study, or with
+/// `--check` a row outside of its band.
 pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     let chosen = chosen(arguments)?;
     let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
-    // Before there are threads.
+    // The lab must be prepared before this process starts threads.
     if let Some(part) = chosen
         .first()
-        .and_then(|first| parts(*first, arguments).pop())
+        .and_then(|first| parts(first, arguments).pop())
     {
         real_hosts::prepare(&study(&part, arguments)?)?;
     }
@@ -59,7 +59,7 @@ pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A page whose tables are filled, and the list of the runs behind it.
+/// Page whose tables are filled, and the list of its runs.
 struct Page<'a> {
     path: &'a Path,
     text: String,
@@ -73,7 +73,7 @@ impl<'a> Page<'a> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--page: cannot read {shown}"))?;
         if let Some((line, name)) = unknown_marks(&text).first() {
-            let names: Vec<&str> = ALL.iter().map(|known| known.name()).collect();
+            let names: Vec<&str> = ALL.iter().map(|known| known.name).collect();
             let allowed = names.join(", ");
             return Err(anyhow!(
                 "{shown}:{line}: found rows of the unknown reproduction '{name}'; allowed: {allowed}"
@@ -93,8 +93,13 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// Writes the tables of a reproduction into the page, and its runs into the list.
-    fn put(&mut self, name: &str, comparison: &Comparison, runs: RunsOf) -> Result<(), Failure> {
+    /// Writes the tables of a reproduction to the page, and its runs to the list.
+    fn put(
+        &mut self,
+        name: &str,
+        comparison: &Comparison,
+        runs: ReproductionRuns,
+    ) -> Result<(), Failure> {
         self.text = fill(&self.text, name, comparison);
         self.runs.reproductions.insert(name.to_owned(), runs);
         record::write_whole(self.path, self.text.as_bytes())?;
@@ -103,20 +108,19 @@ impl<'a> Page<'a> {
     }
 }
 
-fn chosen(arguments: &Reproduce) -> Result<Vec<&'static dyn Reproduction>, Failure> {
+fn chosen(arguments: &Reproduce) -> Result<Vec<&'static Reproduction>, Failure> {
     let (clock, hosts) = match arguments.clock {
         ReproduceOn::Simulated => ("simulated", "the simulator"),
         ReproduceOn::Wall => ("wall", "real hosts"),
     };
-    let can = |known: &dyn Reproduction| {
+    let can = |known: &Reproduction| {
         !parts(known, arguments).is_empty() || !programs(known, arguments).is_empty()
     };
-    let all = ALL.iter().copied().filter(|known| can(*known));
-    let all: Vec<&'static dyn Reproduction> = all.collect();
+    let all: Vec<&Reproduction> = ALL.iter().filter(|known| can(known)).collect();
     let Some(name) = arguments.name.as_deref() else {
         return Ok(all);
     };
-    let names: Vec<&str> = all.iter().map(|known| known.name()).collect();
+    let names: Vec<&str> = all.iter().map(|known| known.name).collect();
     match named(name) {
         Some(found) if can(found) => return Ok(vec![found]),
         Some(_) => {
@@ -134,61 +138,58 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static dyn Reproduction>, Failu
     Err(anyhow!("NAME: found the unknown reproduction '{name}'; allowed: {allowed}{guess}").into())
 }
 
-/// Runs the parts of one reproduction, each into a directory of its own, and compares.
+/// Runs the parts of one reproduction, each in a separate directory, and compares the results with the published
+/// figures.
 fn reproduce(
-    reproduction: &dyn Reproduction,
+    reproduction: &Reproduction,
     arguments: &Reproduce,
     stop: &AtomicBool,
-) -> Result<(Comparison, RunsOf), Failure> {
-    note(reproduction.title());
+) -> Result<(Comparison, ReproductionRuns), Failure> {
+    note(reproduction.title);
     let shared = &arguments.shared;
-    let base = shared
-        .out
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("out/reproduce"));
+    let base = shared.out.out.clone();
+    let base = base.unwrap_or_else(|| PathBuf::from("out/reproduce"));
+    let base = base.join(called(reproduction, arguments));
     let pool = Pool::new(shared.threads, shared.json, stop)?;
     let mut results = Results::default();
     let mut outputs = Vec::new();
-    let mut runs = RunsOf {
+    let mut runs = ReproductionRuns {
         form: if arguments.quick { "quick" } else { "full" }.to_owned(),
-        ..RunsOf::default()
+        ..ReproductionRuns::default()
     };
     for part in parts(reproduction, arguments) {
         let study = study(&part, arguments)?;
-        let dir = base.join(called(reproduction, arguments)).join(part.name);
-        let conducted = conduct(&study, dir, arguments.finished.into(), pool, None)?;
+        let dir = base.join(part.name);
+        let executed = execute_study(&study, dir, arguments.finished.into(), pool, None)?;
         if stop.load(Ordering::Relaxed) {
-            let (finished, planned) = (conducted.finished(), study.runs.len());
-            let dir = conducted.output.path().display();
+            let (finished, planned) = (executed.finished(), study.runs.len());
+            let dir = executed.output.path().display();
             note(&format!(
                 "interrupted: {finished} of {planned} runs had finished; they are in {dir}"
             ));
             return Err(Failure::Interrupted);
         }
-        // From the files, so that runs of now and runs that were there already count alike.
-        let stored = StoredStudy::open(conducted.output.path())?;
+        // Results are read from files, so that new runs and reused runs have the same precision.
+        let stored = StoredStudy::open(executed.output.path())?;
         let records = stored.runs().map(|run| run?.record());
         let records = records.collect::<Result<_, record::Error>>()?;
         results.parts.push((part.name, records));
-        let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
+        let finished: Vec<&RunSummary> = executed.runs.iter().flatten().collect();
         if let Some(words) = late(part.name, &finished) {
             note(&words);
         }
-        runs.add(RunsOfPart::new(&part, &study, &finished, arguments.quick));
-        outputs.push(conducted.output);
+        runs.add(PartRuns::new(&part, &study, &finished, arguments.quick));
+        outputs.push(executed.output);
     }
     for program in programs(reproduction, arguments) {
-        let dir = base
-            .join(called(reproduction, arguments))
-            .join(program.name);
-        let (times, of_program) = program::run(&program, arguments, &dir, stop)?;
+        let dir = base.join(program.name);
+        let (times, of_program) = node_program::run(&program, arguments, &dir, stop)?;
         results.times.extend(times);
         runs.add(of_program);
     }
     let comparison = Comparison {
-        name: reproduction.title().to_owned(),
-        rows: reproduction.rows(&results),
+        name: reproduction.title.to_owned(),
+        rows: (reproduction.rows)(&results),
     };
     for output in &outputs {
         write_report(output.path(), &comparison)?;
@@ -196,7 +197,7 @@ fn reproduce(
     Ok((comparison, runs))
 }
 
-/// What is to be said of a part's runs on real hosts whose packets were late.
+/// Returns a message if runs of a part on real hosts are not valid because their packets were late.
 fn late(part: &str, finished: &[&RunSummary]) -> Option<String> {
     let walls = finished.iter().filter_map(|run| run.wall.as_ref());
     let (invalid, valid): (Vec<_>, Vec<_>) = walls.partition(|wall| !wall.is_valid);
@@ -212,7 +213,7 @@ fn late(part: &str, finished: &[&RunSummary]) -> Option<String> {
     ))
 }
 
-/// The study of a part, on real hosts with what their kernels will do.
+/// Returns the study of a part. On real hosts the settings follow the kernels.
 fn study(part: &Part, arguments: &Reproduce) -> Result<Study, Failure> {
     let seeds = &arguments.shared.seeds;
     let mut scenario = part.scenario(arguments.quick, seeds.first.seed, seeds.seeds)?;
@@ -220,38 +221,38 @@ fn study(part: &Part, arguments: &Reproduce) -> Result<Study, Failure> {
         scenario.set(
             "slowdown",
             &slowdown.to_string(),
-            &Place::flag("--slowdown"),
+            &Location::flag("--slowdown"),
         )?;
     }
-    real_hosts::settle(&mut scenario)?;
+    real_hosts::apply_kernel_limits(&mut scenario)?;
     Ok(Study::of(&scenario)?)
 }
 
-/// The studies that are asked for.
-fn parts(reproduction: &dyn Reproduction, arguments: &Reproduce) -> Vec<Part> {
+/// Returns the parts for the selected clock.
+fn parts(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Part> {
     match arguments.clock {
-        ReproduceOn::Simulated => reproduction.parts(),
-        ReproduceOn::Wall => reproduction.parts_on_real_hosts(),
+        ReproduceOn::Simulated => (reproduction.parts)(),
+        ReproduceOn::Wall => (reproduction.parts_on_real_hosts)(),
     }
 }
 
-/// The programs that are asked for.
-fn programs(reproduction: &dyn Reproduction, arguments: &Reproduce) -> Vec<Program> {
+/// Returns the programs for the selected clock.
+fn programs(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Program> {
     match arguments.clock {
         ReproduceOn::Simulated => Vec::new(),
-        ReproduceOn::Wall => reproduction.programs_on_real_hosts(),
+        ReproduceOn::Wall => (reproduction.programs_on_real_hosts)(),
     }
 }
 
-/// What the reproduction's directory and its tables in a page are called.
-fn called(reproduction: &dyn Reproduction, arguments: &Reproduce) -> String {
+/// Returns the name of the reproduction's directory and of its tables in a page.
+fn called(reproduction: &Reproduction, arguments: &Reproduce) -> String {
     match arguments.clock {
-        ReproduceOn::Simulated => reproduction.name().to_owned(),
-        ReproduceOn::Wall => on_real_hosts(reproduction.name()),
+        ReproduceOn::Simulated => reproduction.name.to_owned(),
+        ReproduceOn::Wall => on_real_hosts(reproduction.name),
     }
 }
 
-/// The report of one part, with the comparison in it.
+/// Writes the report of one part, including the comparison.
 fn write_report(dir: &Path, comparison: &Comparison) -> Result<(), Failure> {
     tailcut_report::write_comparisons(dir, std::slice::from_ref(comparison))?;
     let study = tailcut_report::load(dir)?;

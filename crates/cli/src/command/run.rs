@@ -1,21 +1,21 @@
-//! `tailcut run`: a scenario from a file, or one that is built in.
+//! `tailcut run`: runs a scenario from a file, or a built-in scenario.
 
 use crate::args::Run;
-use crate::asked;
 use crate::captures;
-use crate::conduct::{Asked, conduct_and_report};
+use crate::execution::{StudyOptions, execute_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::limit;
 use crate::real_hosts;
+use crate::scenario_args;
 use tailcut_scenario::Study;
 
 /// Runs the command.
 ///
 /// # Errors
-/// Wrong input, or whatever keeps the study from its end.
+/// The input is wrong, or the study fails.
 pub fn execute(arguments: &Run) -> Result<(), Failure> {
-    let mut scenario = asked::of_file(
+    let mut scenario = scenario_args::of_file(
         &arguments.scenario,
         &arguments.changes,
         &arguments.shared.seeds,
@@ -28,13 +28,13 @@ pub fn execute(arguments: &Run) -> Result<(), Failure> {
             &arguments.shared,
         );
     }
-    real_hosts::settle(&mut scenario)?;
+    real_hosts::apply_kernel_limits(&mut scenario)?;
     let study = Study::of(&scenario)?;
     real_hosts::prepare(&study)?;
-    let asked = Asked {
+    let options = StudyOptions {
         earlier: arguments.finished.into(),
         sensitivity: arguments.variants.sensitivity,
         capture: captures::plan(&study, &arguments.capture)?,
     };
-    conduct_and_report(&study, &arguments.shared, asked, &*interrupt::listen()?)
+    execute_and_report(&study, &arguments.shared, options, &*interrupt::listen()?)
 }

@@ -1,4 +1,4 @@
-//! `tailcut completions` and `tailcut man`: made from the definitions of the flags.
+//! `tailcut completions` and `tailcut man`, generated from the definitions of the flags.
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -9,17 +9,17 @@ use clap_complete::Shell;
 /// Prints completions for a shell.
 ///
 /// # Errors
-/// Where standard output cannot be written.
+/// Standard output cannot be written.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "tailcut", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page: the command's own, then one section a subcommand.
+/// Prints the manual page: first the main command, then one section for each subcommand.
 ///
 /// # Errors
-/// Where standard output cannot be written.
+/// Standard output cannot be written.
 pub fn manual() -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();

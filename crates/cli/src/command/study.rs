@@ -1,15 +1,15 @@
-//! `tailcut study`: a study as cases that any number of processes run.
+//! `tailcut study`: divides a study into cases that any number of processes run.
 
 mod submit;
 
 use crate::args::{Collect, JobFile, Plan, Prune, Status, Study, StudyAt, StudyOf};
-use crate::asked;
 use crate::build;
-use crate::conduct::{REPORT, remove_if_there, report};
+use crate::execution::{REPORT, remove_if_there, report};
 use crate::failure::Failure;
 use crate::interrupt::{self, Until};
 use crate::output::{note, print, print_json};
 use crate::pool::threads;
+use crate::scenario_args;
 use anyhow::{Context, anyhow};
 use serde_json::json;
 use std::env;
@@ -17,12 +17,12 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use tailcut_scenario::record::RunSummary;
-use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words, rounded_time};
+use tailcut_study::{CollectOptions, Draft, StudyDir, hq, in_words, rounded_time};
 
 /// Runs the command.
 ///
 /// # Errors
-/// Wrong input, or what the system refuses.
+/// Wrong input, or an error of the operating system.
 pub fn execute(StudyOf { json, command }: &StudyOf) -> Result<(), Failure> {
     match command {
         Study::Plan(arguments) => plan(arguments, json.json),
@@ -34,13 +34,15 @@ pub fn execute(StudyOf { json, command }: &StudyOf) -> Result<(), Failure> {
     }
 }
 
-/// The CPU time, in seconds, beyond which a plan has to be meant.
+/// CPU time in seconds above which the user must confirm a plan.
 const MUCH: f64 = 86_400.0;
 
 fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
     let scenario = match &arguments.scenario {
-        Some(file) => asked::of_file(file, &arguments.changes, &arguments.seeds)?,
-        None => asked::of_designs(&arguments.designs, &arguments.changes, &arguments.seeds)?,
+        Some(file) => scenario_args::of_file(file, &arguments.changes, &arguments.seeds)?,
+        None => {
+            scenario_args::of_designs(&arguments.designs, &arguments.changes, &arguments.seeds)?
+        }
     };
     StudyDir::check_free(&arguments.dir)?;
     let stop = interrupt::listen()?;
@@ -49,7 +51,7 @@ fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted);
     }
-    let to_go = StudyDir::look(&arguments.dir, &draft)?.cpu_seconds_to_go;
+    let to_go = StudyDir::inspect(&arguments.dir, &draft)?.cpu_seconds_to_go;
     if let Some(cpu) = to_go.filter(|cpu| *cpu > MUCH && !arguments.yes) {
         confirm(cpu)?;
     }
@@ -61,7 +63,7 @@ fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
              removes them"
         ));
     }
-    let program = env::current_exe().context("cannot tell where this program is");
+    let program = env::current_exe().context("cannot find this program's own file");
     let job_file = match arguments.format {
         Some(JobFile::Hq) => Some(hq::write(&study, &program?)?),
         None => None,
@@ -69,9 +71,9 @@ fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
     let processes = threads(arguments.threads)?.get();
     match (is_json, &job_file) {
         (true, _) => {
-            let mut told = found.json(&study, processes);
-            told["job_file"] = json!(job_file);
-            print_json(&told)
+            let mut output = found.json(&study, processes);
+            output["job_file"] = json!(job_file);
+            print_json(&output)
         }
         (false, Some(file)) => print(&format!(
             "{}\n{}",
@@ -82,7 +84,7 @@ fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Asks whether a plan is meant that takes long.
+/// Requests the user's confirmation of a long plan.
 fn confirm(cpu: f64) -> Result<(), Failure> {
     let long = rounded_time(cpu);
     if !io::stdin().is_terminal() {
@@ -99,7 +101,7 @@ fn confirm(cpu: f64) -> Result<(), Failure> {
         .map_err(anyhow::Error::new)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(anyhow!("study plan: not planned, as you said").into()),
+        _ => Err(anyhow!("study plan: not planned, because you did not confirm").into()),
     }
 }
 
@@ -121,7 +123,7 @@ fn collect(arguments: &Collect, is_json: bool) -> Result<(), Failure> {
     let plan = study.plan();
     let usual = Path::new("out").join(&plan.name);
     let out = arguments.out.out.as_ref().unwrap_or(&usual);
-    let what = Collecting {
+    let what = CollectOptions {
         partial: arguments.partial,
         any_build: arguments.accept_older,
     };
@@ -138,7 +140,9 @@ fn collect(arguments: &Collect, is_json: bool) -> Result<(), Failure> {
     }
     if collected.builds > 1 {
         let builds = collected.builds;
-        note(&format!("cases of {builds} builds of tailcut, as accepted"));
+        note(&format!(
+            "cases from {builds} builds of tailcut, reused with --accept-older"
+        ));
     }
     if !plan.about.is_empty() {
         note(&plan.about);
@@ -154,8 +158,8 @@ fn retry(arguments: &StudyAt, is_json: bool) -> Result<(), Failure> {
     }
     let (dir, places) = (study.path().display(), in_words(&again));
     print(&match again.len() {
-        0 => format!("no case in {dir} had failed"),
-        _ => format!("failed cases in {dir} that wait again: {places}"),
+        0 => format!("no case in {dir} has failed"),
+        _ => format!("failed cases in {dir} that will be run again: {places}"),
     })
 }
 
@@ -166,9 +170,9 @@ fn prune(arguments: &Prune, is_json: bool) -> Result<(), Failure> {
         study.prune(&found)?;
     }
     if is_json {
-        let mut told = json!(found);
-        told["removed"] = arguments.yes.into();
-        return print_json(&told);
+        let mut output = json!(found);
+        output["removed"] = arguments.yes.into();
+        return print_json(&output);
     }
     let end = match (found.count(), arguments.yes) {
         (0, _) => "nothing to remove",

@@ -1,27 +1,27 @@
-//! `--find-limit`: at which value of a key a figure of each design passes a value.
+//! `--find-limit`: searches for the value of a key at which a metric passes a limit, for each design.
 
-mod asked;
-mod told;
+mod answer;
+mod args;
 
-use crate::conduct::{open, run_missing};
+use crate::execution::{open, run_missing};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::note;
 use crate::pool::Pool;
 use crate::shared::Shared;
+use answer::Answer;
 use anyhow::anyhow;
-use asked::Limit;
+use args::Limit;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use tailcut_report::{Judged, Run, SearchNext, Side, judge};
 use tailcut_scenario::record::{Earlier, OutputDir, StoredStudy};
-use tailcut_scenario::{Place, Scenario, ScenarioError, Study};
-use told::Answer;
+use tailcut_scenario::{Location, Scenario, ScenarioError, Study};
 
-/// Finds the limit of every design, prints it and leaves the runs in the study's directory.
+/// Finds and prints the limit of each design. The runs stay in the study's directory.
 ///
 /// # Errors
-/// Wrong input, whatever keeps a run from being run or written, or [`Failure::Interrupted`].
+/// Wrong input, a run that cannot be executed or written, or [`Failure::Interrupted`].
 pub fn find_and_print(
     scenario: &Scenario,
     flag: &[String],
@@ -37,8 +37,8 @@ pub fn find_and_print(
         if designs.iter().any(|known| known.name == name) {
             let found = "several settings for each value of the key";
             let allowed = "one load, and no sweep of another key";
-            let place = Place::flag("--find-limit");
-            return Err(ScenarioError::new(&place, limit.key.name(), found, allowed).into());
+            let location = Location::flag("--find-limit");
+            return Err(ScenarioError::new(&location, limit.key.name(), found, allowed).into());
         }
         designs.push(Design::new(name, &limit));
     }
@@ -50,7 +50,7 @@ pub fn find_and_print(
         .out
         .clone()
         .unwrap_or_else(|| Path::new("out").join(&study.name));
-    let mut kept = Kept {
+    let mut search_runs = SearchRuns {
         study: Study {
             runs: Vec::new(),
             ..study
@@ -62,59 +62,57 @@ pub fn find_and_print(
     };
     let pool = Pool::new(shared.threads, shared.json, &stop)?;
     loop {
-        let mut asked: Vec<(usize, f64)> = Vec::new();
+        let mut probes: Vec<(usize, f64)> = Vec::new();
         for (index, design) in designs.iter().enumerate() {
-            if let SearchNext::Look(value) = design.next(&limit) {
+            if let SearchNext::Probe(value) = design.next(&limit) {
                 let seeds = design.seeds;
-                kept.plan(study_at(scenario, &limit, value, seeds)?, &design.name);
-                asked.push((index, value));
+                search_runs.plan(study_at(scenario, &limit, value, seeds)?, &design.name);
+                probes.push((index, value));
             }
         }
-        if asked.is_empty() {
+        if probes.is_empty() {
             break;
         }
-        kept.run(pool)?;
+        search_runs.run(pool)?;
         if stop.load(Ordering::Relaxed) {
-            let there = kept.study.runs.len();
-            let dir = kept.dir.display();
+            let there = search_runs.study.runs.len();
+            let dir = search_runs.dir.display();
             note(&format!(
-                "interrupted: what had finished of {there} runs is in {dir}; the same command goes on from there"
+                "interrupted: the finished runs (of {there}) are in {dir}; the same command continues from there"
             ));
             return Err(Failure::Interrupted);
         }
-        for (index, value) in asked {
+        for (index, value) in probes {
             let design = &mut designs[index];
-            let runs = kept.read(
-                &study_at(scenario, &limit, value, design.seeds)?,
-                &design.name,
-            )?;
-            let runs: Vec<&Run> = runs.iter().collect();
-            design.take(value, judge(&runs, limit.statistic, limit.limit_us), &limit);
+            let point = study_at(scenario, &limit, value, design.seeds)?;
+            let runs = search_runs.read(&point, &design.name)?;
+            let judged = judge(&point.config, runs, limit.statistic, limit.limit_us);
+            design.take(value, judged, &limit);
         }
     }
     let answer = Answer::new(&limit, &designs)?;
-    answer.print(shared.json.json, &kept)
+    answer.print(shared.json.json, &search_runs)
 }
 
-/// The study of every design at one value of the key.
+/// Returns the study of all designs at one value of the key.
 fn study_at(scenario: &Scenario, limit: &Limit, value: f64, seeds: u64) -> Result<Study, Failure> {
     let mut scenario = limit.key.at(scenario, value)?;
-    scenario.set("seeds", &seeds.to_string(), &Place::flag("--seeds"))?;
+    scenario.set("seeds", &seeds.to_string(), &Location::flag("--seeds"))?;
     Ok(Study::of(&scenario)?)
 }
 
-/// A point that a design was looked at.
-struct Looked {
+/// Evaluated point of a design.
+struct EvaluatedPoint {
     value: f64,
     seeds: u64,
     judged: Judged,
 }
 
-/// The search of one design.
+/// Search for one design.
 struct Design {
     name: String,
-    looked: Vec<Looked>,
-    /// The seeds of the next point.
+    points: Vec<EvaluatedPoint>,
+    /// Number of seeds for the next point.
     seeds: u64,
 }
 
@@ -122,18 +120,18 @@ impl Design {
     fn new(name: String, limit: &Limit) -> Self {
         Self {
             name,
-            looked: Vec::new(),
+            points: Vec::new(),
             seeds: limit.first_seeds(),
         }
     }
 
     fn next(&self, limit: &Limit) -> SearchNext {
-        let seen = self.looked.iter();
+        let seen = self.points.iter();
         let seen: Vec<(f64, Side)> = seen.map(|one| (one.value, one.judged.side)).collect();
         limit.range().next(&seen)
     }
 
-    /// Takes what a point has shown: its side, or that it needs more seeds.
+    /// Evaluates a point: either its side of the limit is recorded, or the point is repeated with more seeds.
     fn take(&mut self, value: f64, judged: Judged, limit: &Limit) {
         let needed = judged
             .too_few
@@ -145,7 +143,7 @@ impl Design {
             self.seeds = more;
             return;
         }
-        self.looked.push(Looked {
+        self.points.push(EvaluatedPoint {
             value,
             seeds: self.seeds,
             judged,
@@ -153,24 +151,24 @@ impl Design {
         self.seeds = limit.first_seeds();
     }
 
-    /// The runs that the search took.
+    /// Returns the number of runs that the search needed.
     fn runs(&self) -> u64 {
-        self.looked.iter().map(|one| one.seeds).sum()
+        self.points.iter().map(|one| one.seeds).sum()
     }
 }
 
-/// The runs of all points so far, in one directory.
-struct Kept {
+/// Runs of all points so far, in one directory.
+struct SearchRuns {
     study: Study,
     dir: PathBuf,
     earlier: Earlier,
-    /// Runs that the directory held already.
+    /// Number of reused runs.
     found: usize,
-    /// Those that were run.
+    /// Number of executed runs.
     run: usize,
 }
 
-impl Kept {
+impl SearchRuns {
     /// Adds the runs of a point.
     fn plan(&mut self, point: Study, design: &str) {
         for run in point.runs {
@@ -181,15 +179,15 @@ impl Kept {
         }
     }
 
-    /// Runs what is missing.
+    /// Executes the missing runs.
     fn run(&mut self, pool: Pool<'_>) -> Result<(), Failure> {
         let output = open(&self.study, &self.dir, self.earlier)?;
-        // Runs are removed once, before the first point.
+        // Existing runs are removed only before the first point. Later points must keep the runs of the search.
         if self.earlier == Earlier::Remove {
             self.earlier = Earlier::SameBuild;
         }
         let before = self.found + self.run;
-        self.tell(&output, before);
+        self.report_existing_runs(&output, before);
         let here = output.found().count();
         self.found += here.saturating_sub(before);
         let conducted = run_missing(&self.study, output, pool, None)?;
@@ -197,8 +195,8 @@ impl Kept {
         Ok(())
     }
 
-    /// Says what became of runs that were there before this search came to them.
-    fn tell(&self, output: &OutputDir, before: usize) {
+    /// Prints which existing runs are reused or damaged. Runs of this search are not counted.
+    fn report_existing_runs(&self, output: &OutputDir, before: usize) {
         let found = output.found();
         for reason in &found.damaged {
             note(&format!("{reason}; that run is run again"));
@@ -206,7 +204,7 @@ impl Kept {
         if found.left_of_other_builds > 0 {
             let (others, shown) = (found.left_of_other_builds, self.dir.display());
             note(&format!(
-                "{others} runs in {shown} of another build of tailcut: run again; --accept-older takes them"
+                "from another build of tailcut, executed again: {others} runs in {shown}; --accept-older reuses them"
             ));
         }
         if found.count() > before {

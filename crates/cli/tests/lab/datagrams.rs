@@ -15,12 +15,12 @@ hosts = 3
 rate = "20Mbps"
 "#;
 
-/// The runs of a study on real hosts.
+/// Returns the runs of a study on real hosts.
 fn runs_of(directory: &Path, head: &str, workload: &str) -> Vec<Value> {
     summaries(directory, &format!("{head}{NETWORK}{workload}"), "wall")
 }
 
-/// Every flow has arrived, and no packet is missing in the books.
+/// Checks that all flows have arrived and that packets are conserved.
 fn hold(run: &Value) {
     assert_eq!(run["unfinished"], 0, "{run}");
     books_hold(run);
@@ -49,7 +49,7 @@ fn an_incast_of_scdp_is_trimmed_and_nothing_is_dropped() {
         panic!("one run");
     };
     hold(run);
-    // Five windows of 12 symbols are more than the 20 KB that the highest class has at a port.
+    // Five windows of 12 symbols are larger than the buffer of 20 KB for the highest class at a port.
     assert!(run["trimmed"]["packets"].as_u64() > Some(0), "{run}");
     assert_eq!(run["dropped"]["packets"], 0, "{run}");
 }

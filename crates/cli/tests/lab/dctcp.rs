@@ -1,36 +1,36 @@
-//! DCTCP on real hosts: tailcut's own, in the kernel, is held to the simulator's.
+//! DCTCP on real hosts: tailcut's kernel implementation is compared with the simulator's DCTCP.
 
 use crate::harness::{Lab, TAILCUT, text, wait_until};
 use crate::user::Nobody;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use tailcut_lab::bpf::{Dctcp, Parameters, Sample, Seen};
+use tailcut_lab::bpf::{Dctcp, Parameters, Sample, SampleEvent};
 use tailcut_sim::transport::tcp::congestion::{
     Ack, Congested, CongestionControl, Dctcp as Simulated, Window,
 };
 use tailcut_units::{Duration, Time};
 
-/// Two senders and a receiver, h2, on one switch.
+/// Two senders and one receiver, h2, on one switch.
 const THREE: [&str; 2] = [
     "--topology",
     "leaf-spine:hosts=3,leaves=1,spines=1,rate=100Mbps",
 ];
-/// A gain that no kernel's own DCTCP has.
+/// Gain that differs from the gain of the DCTCP in any kernel.
 const ODD: [&str; 4] = ["--design", "dctcp", "--set", "tcp.dctcp_gain=0.3"];
-/// Payload of a full segment: 1,500 bytes less headers and timestamps.
+/// Payload of a full segment in bytes: 1,500 bytes minus headers and timestamps.
 const SEGMENT: f64 = 1_448.0;
-/// The programs' unit of windows, in segments.
+/// Scale of windows in the BPF programs: 65,536 stand for one segment.
 const UNIT: f64 = 65_536.0;
 
-/// Reads what is sent to port 7000, and answers each connection at its end.
+/// Server on port 7000 that reads each connection to its end and then sends one byte.
 const SINK: &str = "import socket, threading\n\
                     def serve(c):\n  while c.recv(65536): pass\n  c.sendall(b'x')\n  c.close()\n\
                     s = socket.create_server(('', 7000))\nprint('ready')\n\
                     while True: threading.Thread(target=serve, args=s.accept()[:1]).start()";
 
-/// Sends so many bytes to h2, by a congestion control of its own if there is one, and waits until they are
-/// there.
+/// Returns a program that sends this number of bytes to h2, optionally with another congestion control, and waits until
+/// they have arrived.
 fn source(bytes: u32, congestion: Option<&str>) -> String {
     let choose = congestion.map_or(String::new(), |name| {
         format!("c.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'{name}')\n")
@@ -41,7 +41,7 @@ fn source(bytes: u32, congestion: Option<&str>) -> String {
     )
 }
 
-/// The three hosts, with a link of 20 Mb/s to the receiver.
+/// Starts a lab with the three hosts and a link of 20 Mb/s to the receiver.
 fn bottleneck(design: &[&str]) -> Lab {
     let lab = Lab::up(&[&THREE[..], design].concat());
     change_link(&lab, &["leaf-h2", "--rate", "20Mbps"]);
@@ -54,14 +54,14 @@ fn change_link(lab: &Lab, change: &[&str]) {
     assert!(changed.status.success(), "{}", text(&changed.stderr));
 }
 
-/// What is said of the link to the receiver.
+/// Returns the status of the link to the receiver.
 fn link_to_receiver(status: &Value) -> &Value {
     let links = status["links"].as_array().expect("links");
     let link = links.iter().find(|link| link["link"] == "leaf[0]>h2");
     link.expect("the link")
 }
 
-/// Lets both senders send, and gives the packets that wait before the receiver, looked at meanwhile.
+/// Starts both senders and returns samples of the queue length before the receiver, in packets.
 fn send(lab: &Lab, bytes: u32, congestion: Option<&str>) -> Vec<f64> {
     let _sink = lab.python("h2", SINK);
     let script = source(bytes, congestion);
@@ -96,14 +96,14 @@ fn the_queue_stays_near_the_threshold_where_tcp_fills_it() {
     let tcp = bottleneck(&["--design", "tcp"]);
     let full = mean(&send(&tcp, 2_000_000, None));
     assert!(count(&tcp, "dropped") > 0);
-    // 20 packets is the threshold, 100 what there is room for.
+    // The marking threshold is 20 packets, the buffer 100 packets.
     assert!(near < 40.0 && near < full, "dctcp {near}, tcp {full}");
 }
 
-/// Holds what connections did to the simulator's DCTCP, fed with the same ACKs; how many marks and losses
-/// it answered.
+/// Compares connections with the simulator's DCTCP, which receives the same ACKs. Returns the numbers of marks and
+/// losses to which it reacted.
 fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u32) {
-    // Rounded to the nearest in each window, and once more in the window's fraction; g is rounded too.
+    // Each window rounds alpha and the marked fraction. The gain is rounded, too.
     let resolution = 1.0 / 2f64.powi(31);
     let tolerance = (2.0 / gain + 2.0) * resolution;
     let mut connections: BTreeMap<u32, (Simulated, u64)> = BTreeMap::new();
@@ -120,8 +120,8 @@ fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u
             in_flight: 0,
             mss: UNIT as u64,
         };
-        match sample.seen {
-            Seen::Ack {
+        match sample.event {
+            SampleEvent::Ack {
                 acked,
                 is_marked,
                 una: sequence,
@@ -138,10 +138,11 @@ fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u
                     may_grow: false,
                     slow_start_limit: 0,
                     srtt: Duration::ZERO,
+                    rtt: None,
                 };
                 simulated.on_ack(&mut window, &ack);
             }
-            Seen::Mark {
+            SampleEvent::Mark {
                 window: before,
                 kept,
             } => {
@@ -155,7 +156,7 @@ fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u
                 );
                 marks += 1;
             }
-            Seen::Loss {
+            SampleEvent::Loss {
                 window: before,
                 flight,
                 kept,
@@ -169,7 +170,7 @@ fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u
         let difference = sample.alpha - simulated.alpha();
         assert!(
             difference.abs() <= tolerance,
-            "{place}: alpha is {}, {difference} too much",
+            "{place}: alpha is {}, which exceeds the simulated alpha by {difference}",
             sample.alpha
         );
     }
@@ -184,9 +185,9 @@ fn alpha_and_cuts_are_the_simulators_for_the_same_acks() {
         let dctcp = Dctcp::register_sampled(parameters, 10_000).expect("missing: BPF and BTF");
         send(&lab, 1_000_000, Some(dctcp.name()));
         let samples = dctcp.samples().expect("room for all");
-        let of_acks = samples
-            .iter()
-            .filter(|sample| matches!(sample.seen, Seen::Ack { is_marked, .. } if is_marked));
+        let of_acks = samples.iter().filter(
+            |sample| matches!(sample.event, SampleEvent::Ack { is_marked, .. } if is_marked),
+        );
         assert!(of_acks.count() > 10, "some ACKs are marked");
         let first = samples.iter().map(|sample| sample.connection).max();
         assert_eq!(first, Some(1), "two connections");
@@ -211,7 +212,8 @@ fn a_loss_halves_the_window_whatever_alpha_is() {
 
 #[test]
 fn a_timeout_halves_the_window_too() {
-    // No marks and no drops: a kernel that is just answering a mark does not cut again at a timeout.
+    // The queue neither marks nor drops. A kernel that reacts to a mark would not reduce its window again at
+    // a timeout.
     let roomy = ["--set", "queue.limit=10000 packets"];
     let unmarked = ["--set", "queue.mark_above=off"];
     let lab = bottleneck(&[&["--design", "dctcp"], &roomy[..], &unmarked].concat());
@@ -222,8 +224,8 @@ fn a_timeout_halves_the_window_too() {
     let mut source = lab.python("h0", &source(8_000_000, Some(dctcp.name())));
     wait_until("ACKs come", || samples().len() > 50);
     change_link(&lab, &["h0-leaf", "down"]);
-    // No ACK comes any more, so that only the timer can tell of a loss.
-    let is_loss = |sample: &Sample| matches!(sample.seen, Seen::Loss { .. });
+    // No more ACKs arrive, so only the timer can detect a loss.
+    let is_loss = |sample: &Sample| matches!(sample.event, SampleEvent::Loss { .. });
     wait_until("the timer expires", || samples().iter().any(is_loss));
     change_link(&lab, &["h0-leaf", "up"]);
     assert_eq!(source.line(), "done");
@@ -231,9 +233,9 @@ fn a_timeout_halves_the_window_too() {
     assert!(losses > 0);
 }
 
-/// Tells of what comes to port 7000 and leaves from there: the other's port, whether it comes, the sequence
-/// number after its payload or what it acknowledges, and whether it is marked or says so. Until both
-/// connections have ended.
+/// Program that prints a line for each packet to and from port 7000, until both connections have ended: the peer's
+/// port, the direction, the sequence number after the payload or the acknowledgement number, and the congestion mark or
+/// its echo.
 const WATCH: &str = "import socket, struct\n\
                      s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n\
                      s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)\nprint('ready')\nends = 0\n\
@@ -251,7 +253,7 @@ fn an_ack_says_marked_for_marked_segments_and_for_no_others() {
     let lab = bottleneck(&["--design", "dctcp"]);
     let mut watch = lab.python("h2", WATCH);
     send(&lab, 1_000_000, None);
-    // What came and was not acknowledged yet, by connection, and whether the latest ACK said marked.
+    // Packets that have arrived but are not acknowledged yet, by connection, and whether the latest ACK echoed a mark.
     let mut held: BTreeMap<u64, (Vec<(u32, bool)>, bool)> = BTreeMap::new();
     let mut changes = 0;
     loop {
@@ -287,14 +289,14 @@ fn an_ack_says_marked_for_marked_segments_and_for_no_others() {
     assert!(changes > 5, "marks come and go");
 }
 
-/// What the kernel has.
+/// Returns the congestion controls that the kernel offers.
 fn available() -> Vec<String> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = fs::read_to_string(path).expect("Linux");
     available.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The congestion control of a lab that has one of its own.
+/// Returns the name of the congestion control that a lab has loaded.
 fn own_name(lab: &Lab) -> String {
     let status = lab.status();
     let mut notes = status["notes"].as_array().expect("notes").iter();

@@ -1,4 +1,4 @@
-//! A lab that ends with its test.
+//! Lab for a test. The lab ends when the test ends.
 
 use serde_json::Value;
 use std::fs;
@@ -8,23 +8,23 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The program.
+/// Path of the program.
 pub const TAILCUT: &str = env!("CARGO_BIN_EXE_tailcut");
 
-/// How long anything may take that takes no time worth speaking of.
+/// Time limit for operations that are normally fast.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running lab.
+/// Running lab.
 pub struct Lab {
-    /// Its name.
+    /// Name of the lab.
     pub name: String,
-    /// The command that began it.
+    /// Command that started the lab.
     pub up: Child,
-    /// What it said when it was there.
+    /// Output of the command up to the start of the lab.
     pub said: String,
 }
 
-/// A name that no other test has.
+/// Returns a name that no other test uses.
 pub fn own_name() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -40,12 +40,12 @@ pub const SMALL: &[&str] = &[
 ];
 
 impl Lab {
-    /// Begins one, and waits until it is there.
+    /// Starts a lab and waits until it is ready.
     pub fn up(arguments: &[&str]) -> Self {
         Self::up_as(&mut Command::new(TAILCUT), arguments)
     }
 
-    /// Begins one by a command that is the program, be it as another user.
+    /// Starts a lab with a command that runs the program, possibly as another user.
     pub fn up_as(command: &mut Command, arguments: &[&str]) -> Self {
         assert!(
             rustix::process::geteuid().is_root(),
@@ -71,27 +71,27 @@ impl Lab {
         panic!("no lab: {}", lab.said);
     }
 
-    /// A command of the lab, such as `exec`.
+    /// Returns a command for this lab, such as `exec`.
     pub fn command(&self, command: &str) -> Command {
         let mut program = Command::new(TAILCUT);
         program.args(["lab", command, "--lab", &self.name]);
         program
     }
 
-    /// A program on a host, to its end.
+    /// Runs a program on a host to its end.
     pub fn exec(&self, host: &str, program: &[&str]) -> Output {
         let mut command = self.command("exec");
         command.arg(host).arg("--").args(program);
         command.output().expect("the program runs")
     }
 
-    /// What a shell on a host prints.
+    /// Runs a shell script on a host and returns its output.
     pub fn sh(&self, host: &str, script: &str) -> String {
         let output = self.exec(host, &["sh", "-c", script]);
         text(&output.stdout)
     }
 
-    /// A Python program on a host that prints `ready` when it is; it goes on.
+    /// Starts a Python program on a host and waits until it prints `ready`. The program continues to run.
     pub fn python(&self, host: &str, script: &str) -> Server {
         let mut command = self.command("exec");
         command.args([host, "--", "python3", "-u", "-c", script]);
@@ -104,7 +104,7 @@ impl Lab {
         Server { child, out }
     }
 
-    /// How it is.
+    /// Returns the status of the lab.
     pub fn status(&self) -> Value {
         let output = self.command("status").arg("--json").output();
         let output = output.expect("the program runs");
@@ -112,7 +112,7 @@ impl Lab {
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
-    /// The sum of a column over its links or hosts.
+    /// Returns the sum of a column over all links or hosts.
     pub fn sum(&self, of: &str, column: &str) -> u64 {
         let status = self.status();
         let rows = status[of].as_array().expect("rows").iter();
@@ -127,15 +127,15 @@ impl Drop for Lab {
     }
 }
 
-/// A program that goes on.
+/// Running program.
 pub struct Server {
-    /// The command that runs it.
+    /// Command that runs the program.
     pub child: Child,
     out: BufReader<std::process::ChildStdout>,
 }
 
 impl Server {
-    /// Its next line.
+    /// Reads the program's next line.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.out.read_line(&mut line).expect("text");
@@ -150,7 +150,7 @@ impl Drop for Server {
     }
 }
 
-/// A scenario, written into a directory and run into another, with more arguments.
+/// Writes a scenario to a directory and returns the command that runs it with `out` as its output directory.
 pub fn run(directory: &Path, scenario: &str, out: &Path, more: &[&str]) -> Command {
     let file = directory.join("small.toml");
     fs::write(&file, scenario).expect("written");
@@ -160,7 +160,7 @@ pub fn run(directory: &Path, scenario: &str, out: &Path, more: &[&str]) -> Comma
     command
 }
 
-/// What the runs of a scenario tell as JSON, under a clock. Their files are in `out` of the directory.
+/// Runs a scenario with a clock and returns the JSON summaries of its runs. Their files are in `out` in the directory.
 pub fn summaries(directory: &Path, scenario: &str, clock: &str) -> Vec<Value> {
     let out = directory.join("out");
     let more = ["--clock", clock, "--json"];
@@ -170,11 +170,11 @@ pub fn summaries(directory: &Path, scenario: &str, clock: &str) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// No packet is missing in the books of a run.
+/// Checks that the packets of a run are conserved.
 pub fn books_hold(run: &Value) {
     let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
     let seen = count("delivered") + count("dropped") + count("remaining");
-    // Switches copy what goes to a group.
+    // Switches copy packets to multicast groups.
     assert_eq!(count("sent") + count("copied"), seen, "{run}");
 }
 
@@ -183,7 +183,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Waits until something holds.
+/// Waits until a condition is true.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
@@ -192,7 +192,7 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The processes of this machine whose command line has a word.
+/// Returns the processes of this machine whose command lines contain a word.
 pub fn processes_with(word: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,10 +1,10 @@
-//! A network of the kernel's own routers, in network namespaces: another judge of what a probe finds.
+//! Network of Linux routers in network namespaces. The kernel's routes are an independent check of the probe's results.
 //!
-//! h - r0 - a0.. - (b0..) - r1 - t, every stage meshed with the next. Routes of equal cost, by a hash of the
-//! five-tuple: policy 3 with these fields. With policy 1 the kernel takes a hash that packets over veth bring along
-//! from the socket that sent them, another one for each connection of the same ports.
+//! The topology is h - r0 - a0.. - (b0..) - r1 - t, and all routers of a stage are connected to all of the next. Routes
+//! have equal cost and are chosen by a hash of the five-tuple: policy 3 with these fields. Policy 1 is not usable:
+//! packets over veth keep the hash of their sending socket, which differs between connections with the same ports.
 //!
-//! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` does 304 runs in place of 8.
+//! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` executes 304 runs instead of 8.
 
 use crate::harness::{TAILCUT, text};
 use serde_json::Value;
@@ -19,12 +19,12 @@ const SERVER: &str = "import socket\n\
                       print('ready')\n\
                       while True:\n  try: s.accept()[0].close()\n  except OSError: pass";
 
-/// Namespaces that go with it.
+/// Routers in namespaces, which are removed when this value is dropped.
 struct Routers {
     prefix: String,
-    /// Next hops' addresses and devices, by router: the ways to the target.
+    /// Names of the nodes of each stage, up to the target t.
     stages: Vec<Vec<String>>,
-    /// The address of each end of a link, by the two routers' names, its own first.
+    /// Address of each end of a link, by the names of its router and of the peer.
     addresses: BTreeMap<(String, String), String>,
     is_v6: bool,
     server: Option<Child>,
@@ -86,7 +86,7 @@ impl Routers {
         let nodes: Vec<String> = self.stages.concat();
         for node in &nodes {
             run("ip", &["netns", "add", &self.name(node)], "");
-            // Policy 1 would take the hash that a packet brings from its socket, since all of this is one kernel.
+            // All routers run in one kernel, so policy 1 would use the hash that a packet keeps from its socket.
             let keys = "net.ipv6.conf.all.forwarding=1\nnet.ipv6.fib_multipath_hash_policy=3\n\
                         net.ipv6.fib_multipath_hash_fields=55\nnet.ipv6.icmp.ratelimit=0\n\
                         net.ipv4.ip_forward=1\nnet.ipv4.fib_multipath_hash_policy=3\n\
@@ -193,7 +193,7 @@ impl Routers {
         self.server = Some(server);
     }
 
-    /// The address of a node's end of its link to a peer.
+    /// Returns the address of a node on its link to a peer.
     fn address(&self, node: &str, peer: &str) -> &str {
         &self.addresses[&(node.to_owned(), peer.to_owned())]
     }
@@ -206,8 +206,7 @@ impl Routers {
         self.address("t", "r1")
     }
 
-    /// Lets every router choose by a hash of its own, another one in each run: else all of a kernel's choose
-    /// alike.
+    /// Sets a different hash seed for each router and run. Otherwise all routers of a kernel make the same choice.
     fn seed(&self, run: usize) {
         for (number, node) in self.stages.concat().iter().enumerate() {
             let seed = run * 1_000 + number + 1;
@@ -216,7 +215,7 @@ impl Routers {
         }
     }
 
-    /// The routers on the way of each port, as the kernel says.
+    /// Returns the routers on the path of each port according to the kernel.
     fn ways(&self, ports: &[u64]) -> Vec<String> {
         let mut at: Vec<(String, String)> = vec![("r0".to_owned(), "h".to_owned()); ports.len()];
         let mut ways = vec![self.address("r0", "h").to_owned(); ports.len()];
@@ -288,7 +287,7 @@ impl Drop for Routers {
     }
 }
 
-/// Whether each hop has as many nodes, with as many next hops, as there are.
+/// Whether the probe has found all nodes of each hop and all their next hops.
 fn is_exact(found: &Value, widths: &[usize]) -> bool {
     let paths: usize = widths.iter().product();
     let hops = found["paths"]["hops"].as_array().expect("hops");
@@ -303,8 +302,8 @@ fn is_exact(found: &Value, widths: &[usize]) -> bool {
     stages && found["paths"]["paths"] == paths && found["paths"]["doubts"] == serde_json::json!([])
 }
 
-/// Probes a network of these widths, and counts the ports whose way the kernel and the probe agree on. What is not
-/// exact.
+/// Probes a network with these widths and counts the ports for which kernel and probe report the same path. Returns the
+/// results that are not exact.
 fn compare(routers: &Routers, widths: &[usize], runs: usize, agree: &mut usize) -> Vec<String> {
     let mut inexact = Vec::new();
     for run in 0..runs {
@@ -314,7 +313,7 @@ fn compare(routers: &Routers, widths: &[usize], runs: usize, agree: &mut usize) 
             inexact.push(format!("{widths:?}: {}", found["paths"]));
         }
         if routers.is_v6 {
-            // `ip route get` is no witness there: see the test.
+            // For IPv6, `ip route get` uses another hash than packets, so it is not a valid check.
             continue;
         }
         for group in found["by_path"].as_array().expect("paths") {
@@ -351,7 +350,8 @@ fn kernel_routers_and_a_probe_agree_on_next_hops_and_on_the_way_of_every_port() 
     assert!(inexact.len() * 100 <= 8 * runs, "{inexact:#?}");
 }
 
-/// Next hops only: with policy 3, `ip route get` computes another hash for IPv6 than the kernel for packets.
+/// This test checks only next hops. With policy 3, `ip route get` computes another hash for IPv6 than the kernel uses
+/// for packets.
 #[test]
 fn a_probe_finds_all_next_hops_of_ipv6_kernel_routers() {
     for (number, widths) in [vec![1], vec![4], vec![2, 2]].into_iter().enumerate() {

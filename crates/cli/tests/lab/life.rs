@@ -1,12 +1,12 @@
-//! How a lab ends, and what is left.
+//! End of a lab, and removal of all its parts.
 
 use crate::harness::{Lab, SMALL, TAILCUT, own_name, processes_with, text, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 
-/// Starts a program that would go on for days, and gives its mark.
+/// Starts a program that would run for days. Returns a word in its command line that identifies it.
 fn start_something(lab: &Lab) -> String {
-    // A number of seconds that no other process has.
+    // Duration of `sleep` in seconds. No other process has this duration in its command line.
     let mark = format!("9{:0>8}", lab.name.replace(['-', 't', 'e', 's'], ""));
     let mut command = lab.command("exec");
     command.args(["h0", "--", "sleep", &mark]);
@@ -20,7 +20,7 @@ fn start_something(lab: &Lab) -> String {
     mark
 }
 
-/// Whether this user has a lab of that name.
+/// Whether this user has a lab with this name.
 fn runs(name: &str) -> bool {
     let table = std::fs::read_to_string("/proc/net/unix").expect("the kernel's table");
     table

@@ -1,6 +1,6 @@
-//! The lab as its users have it: the command, real programs on its hosts, and what is left when it dies.
+//! End-to-end tests of the lab: its commands, real programs on its hosts, and the cleanup after a kill.
 //!
-//! As root, and as an ordinary user of it: the tests run as root and become one where they have to.
+//! The tests run as root. Some of them switch to an ordinary user.
 
 mod datagrams;
 mod dctcp;

@@ -1,4 +1,4 @@
-//! Studies on real hosts. What they measure depends on the machine; that they keep the books does not.
+//! Studies on real hosts. The measured times depend on the machine, so the tests check counters instead.
 
 use crate::harness::{books_hold, run, summaries, text};
 use std::fs;
@@ -40,7 +40,7 @@ fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
             panic!("an even number");
         };
         assert!(simulated["wall"].is_null() && measured["wall"]["packets"].as_u64() > Some(0));
-        // The same flows of the same sizes, every byte of them.
+        // Both clocks must transfer the same flows with the same sizes.
         for same in ["flows", "application_bytes"] {
             assert_eq!(simulated[same], measured[same], "{same}");
         }
@@ -80,9 +80,9 @@ fn flows_that_are_pinned_to_a_path_keep_to_it() {
             let ports = ports.iter().filter(|port| port.name.contains(spine));
             ports.map(|port| port.packets).sum::<u64>()
         };
-        // The spines are switches 2 and 3.
-        assert!(through("s3") > 0, "the flows of two racks");
-        assert_eq!(through("s2"), 0, "neither they nor their ACKs");
+        // Switches 2 and 3 are the spines.
+        assert!(through("s3") > 0, "s3 carries the flows between the racks");
+        assert_eq!(through("s2"), 0, "s2 carries no data and no ACKs");
     }
 }
 
@@ -105,7 +105,7 @@ fn no_more_than_the_largest_window_is_on_its_way() {
     let study = StoredStudy::open(&out).expect("a study");
     let stored = study.runs().next().expect("a run").expect("tables");
     for flow in stored.record().expect("tables").flows {
-        // Two links at least each way. Without the limit 1 MB takes 0.4 s.
+        // Each direction has at least two links. Without the limit, 1 MB takes 0.4 s.
         let windows = flow.bytes.0 as f64 / 64_000.0;
         let least = (windows - 1.0) * 0.04;
         let took = flow.fct.expect("it has ended").as_secs_f64();
@@ -149,7 +149,7 @@ fn a_capture_has_every_frame_of_a_real_host_with_its_kernels_own_headers() {
         rows.iter().filter(of_host).all(|row| row[1] == "10.0.0.1"),
         "{shown}"
     );
-    // Linux puts a time stamp into each segment but resets; no simulated one has any.
+    // Linux adds a timestamp to each segment except resets. Simulated segments have no timestamps.
     let tcp = || rows.iter().filter(|row| matches!(row[2], "0" | "False"));
     assert!(
         tcp().count() > 20 && tcp().all(|row| !row[3].is_empty()),
@@ -170,7 +170,7 @@ fn a_disk_that_fills_during_a_capture_is_told_and_the_run_is_not_kept() {
     let directory = tempfile::tempdir().expect("a directory");
     let small = directory.path().join("small");
     fs::create_dir(&small).expect("a directory");
-    // A disk of its own, which goes with the command's mount namespace.
+    // Separate small disk, which disappears with the command's mount namespace.
     let mount = "mount -t tmpfs -o size=200k small \"$0\" || exit 9\n\"$@\"\ncode=$?\n\
                  find \"$0\" -name '*.partial'\nexit $code";
     let more = [
@@ -188,7 +188,7 @@ fn a_disk_that_fills_during_a_capture_is_told_and_the_run_is_not_kept() {
     let output = command.output().expect("missing: unshare (util-linux)");
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert_eq!(text(&output.stdout), "", "nothing half done is left");
+    assert_eq!(text(&output.stdout), "", "no partial output is left");
     assert!(said.contains("cannot write the capture of tcp"), "{said}");
     assert!(said.contains("No space left on device"), "{said}");
 }

@@ -1,9 +1,9 @@
-//! Wrong use, and hosts that send junk.
+//! Wrong arguments, and hosts that send invalid packets.
 
 use crate::harness::{Lab, SMALL, TAILCUT, own_name, text};
 use std::process::Command;
 
-/// What a command that must fail says.
+/// Runs a command that must fail and returns its error.
 fn refused(command: &mut Command) -> String {
     let output = command.output().expect("the program runs");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
@@ -35,7 +35,11 @@ fn wrong_use_is_told_with_what_is_allowed() {
             &["leaf0-spine9", "down"],
             "found spine9; allowed: the name of a node",
         ),
-        ("link", &["h0-h1", "down"], "between which there is no link"),
+        (
+            "link",
+            &["h0-h1", "down"],
+            "there is no link between these nodes",
+        ),
         ("link", &["leaf0", "down"], "allowed: two nodes, such as"),
         (
             "link",
@@ -48,9 +52,9 @@ fn wrong_use_is_told_with_what_is_allowed() {
         assert!(said.contains(expected), "{command}: {said}");
     }
     let taken = refused(Command::new(TAILCUT).args(["lab", "up", "--name", &lab.name]));
-    assert!(taken.contains("which runs already"), "{taken}");
-    let gone = refused(Command::new(TAILCUT).args(["lab", "status", "--lab", "nobody"]));
-    assert!(gone.contains("--lab: found nobody; running: "), "{gone}");
+    assert!(taken.contains("which is already running"), "{taken}");
+    let gone = refused(Command::new(TAILCUT).args(["lab", "status", "--lab", "missing"]));
+    assert!(gone.contains("--lab: found missing; running: "), "{gone}");
 }
 
 #[test]

@@ -1,14 +1,14 @@
-//! What the hosts are joined by.
+//! Emulated network between the hosts.
 
 use crate::harness::{Lab, SMALL, text, wait_until};
 use tailcut_record::StoredStudy;
 
-/// Receives a connection's bytes on port 7000 and tells how many they were.
+/// Server on port 7000 that prints the number of bytes of each connection.
 const SINK: &str = "import socket\ns = socket.create_server(('', 7000))\nprint('ready')\n\
                     while True:\n  c, _ = s.accept()\n  n = 0\n  while d := c.recv(65536): n += len(d)\n  \
                     print(n)";
 
-/// Sends 200,000 bytes to port 7000 of h0.
+/// Client that sends 200,000 bytes to port 7000 of h0.
 const SOURCE: &str = "import socket\nc = socket.create_connection(('h0', 7000))\n\
                       c.sendall(bytes(200000))";
 
@@ -25,7 +25,7 @@ fn bytes_of_real_programs_go_over_the_switches_and_are_counted() {
         let found = links.iter().find(|link| link["link"] == name);
         found.unwrap_or_else(|| panic!("no {name}")).clone()
     };
-    // 137 full segments and the last one, at least.
+    // The flow has at least 137 full segments and one shorter segment.
     assert!(link("h3>leaf[1]")["packets"].as_u64() >= Some(138));
     assert!(link("leaf[0]>h0")["bytes"].as_u64() >= Some(200_000));
     let spines =
@@ -76,7 +76,7 @@ fn a_link_loses_the_share_of_packets_that_it_is_told_to() {
     assert_eq!(lab.sum("links", "lost"), 3);
     assert!(link(&["--loss", "0.25"]).status.success());
     ping("400");
-    // A ping is lost on its way there or its answer on its way back.
+    // Either the ping or its reply is lost.
     let lost = lab.sum("links", "lost") - 3;
     assert!(
         (110..=240).contains(&lost),
@@ -135,7 +135,7 @@ fn flows_of_programs_are_told_apart_and_make_a_report() {
         refused.contains("has sent anything over TCP yet"),
         "{refused}"
     );
-    // A server that answers a request of 5,000 bytes with 70,000, twice.
+    // Server that responds twice to a request of 5,000 bytes with 70,000 bytes.
     let serve = "import socket\ns = socket.create_server(('', 7002))\nprint('ready')\n\
                  while True:\n  c = s.accept()[0]\n  n = 0\n  \
                  while n < 5000: n += len(c.recv(65536))\n  c.sendall(bytes(70000))\n  c.close()";
@@ -170,7 +170,7 @@ fn flows_of_programs_are_told_apart_and_make_a_report() {
     assert!(out.join("report.html").exists());
 }
 
-/// How many packets were purged when a receiver resets a connection whose segments queue before it.
+/// Returns the number of packets that are purged when a receiver resets a connection with queued segments.
 fn purged_by_a_reset(more: &[&str]) -> u64 {
     let topology = ["--topology", "single-switch:hosts=2,rate=100Mbps"];
     let lab = Lab::up(&[&topology[..], more].concat());
@@ -179,7 +179,7 @@ fn purged_by_a_reset(more: &[&str]) -> u64 {
         .args(["h1-s0", "--rate", "1Mbps"])
         .output();
     assert!(slow.expect("it runs").status.success());
-    // Resets when it is told to.
+    // The receiver resets the connection when the file exists.
     let sink = "import os, socket, struct\ns = socket.create_server(('', 7000))\nprint('ready')\n\
                 c = s.accept()[0]\nwhile not os.path.exists('/tmp/go'): pass\n\
                 c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))\nc.close()\n\

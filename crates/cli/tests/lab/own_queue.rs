@@ -1,4 +1,5 @@
-//! Queue disciplines in the lab's switches, under TCP of the hosts' kernels: a user's own from Rust, and built-in ones.
+//! Queue disciplines in the lab's switches with TCP of the hosts' kernels: a custom discipline in Rust, and built-in
+//! disciplines.
 
 use crate::harness::{books_hold, run, text};
 use serde_json::Value;
@@ -21,7 +22,7 @@ rate = "20Mbps"
 sizes = "uniform:1KB:60KB"
 "#;
 
-/// Returns the command with a user's own parts, which Cargo builds with the tests.
+/// Returns the example program with custom parts, which Cargo builds with the tests.
 fn own_command() -> Command {
     let test = std::env::current_exe().expect("this test");
     let built: PathBuf = test.ancestors().nth(2).expect("the build's folder").into();

@@ -1,8 +1,8 @@
-//! Switches that trim, and real sockets that get what is left.
+//! Trimming switches with real sockets that receive trimmed datagrams.
 
 use crate::harness::{Lab, text};
 
-/// Two senders at once are twice what h0's link takes.
+/// Two senders at the same time offer twice the rate of h0's link.
 const NETWORK: &[&str] = &[
     "--topology",
     "single-switch:hosts=3,rate=10Mbps",
@@ -12,8 +12,8 @@ const NETWORK: &[&str] = &[
     "35",
 ];
 
-/// Receives 240 datagrams at port 7000, and tells of each sender how many came whole and trimmed, whether the
-/// trimmed ones say so, and their code points.
+/// Program that receives 240 datagrams at port 7000. It prints for each sender the numbers of complete and trimmed
+/// datagrams, whether trimmed datagrams have the trim flag, and the code points.
 const SINK: &str = r#"
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -41,7 +41,7 @@ errors = [line for line in open('/proc/self/net/snmp') if line.startswith('Udp:'
 print(dict(zip(*[line.split() for line in errors]))['InCsumErrors'])
 "#;
 
-/// Sends 120 symbols of version 2 to h0.
+/// Program that sends 120 symbols of version 2 to h0.
 const SOURCE: &str = r#"
 import socket, struct, sys
 def crc32c(data):
@@ -97,7 +97,6 @@ fn a_code_point_that_stands_for_two_things_is_refused() {
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    let expected =
-        "--dscp-trimmed: found 20, as --dscp-trimmable has it; allowed: any other, 0 to 63";
+    let expected = "--dscp-trimmed: found 20, which --dscp-trimmable also has; allowed: any other value, 0 to 63";
     assert!(said.contains(expected), "{said}");
 }

@@ -1,4 +1,4 @@
-//! The lab of an ordinary user.
+//! Lab of an ordinary user.
 
 use crate::harness::{Lab, SMALL, TAILCUT, text};
 use std::fs;
@@ -7,24 +7,30 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A user and a group that everybody has.
+/// User and group number of an unprivileged account that exists on all systems.
 const NOBODY: u32 = 65_534;
 
-/// An ordinary user with a program where that user can read it.
+/// Ordinary user with a copy of the program that this user can execute.
 pub struct Nobody {
     directory: TempDir,
 }
 
 impl Nobody {
-    /// Gives that user a program.
+    /// Copies a program for this user.
     pub fn new(program: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
-        fs::copy(program, directory.path().join("tailcut")).expect("copied");
+        // Another process copies. If this one wrote the file, a child that another test forks at the same time would
+        // hold it open for writing, and the kernel would not execute it ("Text file busy").
+        let copied = Command::new("cp")
+            .arg(program)
+            .arg(directory.path())
+            .status();
+        assert!(copied.expect("cp runs").success());
         Self { directory }
     }
 
-    /// The program, as that user.
+    /// Returns a command that runs the program as this user.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.directory.path().join("tailcut"));
         command.uid(NOBODY).gid(NOBODY).current_dir("/");
@@ -51,14 +57,18 @@ fn an_ordinary_user_has_a_lab_where_the_kernel_allows_user_namespaces() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    assert_eq!(exec("h1", &["id", "-u"]), "0\n", "it looks like root there");
+    assert_eq!(
+        exec("h1", &["id", "-u"]),
+        "0\n",
+        "on the host, the user is root"
+    );
     exec("h1", &["ping", "-c", "1", "h3"]);
     let said = exec("h1", &["sh", "-c", "cat /etc/shadow 2>&1 || true"]);
     assert!(
         said.contains("Permission denied"),
         "it is no root outside: {said}"
     );
-    // Root's labs are another user's.
+    // The user cannot see labs of root.
     let other = lab.command("status").output().expect("it runs");
     assert!(!other.status.success());
 }

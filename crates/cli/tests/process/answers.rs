@@ -1,7 +1,6 @@
-//! What a careful user may act on: commands whose first answer would be confidently wrong are answered
-//! rightly, or refused with the reason.
+//! Commands whose first answer would be confidently wrong. They give the right answer, or refuse with the reason.
 
-use crate::place::{Ended, Place};
+use crate::test_dir::{Ended, TestDir};
 
 /// Two leaves of four hosts at 1 Gb/s, three to one.
 const THIN: [&str; 2] = [
@@ -10,26 +9,26 @@ const THIN: [&str; 2] = [
 ];
 
 /// The standard output of a command that succeeds.
-fn told(place: &Place, arguments: &[&str]) -> String {
+fn answer(test_dir: &TestDir, arguments: &[&str]) -> String {
     let Ended {
         code,
         stdout,
         stderr,
-    } = place.run(arguments);
+    } = test_dir.run(arguments);
     assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
     stdout
 }
 
-/// What a command says that refuses.
-fn refused(place: &Place, arguments: &[&str]) -> String {
-    let ended = place.run(arguments);
+/// Returns the text of a command that fails.
+fn refused(test_dir: &TestDir, arguments: &[&str]) -> String {
+    let ended = test_dir.run(arguments);
     assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stdout);
     ended.complaint().to_owned()
 }
 
 #[test]
 fn overload_is_no_gain_and_comes_with_the_load_that_would_be_none() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let small = ["-w", "fixed:20KB", "--flows", "300", "--seeds", "3"];
     let arguments = |load| {
         [
@@ -40,44 +39,45 @@ fn overload_is_no_gain_and_comes_with_the_load_that_would_be_none() {
         ]
         .concat()
     };
-    let told_at_three = told(&place, &arguments("3"));
-    // 20,000 B are 14 packets with 78 B each beside the payload: 9 times 1.0546.
-    let start =
-        "At load 3 no gain is told: the leaf uplinks are offered 949 % of what they can carry";
+    let told_at_three = answer(&test_dir, &arguments("3"));
+    // 20,000 B are 14 packets with 78 B each in addition to the payload: 9 times 1.0546.
+    let start = "At load 3 the network is overloaded, so that there is no gain: the leaf uplinks are offered 949 %";
     assert!(told_at_three.starts_with(start), "{told_at_three}");
     assert!(
-        told_at_three.contains("At --load 0.31 they would not be."),
+        told_at_three.contains("Try --load 0.31."),
         "{told_at_three}"
     );
     assert!(!told_at_three.contains(" cuts "), "{told_at_three}");
-    // The report of the directory says the same.
-    let report = told(&place, &["report", "out/compare"]);
+    // `tailcut report` prints the same answer for the directory.
+    let report = answer(&test_dir, &["report", "out/compare"]);
     assert!(report.starts_with(start), "{report}");
-    // The usual load of hosts is half as much again as these uplinks carry.
-    let usual = told(
-        &place,
+    // The usual load refers to the links of hosts. The uplinks can carry about two thirds of it.
+    let usual = answer(
+        &test_dir,
         &[&["compare", "tcp", "dctcp"], &THIN[..], &small].concat(),
     );
     assert!(
-        usual.starts_with("At load 0.5 no gain is told: the leaf uplinks are offered 158 %"),
+        usual.starts_with(
+            "At load 0.5 the network is overloaded, so that there is no gain: the leaf uplinks are offered 158 %"
+        ),
         "{usual}"
     );
-    let below = told(&place, &arguments("0.31"));
-    assert!(!below.contains("no gain is told"), "{below}");
+    let below = answer(&test_dir, &arguments("0.31"));
+    assert!(!below.contains("is overloaded"), "{below}");
     assert!(below.contains("leaf uplinks 98 %"), "{below}");
     assert!(
-        below.contains("Unfinished bytes from the middle to the last third"),
+        below.contains("Growth of unfinished bytes from the middle third to the last third"),
         "{below}"
     );
 }
 
 #[test]
 fn a_tail_that_is_a_timer_is_told_with_the_timer_and_its_value() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for rto in ["10 ms", "200 ms"] {
         let min_rto = format!("tcp.min_rto={}", rto.replace(' ', ""));
-        let text = told(
-            &place,
+        let text = answer(
+            &test_dir,
             &[
                 "compare",
                 "tcp",
@@ -106,7 +106,7 @@ fn a_tail_that_is_a_timer_is_told_with_the_timer_and_its_value() {
         );
         assert!(text.contains(&timer), "{text}");
         assert!(
-            text.contains("Where that is most of them, the p99 measures the timer"),
+            text.contains("If this is most of them, the p99 measures the timer"),
             "{text}"
         );
     }
@@ -114,15 +114,15 @@ fn a_tail_that_is_a_timer_is_told_with_the_timer_and_its_value() {
 
 #[test]
 fn compare_and_run_have_the_same_timers() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "s.toml",
         "designs = [\"tcp\"]\nseeds = 1\nflows = 200\nduration = \"10s\"\n[topology]\nkind = \"leaf-spine\"\n\
          leaves = 4\nspines = 4\nhosts = 8\noversubscription = 1\n[[workload]]\nsizes = \"websearch\"\n",
     );
-    let run = place.run(&["run", "s.toml", "--json"]).json();
+    let run = test_dir.run(&["run", "s.toml", "--json"]).json();
     let flags = ["--seeds", "1", "--flows", "200", "--json"];
-    let compare = place
+    let compare = test_dir
         .run(&[&["compare", "tcp"], &flags[..]].concat())
         .json();
     assert_eq!(run[0]["timers"], compare[0]["timers"]);
@@ -132,11 +132,11 @@ fn compare_and_run_have_the_same_timers() {
 
 #[test]
 fn keys_that_change_nothing_are_refused_by_name() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for (arguments, said) in [
         (
             &["compare", "tcp", "repflow", "--set", "pfabric.queue=70KB"][..],
-            "--set: pfabric.queue: found no design that reads it among tcp, repflow; allowed: only with pfabric",
+            "--set: pfabric.queue: found only designs without this key: tcp, repflow; allowed: only with pfabric",
         ),
         (
             &["compare", "tcp", "--set", "repnet.limit=50KB"],
@@ -152,7 +152,7 @@ fn keys_that_change_nothing_are_refused_by_name() {
         ),
         (
             &["compare", "tcp", "--set", "servers.disk=1Mbps"],
-            "servers.disk: found nothing in the scenario that reads it (its workload has no requests)",
+            "servers.disk: found a key without effect (the workload has no requests)",
         ),
         (
             &["compare", "tcp", "-t", "fat-tree:k=8,k=4"],
@@ -164,25 +164,25 @@ fn keys_that_change_nothing_are_refused_by_name() {
         ),
         (
             &["compare", "tcp", "-t", "leaf-spine:rate=1bps"],
-            "duration: found a span in which ",
+            "duration: found too few arrivals: ",
         ),
     ] {
-        let complaint = refused(&place, arguments);
+        let complaint = refused(&test_dir, arguments);
         assert!(complaint.contains(said), "{arguments:?}: {complaint}");
     }
-    place.file("s.toml", "designs = [\"tcp\"]\nloads = [0.2, 1.5, -0.1]\n");
-    let complaint = refused(&place, &["run", "s.toml"]);
+    test_dir.file("s.toml", "designs = [\"tcp\"]\nloads = [0.2, 1.5, -0.1]\n");
+    let complaint = refused(&test_dir, &["run", "s.toml"]);
     assert!(
         complaint
             .contains("s.toml:2: loads: found -0.1 in [0.2, 1.5, -0.1]; allowed: loads above 0"),
         "{complaint}"
     );
-    place.file(
+    test_dir.file(
         "storage.toml",
         "designs = [\"tcp\"]\n[servers]\nstraggler_share = 0.9\n[[workload]]\nkind = \"storage\"\n\
          sessions_per_second = 100\n",
     );
-    let complaint = refused(&place, &["run", "storage.toml"]);
+    let complaint = refused(&test_dir, &["run", "storage.toml"]);
     assert!(
         complaint.contains("storage.toml:3: servers.straggler_share"),
         "{complaint}"
@@ -191,11 +191,11 @@ fn keys_that_change_nothing_are_refused_by_name() {
 
 #[test]
 fn a_trace_is_as_short_as_flags_say() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let rows: String = (0..50)
         .map(|row| format!("{},{},9,1000\n", row * 1_000, row % 8))
         .collect();
-    place.file("flows.csv", &format!("start_ns,src,dst,bytes\n{rows}"));
+    test_dir.file("flows.csv", &format!("start_ns,src,dst,bytes\n{rows}"));
     let flows = |more: &[&str]| {
         let start = [
             "compare",
@@ -206,13 +206,13 @@ fn a_trace_is_as_short_as_flags_say() {
             "1",
             "--json",
         ];
-        place.run(&[&start[..], more].concat()).json()[0]["flows"].clone()
+        test_dir.run(&[&start[..], more].concat()).json()[0]["flows"].clone()
     };
     assert_eq!(flows(&[]), 50);
     assert_eq!(flows(&["--flows", "7"]), 7);
     assert_eq!(flows(&["--duration", "20us"]), 20);
     let none = refused(
-        &place,
+        &test_dir,
         &[
             "compare",
             "tcp",
@@ -222,18 +222,18 @@ fn a_trace_is_as_short_as_flags_say() {
             "loads=0.5",
         ],
     );
-    assert!(none.contains("loads that no workload takes"), "{none}");
+    assert!(none.contains("loads that no workload uses"), "{none}");
 }
 
 #[test]
 fn a_burst_and_a_trace_are_told_as_all_that_there_is() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "burst.toml",
         "designs = [\"dctcp\", \"ndp\"]\n[topology]\nkind = \"single-switch\"\nhosts = 32\nrate = \"10Gbps\"\n\
          [[workload]]\nkind = \"burst\"\nmatrix = \"incast\"\nsizes = \"fixed:100KB\"\n",
     );
-    let burst = told(&place, &["run", "burst.toml"]);
+    let burst = answer(&test_dir, &["run", "burst.toml"]);
     assert!(
         burst.starts_with("dctcp finishes all 31 flows of the burst in "),
         "{burst}"
@@ -245,8 +245,11 @@ fn a_burst_and_a_trace_are_told_as_all_that_there_is() {
     let rows: String = (0..90)
         .map(|row| format!("{},{},{},30000\n", row, row % 8, 8 + row % 5))
         .collect();
-    place.file("flows.csv", &format!("start_ns,src,dst,bytes\n{rows}"));
-    let trace = told(&place, &["compare", "tcp", "ndp", "-w", "trace:flows.csv"]);
+    test_dir.file("flows.csv", &format!("start_ns,src,dst,bytes\n{rows}"));
+    let trace = answer(
+        &test_dir,
+        &["compare", "tcp", "ndp", "-w", "trace:flows.csv"],
+    );
     assert!(
         trace.contains("All 6 seeds run the same flows of the trace"),
         "{trace}"
@@ -259,14 +262,14 @@ fn a_burst_and_a_trace_are_told_as_all_that_there_is() {
 
 #[test]
 fn reads_and_writes_are_told_together_and_each() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "storage.toml",
         "designs = [\"tcp\", \"scdp\"]\nseeds = 3\nduration = \"100ms\"\n[topology]\nkind = \"leaf-spine\"\n\
          leaves = 3\nspines = 2\nhosts = 4\nrate = \"1Gbps\"\n[[workload]]\nkind = \"storage\"\nsizes = \
          \"fixed:50KB\"\nsessions_per_second = 3000\nread_share = 0.5\n",
     );
-    let text = told(&place, &["run", "storage.toml"]);
+    let text = answer(&test_dir, &["run", "storage.toml"]);
     for told in [
         "the p99 of sessions",
         "the p99 of writes",
@@ -281,7 +284,7 @@ fn reads_and_writes_are_told_together_and_each() {
 
 #[test]
 fn a_codec_that_is_slower_than_its_network_is_told() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let fast = [
         "-t",
         "leaf-spine:leaves=2,spines=2,hosts=2,rate=400Gbps",
@@ -290,13 +293,13 @@ fn a_codec_that_is_slower_than_its_network_is_told() {
         "--flows",
         "50",
     ];
-    let usual = told(&place, &[&["compare", "scdp"], &fast[..]].concat());
+    let usual = answer(&test_dir, &[&["compare", "scdp"], &fast[..]].concat());
     assert!(
         usual.contains("scdp decodes a block that lacks a symbol at 1.3 Gb/s (scdp.decode_rate), slower than the 400 Gb/s"),
         "{usual}"
     );
-    let quick = told(
-        &place,
+    let quick = answer(
+        &test_dir,
         &[
             &["compare", "scdp", "--set", "scdp.decode_rate=10Tbps"],
             &fast[..],
@@ -308,7 +311,7 @@ fn a_codec_that_is_slower_than_its_network_is_told() {
 
 #[test]
 fn a_chunk_as_large_as_the_objects_is_told_where_bytes_of_copies_should_add_up() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let requests = [
         "-w",
         "requests:fixed:1MB",
@@ -320,10 +323,13 @@ fn a_chunk_as_large_as_the_objects_is_told_where_bytes_of_copies_should_add_up()
         "1000s",
     ];
     let said = "Warning: 100 % of the objects are no larger than servers.chunk, 1 MB";
-    let of = |compared: &[&str]| told(&place, &[compared, &requests[..]].concat());
+    let of = |compared: &[&str]| answer(&test_dir, &[compared, &requests[..]].concat());
     let coarse = of(&["compare", "stations", "rans"]);
     assert!(coarse.contains(said), "{coarse}");
-    assert!(coarse.contains("cannot add up with rans"), "{coarse}");
+    assert!(
+        coarse.contains("so that rans cannot add up the bytes"),
+        "{coarse}"
+    );
     let fine = of(&["compare", "stations", "rans", "--set", "servers.chunk=50KB"]);
     assert!(!fine.contains("servers.chunk"), "{fine}");
     let without = of(&["compare", "stations", "das"]);
@@ -332,7 +338,7 @@ fn a_chunk_as_large_as_the_objects_is_told_where_bytes_of_copies_should_add_up()
 
 #[test]
 fn sensitivity_says_whether_the_order_holds_and_the_report_repeats_it() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let small = [
         "-t",
         "leaf-spine:leaves=2,spines=2,hosts=3",
@@ -343,8 +349,8 @@ fn sensitivity_says_whether_the_order_holds_and_the_report_repeats_it() {
         "--seeds",
         "3",
     ];
-    let text = told(
-        &place,
+    let text = answer(
+        &test_dir,
         &[&["compare", "tcp", "repflow", "--sensitivity"], &small[..]].concat(),
     );
     let said = "The order of the designs by this p99, ";
@@ -355,18 +361,18 @@ fn sensitivity_says_whether_the_order_holds_and_the_report_repeats_it() {
         "buffers-halved",
         "buffers-doubled",
     ] {
-        let manifest = place
+        let manifest = test_dir
             .path()
             .join("out/compare/sensitivity")
             .join(name)
             .join("manifest.json");
         assert!(manifest.exists(), "{}", manifest.display());
     }
-    let report = told(&place, &["report", "out/compare"]);
+    let report = answer(&test_dir, &["report", "out/compare"]);
     assert!(report.contains(said), "{report}");
-    // A later study of the same name says nothing of it.
-    let plain = told(
-        &place,
+    // The output of a later study with the same name does not contain this sentence.
+    let plain = answer(
+        &test_dir,
         &[&["compare", "tcp", "repflow"], &small[..]].concat(),
     );
     assert!(!plain.contains(said), "{plain}");

@@ -1,12 +1,12 @@
-//! What is collected of a study against what one command writes.
+//! Comparison of a collected study with the output of one command.
 
-use crate::place::Ended;
+use crate::test_dir::Ended;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The files of all runs of a study's directory by their paths there; of `run.json` all but what it cost.
+/// Returns the files of all runs of a study's directory, by path. The cost is removed from `run.json`.
 fn runs(study: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for run in fs::read_dir(study.join("runs")).expect("runs") {
@@ -28,7 +28,7 @@ fn runs(study: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// The manifest but for who wrote it, when.
+/// Returns the manifest without its writer and time.
 fn manifest(study: &Path) -> Value {
     let bytes = fs::read(study.join("manifest.json")).expect("a manifest");
     let mut manifest: Value = serde_json::from_slice(&bytes).expect("JSON");
@@ -38,7 +38,7 @@ fn manifest(study: &Path) -> Value {
     manifest
 }
 
-/// That two directories hold the same study: runs, manifest and report.
+/// Checks that two directories contain the same study: runs, manifest and report.
 pub fn assert_same(ours: &Path, theirs: &Path) {
     assert_eq!(manifest(ours), manifest(theirs));
     let (ours_runs, theirs_runs) = (runs(ours), runs(theirs));
@@ -50,7 +50,7 @@ pub fn assert_same(ours: &Path, theirs: &Path) {
     assert!(ours.join("report.html").exists());
 }
 
-/// The standard output of a command that told a report, without the report's path.
+/// Returns the standard output of a command that wrote a report, without the report's path.
 pub fn answer(ended: &Ended) -> &str {
     let end = ended.stdout.find("Report: ").expect("a report");
     &ended.stdout[..end]

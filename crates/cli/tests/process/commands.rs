@@ -1,6 +1,6 @@
-//! Every command does what its help says.
+//! All commands, with the behaviour that their help describes.
 
-use crate::place::{Place, compare};
+use crate::test_dir::{TestDir, compare};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,8 +22,8 @@ fn hashes(runs: &Value) -> Vec<&str> {
 
 #[test]
 fn compare_answers_in_a_sentence_with_a_table_and_a_page() {
-    let place = Place::new();
-    let ended = place.run(&compare(&["tcp", "repflow"], &[]));
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&compare(&["tcp", "repflow"], &[]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let (answer, _) = ended.stdout.split_once("\n\n").expect("an answer");
     assert!(
@@ -34,7 +34,7 @@ fn compare_answers_in_a_sentence_with_a_table_and_a_page() {
         ended.stdout.contains(" tcp ") && ended.stdout.contains("Report: out/compare/report.html")
     );
     let page =
-        fs::read_to_string(place.path().join("out/compare/report.html")).expect("the report");
+        fs::read_to_string(test_dir.path().join("out/compare/report.html")).expect("the report");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("repflow"));
     assert!(
         ended.stderr.contains("[4/4]"),
@@ -45,8 +45,8 @@ fn compare_answers_in_a_sentence_with_a_table_and_a_page() {
 
 #[test]
 fn json_of_compare_has_an_object_a_run_with_the_promised_keys() {
-    let place = Place::new();
-    let ended = place.run(&compare(
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&compare(
         &["tcp", "dctcp"],
         &["--json", "--load", "0.2,0.4", "--seed", "7"],
     ));
@@ -103,11 +103,11 @@ fn json_of_compare_has_an_object_a_run_with_the_promised_keys() {
 
 #[test]
 fn results_depend_on_the_seed_and_not_on_threads_engine_or_kind_of_port() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let designs = ["tcp", "repflow+dctcp"];
     let hashes_with = |more: &[&str]| {
         let more = [&["--json", "--out", "here"], more].concat();
-        let ended = place.run(&compare(&designs, &more));
+        let ended = test_dir.run(&compare(&designs, &more));
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         hashes(&ended.json())
             .into_iter()
@@ -133,18 +133,18 @@ fn results_depend_on_the_seed_and_not_on_threads_engine_or_kind_of_port() {
 
 #[test]
 fn run_takes_a_file_whose_trace_lies_beside_it() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("deep")).expect("a directory");
-    place.file(
+    let test_dir = TestDir::new();
+    fs::create_dir(test_dir.path().join("deep")).expect("a directory");
+    test_dir.file(
         "deep/flows.csv",
         "start_ns,src,dst,bytes,path\n0,0,3,1460,1\n2000.5,4,1,30000,\n",
     );
-    place.file(
+    test_dir.file(
         "deep/two flows.toml",
         "name = \"two\"\ndesigns = [\"tcp\"]\n[topology]\nleaves = 2\nspines = 2\nhosts = 3\n\
          [workload]\nkind = \"trace\"\nfile = \"flows.csv\"\n",
     );
-    let ended = place.run(&["run", "deep/two flows.toml", "--json"]);
+    let ended = test_dir.run(&["run", "deep/two flows.toml", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let runs = ended.json();
     assert_eq!(
@@ -152,8 +152,8 @@ fn run_takes_a_file_whose_trace_lies_beside_it() {
         (&2.into(), &Value::Null)
     );
     assert_eq!(runs[0]["workload"], "trace:flows");
-    assert!(place.path().join("out/two/manifest.json").exists());
-    let by_flag = place.run(&[
+    assert!(test_dir.path().join("out/two/manifest.json").exists());
+    let by_flag = test_dir.run(&[
         "compare",
         "tcp",
         "--workload",
@@ -170,8 +170,8 @@ fn run_takes_a_file_whose_trace_lies_beside_it() {
 
 #[test]
 fn run_takes_the_name_of_a_built_in_scenario_and_flags_change_it() {
-    let place = Place::new();
-    let ended = place.run(&[
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&[
         "run", "dumbbell", "--flows", "5", "--load", "0.2", "--json", "--set", "seeds=2",
     ]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -185,31 +185,31 @@ fn run_takes_the_name_of_a_built_in_scenario_and_flags_change_it() {
 
 #[test]
 fn flows_run_beside_requests_and_the_page_draws_their_network() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "s.toml",
         "designs = [\"dctcp\", \"rans+dctcp\"]\nduration = \"20ms\"\nsample_every = \"1ms\"\n\
          [topology]\nkind = \"single-switch\"\nhosts = 8\n\
          [[workload]]\nkind = \"requests\"\nsizes = \"fixed:100KB\"\nservers = 4\nclients = 4\nload = 0.3\n\
          [[workload]]\nclass = \"background\"\nsizes = \"fixed:50KB\"\nload = 0.2\n",
     );
-    let ended = place.run(&["run", "s.toml", "--json"]);
+    let ended = test_dir.run(&["run", "s.toml", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for run in ended.json().as_array().expect("runs") {
         assert!(run["flows"].as_u64() > Some(10), "{run}");
         let latency = &run["requests"]["latency"];
         assert!(latency["n"].as_u64() > Some(10), "{run}");
     }
-    place.file(
+    test_dir.file(
         "alone.toml",
         "designs = [\"rans+dctcp\"]\nduration = \"20ms\"\nsample_every = \"1ms\"\n\
          [topology]\nkind = \"single-switch\"\nhosts = 8\n\
          [[workload]]\nkind = \"requests\"\nsizes = \"fixed:100KB\"\nservers = 4\nclients = 4\nload = 0.3\n",
     );
-    let ended = place.run(&["run", "alone.toml"]);
+    let ended = test_dir.run(&["run", "alone.toml"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for report in ["s", "alone"] {
-        let page = place.path().join(format!("out/{report}/report.html"));
+        let page = test_dir.path().join(format!("out/{report}/report.html"));
         let page = fs::read_to_string(page).expect("the report");
         assert!(page.contains("id=\"network\""), "{report}");
         assert!(!page.contains("Links were not sampled"), "{report}");
@@ -218,14 +218,14 @@ fn flows_run_beside_requests_and_the_page_draws_their_network() {
 
 #[test]
 fn report_says_again_what_compare_said_and_draws_each_plot() {
-    let place = Place::new();
-    let first = place.run(&compare(&["tcp", "repflow"], &["--out", "study"]));
-    fs::remove_file(place.path().join("study/report.html")).expect("a report");
-    let again = place.run(&["report", "study", "--plots", "svg"]);
+    let test_dir = TestDir::new();
+    let first = test_dir.run(&compare(&["tcp", "repflow"], &["--out", "study"]));
+    fs::remove_file(test_dir.path().join("study/report.html")).expect("a report");
+    let again = test_dir.run(&["report", "study", "--plots", "svg"]);
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert_eq!(again.stdout, first.stdout);
-    assert!(place.path().join("study/report.html").exists());
-    let plots = fs::read_dir(place.path().join("study/plots")).expect("plots");
+    assert!(test_dir.path().join("study/report.html").exists());
+    let plots = fs::read_dir(test_dir.path().join("study/plots")).expect("plots");
     let plots: Vec<_> = plots.map(|entry| entry.expect("an entry").path()).collect();
     assert!(plots.len() >= 2, "{plots:?}");
     for plot in plots {
@@ -235,12 +235,12 @@ fn report_says_again_what_compare_said_and_draws_each_plot() {
             plot.display()
         );
     }
-    let elsewhere = place.run(&[
+    let elsewhere = test_dir.run(&[
         "report", "study", "--plots", "png", "--out", "pictures", "--json",
     ]);
     assert_eq!(elsewhere.code, Some(0), "{}", elsewhere.stderr);
     assert_eq!(elsewhere.json()["baseline"], "tcp");
-    let mut pictures = fs::read_dir(place.path().join("pictures/plots")).expect("pictures");
+    let mut pictures = fs::read_dir(test_dir.path().join("pictures/plots")).expect("pictures");
     let picture = pictures
         .next()
         .expect("a picture")
@@ -255,8 +255,8 @@ fn report_says_again_what_compare_said_and_draws_each_plot() {
 
 #[test]
 fn list_shows_the_parts_of_a_designs_name() {
-    let place = Place::new();
-    let ended = place.run(&["list", "designs"]);
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&["list", "designs"]);
     for (part, name, about) in [
         ("replication:", "repflow", "(RepFlow, INFOCOM 2014)"),
         ("transport:", "cubic", "TCP CUBIC (RFC 9438)"),
@@ -275,9 +275,9 @@ fn list_shows_the_parts_of_a_designs_name() {
 
 #[test]
 fn every_name_that_is_listed_is_taken() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let names = |what: &str| -> Vec<String> {
-        let ended = place.run(&["list", what, "--json"]);
+        let ended = test_dir.run(&["list", what, "--json"]);
         assert_eq!(ended.code, Some(0), "{what}: {}", ended.stderr);
         let items = ended.json();
         let items = items.as_array().expect("a list").iter();
@@ -286,7 +286,8 @@ fn every_name_that_is_listed_is_taken() {
             .collect()
     };
     let taken = |arguments: &[&str]| {
-        let ended = place.run(&[arguments, &["--flows", "2", "--seeds", "1", "--json"]].concat());
+        let ended =
+            test_dir.run(&[arguments, &["--flows", "2", "--seeds", "1", "--json"]].concat());
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
     };
     for workload in names("workloads").iter().filter(|name| !name.contains(':')) {
@@ -302,7 +303,7 @@ fn every_name_that_is_listed_is_taken() {
             topology,
         ]);
     }
-    let parts = place.run(&["list", "designs", "--json"]).json();
+    let parts = test_dir.run(&["list", "designs", "--json"]).json();
     let named = |part: &str| -> Vec<String> {
         let parts = parts.as_array().expect("a list").iter();
         parts
@@ -311,18 +312,18 @@ fn every_name_that_is_listed_is_taken() {
             .collect()
     };
     for design in [named("replication"), named("transport")].concat() {
-        // Some designs carry flows, some requests.
+        // Some designs transfer flows, others requests.
         let some = ["fixed:1KB", "requests:fixed:1KB"]
             .into_iter()
             .find(|workload| {
                 let arguments = ["compare", &design, "--workload", workload];
                 let short = ["--flows", "2", "--seeds", "1"];
-                place.run(&[&arguments[..], &short].concat()).code == Some(0)
+                test_dir.run(&[&arguments[..], &short].concat()).code == Some(0)
             });
         assert!(some.is_some(), "{design} takes neither flows nor requests");
     }
     for routing in named("routing") {
-        // Not every transport can be routed every way.
+        // Not all transports support all kinds of routing.
         let some = named("transport").into_iter().find(|transport| {
             let design = format!("{transport}@{routing}");
             let arguments = [
@@ -335,7 +336,7 @@ fn every_name_that_is_listed_is_taken() {
                 "--seeds",
                 "1",
             ];
-            place.run(&arguments).code == Some(0)
+            test_dir.run(&arguments).code == Some(0)
         });
         assert!(some.is_some(), "no transport takes @{routing}");
     }
@@ -345,8 +346,8 @@ fn every_name_that_is_listed_is_taken() {
 
 #[test]
 fn reproduce_prints_ours_beside_theirs_and_check_holds_it_to_its_band() {
-    let place = Place::new();
-    let ended = place.run(&["reproduce", "incast-drain", "--quick", "--check", "--json"]);
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&["reproduce", "incast-drain", "--quick", "--check", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let comparisons = ended.json();
     let row = &comparisons[0]["rows"][0];
@@ -355,12 +356,12 @@ fn reproduce_prints_ours_beside_theirs_and_check_holds_it_to_its_band() {
         "metric", "ours", "ours_ci", "theirs", "band", "why"
     ])));
     assert!(
-        place
+        test_dir
             .path()
             .join("out/reproduce/incast-drain/incast-drain/report.html")
             .exists()
     );
-    let text = place.run(&["reproduce", "incast-drain", "--quick"]);
+    let text = test_dir.run(&["reproduce", "incast-drain", "--quick"]);
     assert!(
         text.stdout.contains("theirs") && text.stdout.contains("within"),
         "{}",
@@ -370,12 +371,12 @@ fn reproduce_prints_ours_beside_theirs_and_check_holds_it_to_its_band() {
 
 #[test]
 fn reproduce_writes_the_tables_of_a_page_and_the_list_of_its_runs() {
-    let place = Place::new();
-    let page = place.path().join("page.md");
+    let test_dir = TestDir::new();
+    let page = test_dir.path().join("page.md");
     let text = "# A page\n\n<!-- rows of incast-drain -->\n\n| old |\n|---|\n\nWords.\n";
     std::fs::write(&page, text).unwrap();
     let arguments = ["reproduce", "incast-drain", "--quick", "--page", "page.md"];
-    let ended = place.run(&arguments);
+    let ended = test_dir.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(
         ended
@@ -390,27 +391,27 @@ fn reproduce_writes_the_tables_of_a_page_and_the_list_of_its_runs() {
         "{filled}"
     );
     assert!(filled.contains("| end of the last flow, us |"), "{filled}");
-    let list = |place: &Place| -> serde_json::Value {
-        let bytes = std::fs::read(place.path().join("page.runs.json")).unwrap();
+    let list = |test_dir: &TestDir| -> serde_json::Value {
+        let bytes = std::fs::read(test_dir.path().join("page.runs.json")).unwrap();
         serde_json::from_slice(&bytes).unwrap()
     };
-    let runs = list(&place)["reproductions"]["incast-drain"].clone();
+    let runs = list(&test_dir)["reproductions"]["incast-drain"].clone();
     let part = &runs["parts"][0];
     assert_eq!(runs["form"], "quick");
     assert_eq!(part["seeds"], serde_json::json!([1, 2, 3]));
     assert_eq!(part["runs"], 3);
     assert!(part["cpu_seconds"].is_number(), "{part}");
 
-    assert_eq!(place.run(&arguments).code, Some(0));
+    assert_eq!(test_dir.run(&arguments).code, Some(0));
     assert_eq!(std::fs::read_to_string(&page).unwrap(), filled);
-    let again = &list(&place)["reproductions"]["incast-drain"]["parts"][0];
+    let again = &list(&test_dir)["reproductions"]["incast-drain"]["parts"][0];
     assert_eq!(again["hash"], part["hash"]);
 }
 
 #[test]
 fn bench_measures_a_workload_in_a_process_of_its_own() {
-    let place = Place::new();
-    let ended = place.run(&["bench", "dctcp-permutation-k8", "--json", "--repeat", "2"]);
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&["bench", "dctcp-permutation-k8", "--json", "--repeat", "2"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let measured = ended.json();
     let expected = [
@@ -430,10 +431,10 @@ fn bench_measures_a_workload_in_a_process_of_its_own() {
 
 #[test]
 fn completions_and_manual_know_every_command() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let shells = ["bash", "zsh", "fish", "elvish", "powershell"]
-        .map(|shell| place.run(&["completions", shell]));
-    let manual = place.run(&["man"]);
+        .map(|shell| test_dir.run(&["completions", shell]));
+    let manual = test_dir.run(&["man"]);
     for command in ["compare", "run", "reproduce", "report", "list", "bench"] {
         assert!(manual.stdout.contains(command), "{command}");
         for shell in &shells {

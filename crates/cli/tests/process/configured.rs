@@ -1,6 +1,7 @@
-//! Guard, gateway and proxy from files with the same keys for the same things: listen, drain, admin, TLS, limits.
+//! Guard, gateway and proxy with configuration files. The same keys have the same effect: listen, drain, admin, TLS,
+//! limits.
 
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,10 +9,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Keys of the whole, the same for all.
+/// Top-level keys, the same for all programs.
 const TOP: &str = "admin = \"127.0.0.1:0\"\ndrain_timeout = \"1s\"\n";
 
-/// Keys of a listener, the same for all.
+/// Returns the keys of a listener, the same for all programs.
 fn listener(connections: u32) -> String {
     format!(
         "listen = \"127.0.0.1:0\"\ntls = {{ certificate = \"pem/cert.pem\", key = \"pem/key.pem\" }}\n\
@@ -19,7 +20,7 @@ fn listener(connections: u32) -> String {
     )
 }
 
-/// A program, its arguments, and the text of its file for a service.
+/// Program: its arguments, and a function that returns its configuration for a service.
 type Program = (&'static [&'static str], fn(u16, u32) -> String);
 
 const PROGRAMS: [Program; 3] = [
@@ -48,8 +49,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut child = place
+    fn start(test_dir: &TestDir, arguments: &[&str]) -> Self {
+        let mut child = test_dir
             .command(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -73,7 +74,7 @@ impl Running {
         line
     }
 
-    /// Reads where it listens.
+    /// Reads the addresses on which the program listens.
     fn learn(&mut self) {
         let mut port = || {
             let line = self.line();
@@ -95,13 +96,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended, where nothing failed.
+        // In a successful test the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A service that says hello; a request for /never gets no answer, and is noted.
+/// Starts a service that responds with "hello". A request for /never gets no response, and its connection is passed to
+/// the test.
 fn service() -> (u16, Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -133,10 +135,10 @@ fn service() -> (u16, Receiver<TcpStream>) {
     (port, noted)
 }
 
-/// A request over TLS, whose certificate is checked.
-fn curl(place: &Place, port: u16, path: &str, seconds: &str) -> Command {
+/// Returns a request over TLS that checks the certificate.
+fn curl(test_dir: &TestDir, port: u16, path: &str, seconds: &str) -> Command {
     let mut curl = Command::new("curl");
-    curl.current_dir(place.path())
+    curl.current_dir(test_dir.path())
         .args([
             "--silent",
             "--cacert",
@@ -149,8 +151,8 @@ fn curl(place: &Place, port: u16, path: &str, seconds: &str) -> Command {
     curl
 }
 
-fn get(place: &Place, port: u16) -> String {
-    let answer = curl(place, port, "/", "20").output().expect("curl runs");
+fn get(test_dir: &TestDir, port: u16) -> String {
+    let answer = curl(test_dir, port, "/", "20").output().expect("curl runs");
     assert!(answer.status.success(), "{:?}", answer.status);
     String::from_utf8(answer.stdout).expect("text")
 }
@@ -170,41 +172,42 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
     let certified = certified.expect("a certificate");
     let (to, never) = service();
     for (words, text) in PROGRAMS {
-        let place = Place::new();
-        std::fs::create_dir(place.path().join("pem")).expect("a folder");
-        place.file("pem/cert.pem", &certified.cert.pem());
-        place.file("pem/key.pem", &certified.signing_key.serialize_pem());
-        place.file("config.toml", &text(to, 2));
-        let checked = place.run(&[words, &["--config", "config.toml", "--check"]].concat());
+        let test_dir = TestDir::new();
+        std::fs::create_dir(test_dir.path().join("pem")).expect("a folder");
+        test_dir.file("pem/cert.pem", &certified.cert.pem());
+        test_dir.file("pem/key.pem", &certified.signing_key.serialize_pem());
+        test_dir.file("config.toml", &text(to, 2));
+        let checked = test_dir.run(&[words, &["--config", "config.toml", "--check"]].concat());
         assert!(
             checked
                 .stdout
                 .ends_with(": the configuration is valid: 1 route(s)\n")
         );
-        let mut running = Running::start(&place, &[words, &["--config", "config.toml"]].concat());
+        let mut running =
+            Running::start(&test_dir, &[words, &["--config", "config.toml"]].concat());
 
-        // TLS at the listener, and health at the admin address.
-        assert_eq!(get(&place, running.port), "hello", "{words:?}");
+        // The listener uses TLS, and the admin address serves health.
+        assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
         assert!(
             plain(running.admin, "/healthz").ends_with("ok\n"),
             "{words:?}"
         );
 
-        // Beyond two connections others wait.
+        // With two open connections, others wait.
         let held = [(); 2].map(|()| TcpStream::connect(("127.0.0.1", running.port)));
-        let beyond = curl(&place, running.port, "/", "1")
+        let beyond = curl(&test_dir, running.port, "/", "1")
             .status()
             .expect("curl runs");
         assert!(!beyond.success(), "{words:?}: a third connection is served");
         drop(held);
-        assert_eq!(get(&place, running.port), "hello", "{words:?}");
+        assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
 
-        // A wrong file changes nothing; a changed one is read by itself.
-        place.file("config.toml", "listen = 1\nlimits = { connections = 0 }\n");
+        // A wrong file changes nothing. A changed file is reloaded automatically.
+        test_dir.file("config.toml", "listen = 1\nlimits = { connections = 0 }\n");
         running.signal(Signal::HUP);
         let line = running.line();
         assert!(line.ends_with(": SIGHUP: not reloaded\n"), "{line}");
-        place.file("config.toml", &text(to, 50));
+        test_dir.file("config.toml", &text(to, 50));
         let line = running.line();
         assert!(
             line.ends_with(": config.toml has changed: reloaded\n"),
@@ -212,11 +215,11 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
         );
         running.learn();
         let held = [(); 2].map(|()| TcpStream::connect(("127.0.0.1", running.port)));
-        assert_eq!(get(&place, running.port), "hello", "{words:?}");
+        assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
         drop(held);
 
-        // An open request may go on for the time to drain, and is cut then.
-        let mut open = curl(&place, running.port, "/never", "60")
+        // An open request may continue for the drain timeout. Then its connection is closed.
+        let mut open = curl(&test_dir, running.port, "/never", "60")
             .spawn()
             .expect("curl runs");
         let _open = never

@@ -1,14 +1,14 @@
-//! What has finished is never run again, however the command ended.
+//! Finished runs are never executed again, no matter how the command ended.
 
-use crate::place::{Place, compare};
+use crate::test_dir::{TestDir, compare};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Every finished run under `place` of a study's directory: its name and its `run.json`.
-fn runs(study: &Path, place: &str) -> BTreeMap<String, String> {
-    let Ok(entries) = fs::read_dir(study.join(place)) else {
+/// Returns the finished runs in the subdirectory `folder` of a study: names and contents of `run.json`.
+fn runs(study: &Path, folder: &str) -> BTreeMap<String, String> {
+    let Ok(entries) = fs::read_dir(study.join(folder)) else {
         return BTreeMap::new();
     };
     entries
@@ -17,12 +17,12 @@ fn runs(study: &Path, place: &str) -> BTreeMap<String, String> {
         .map(|entry| {
             let name = entry.file_name().into_string().expect("UTF-8");
             let text = fs::read_to_string(entry.path().join("run.json"));
-            (name, text.expect("a run that is there is whole"))
+            (name, text.expect("every present run is complete"))
         })
         .collect()
 }
 
-/// The hashes of the runs that `--json` printed, in order.
+/// Returns the hashes of the runs that `--json` printed, in order.
 fn hashes(printed: &Value) -> Vec<&str> {
     let runs = printed.as_array().expect("a list").iter();
     let hashes = runs.map(|run| run["record_hash"].as_str().expect("a hash"));
@@ -38,8 +38,8 @@ mod ended_from_outside {
 
     const RUNS: usize = 120;
 
-    fn start(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
-        let mut child = place
+    fn start(test_dir: &TestDir, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
+        let mut child = test_dir
             .command(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -49,7 +49,7 @@ mod ended_from_outside {
         (child, told)
     }
 
-    /// What a line says has finished, where it does: `[3/120] tcp at load 0.5, seed 2: ...`.
+    /// Returns the run that a line reports as finished: `[3/120] tcp at load 0.5, seed 2: ...`.
     fn finished(line: &str) -> Option<String> {
         let (_, run) = line.strip_prefix('[')?.split_once("] ")?;
         Some(run.split(':').next()?.to_owned())
@@ -57,15 +57,14 @@ mod ended_from_outside {
 
     #[test]
     fn a_study_that_is_ended_five_times_runs_each_run_once() {
-        let place = Place::new();
+        let test_dir = TestDir::new();
         let mut arguments = vec!["compare", "tcp", "repflow", "--out", "study"];
         arguments.extend(["--topology", "leaf-spine:leaves=2,spines=2,hosts=3"]);
         arguments.extend(["--workload", "fixed:20KB", "--flows", "40", "--seeds", "60"]);
-        let study = place.path().join("study");
+        let study = test_dir.path().join("study");
         let mut told: BTreeSet<String> = BTreeSet::new();
         let mut whole = BTreeMap::new();
-        // Where the signal meets a run, in a simulation, in a file or between two, is up to the
-        // machine.
+        // The signal arrives at an arbitrary moment: during a simulation, during a write, or between two runs.
         let ends = [
             (Some(Signal::KILL), 9),
             (Some(Signal::INT), 1),
@@ -75,7 +74,7 @@ mod ended_from_outside {
             (None, RUNS),
         ];
         for (signal, after) in ends {
-            let (mut child, lines) = start(&place, &arguments);
+            let (mut child, lines) = start(&test_dir, &arguments);
             let mut here = 0;
             let mut ran = 0;
             for line in lines.lines() {
@@ -92,7 +91,7 @@ mod ended_from_outside {
                 }
             }
             let code = child.wait().expect("an end").code();
-            assert_eq!(here, whole.len(), "every run that is there is found");
+            assert_eq!(here, whole.len(), "the command finds every complete run");
             let now = runs(&study, "runs");
             for (name, file) in &whole {
                 assert_eq!(now.get(name), Some(file), "{name} was run again");
@@ -107,14 +106,14 @@ mod ended_from_outside {
         assert_eq!(whole.len(), RUNS);
         assert_eq!(runs(&study, "kept").len(), 0);
         let left = fs::read_dir(study.join("runs")).expect("runs").count();
-        assert_eq!(left, RUNS, "nothing half written is left");
+        assert_eq!(left, RUNS, "no incomplete file is left");
     }
 
     #[test]
     fn a_second_command_is_refused_while_the_first_one_writes() {
-        let place = Place::new();
+        let test_dir = TestDir::new();
         let long = compare(&["tcp"], &["--set", "seeds=5000", "--out", "study"]);
-        let (mut first, mut told) = start(&place, &long);
+        let (mut first, mut told) = start(&test_dir, &long);
         let mut line = String::new();
         while !line.starts_with("[1/5000]") {
             line.clear();
@@ -126,7 +125,7 @@ mod ended_from_outside {
         }
         let short = compare(&["tcp"], &["--out", "study"]);
         for more in [&[][..], &["--fresh"], &["--accept-older"]] {
-            let second = place.run(&[&short[..], more].concat());
+            let second = test_dir.run(&[&short[..], more].concat());
             assert_eq!(second.code, Some(2), "{}", second.stderr);
             let refusal = "tailcut: study: another tailcut is writing into this directory; \
                            wait until it has ended, or name another directory";
@@ -134,16 +133,16 @@ mod ended_from_outside {
         }
         kill_process(Pid::from_child(&first), Signal::KILL).expect("a signal");
         first.wait().expect("an end");
-        let third = place.run(&short);
+        let third = test_dir.run(&short);
         assert_eq!(third.code, Some(0), "{}", third.stderr);
     }
 }
 
 #[test]
 fn a_study_that_grows_runs_only_what_is_new() {
-    let place = Place::new();
-    let study = place.path().join("study");
-    let small = place.run(&compare(&["tcp"], &["--out", "study"]));
+    let test_dir = TestDir::new();
+    let study = test_dir.path().join("study");
+    let small = test_dir.run(&compare(&["tcp"], &["--out", "study"]));
     assert_eq!(small.code, Some(0), "{}", small.stderr);
     let files = runs(&study, "runs");
     assert_eq!(files.len(), 2);
@@ -154,7 +153,7 @@ fn a_study_that_grows_runs_only_what_is_new() {
         ];
         compare(&["repflow", "tcp"], &more)
     };
-    let grown = place.run(&larger("study"));
+    let grown = test_dir.run(&larger("study"));
     let said = "2 of 12 runs are in study already";
     assert!(
         grown.stderr.lines().any(|line| line == said),
@@ -166,22 +165,22 @@ fn a_study_that_grows_runs_only_what_is_new() {
     let stays = |(name, file)| after.get(name) == Some(file);
     assert!(files.iter().all(stays));
 
-    // What was found is what would have been run.
-    let whole = place.run(&larger("elsewhere"));
+    // The reused runs equal newly executed runs.
+    let whole = test_dir.run(&larger("elsewhere"));
     assert_eq!(hashes(&grown.json()), hashes(&whole.json()));
 }
 
 #[test]
 fn runs_of_another_question_are_kept_and_found_again() {
-    let place = Place::new();
-    let study = place.path().join("study");
+    let test_dir = TestDir::new();
+    let study = test_dir.path().join("study");
     let first = compare(&["tcp"], &["--out", "study"]);
     let other = compare(&["dctcp"], &["--out", "study"]);
-    assert_eq!(place.run(&first).code, Some(0));
+    assert_eq!(test_dir.run(&first).code, Some(0));
     let files = runs(&study, "runs");
 
-    let ended = place.run(&other);
-    let said = "2 runs of earlier studies: kept in study/kept for when they are asked for again; \
+    let ended = test_dir.run(&other);
+    let said = "2 runs of earlier studies: moved to study/kept, where a later study finds them; \
                 --fresh removes them";
     assert!(
         ended.stderr.lines().any(|line| line == said),
@@ -189,13 +188,13 @@ fn runs_of_another_question_are_kept_and_found_again() {
         ended.stderr
     );
     assert_eq!(runs(&study, "kept"), files);
-    let report = place.run(&["report", "study", "--json"]);
+    let report = test_dir.run(&["report", "study", "--json"]);
     assert!(
         !report.stdout.contains("\"tcp\""),
-        "the report is of the present question"
+        "the report contains only the present study"
     );
 
-    let again = place.run(&first);
+    let again = test_dir.run(&first);
     assert!(
         again.stderr.contains("2 of 2 runs are in study already"),
         "{}",
@@ -204,7 +203,7 @@ fn runs_of_another_question_are_kept_and_found_again() {
     assert_eq!(runs(&study, "runs"), files);
     assert!(study.join("report.html").exists());
 
-    let fresh = place.run(&[&first[..], &["--fresh"]].concat());
+    let fresh = test_dir.run(&[&first[..], &["--fresh"]].concat());
     assert!(!fresh.stderr.contains("already"), "{}", fresh.stderr);
     assert!(fresh.stderr.contains("[2/2]"), "{}", fresh.stderr);
     assert_eq!(runs(&study, "kept").len(), 0);
@@ -212,11 +211,11 @@ fn runs_of_another_question_are_kept_and_found_again() {
 
 #[test]
 fn runs_of_another_build_are_taken_where_that_is_accepted_and_said() {
-    let place = Place::new();
-    let study = place.path().join("study");
+    let test_dir = TestDir::new();
+    let study = test_dir.path().join("study");
     let arguments = compare(&["tcp"], &["--out", "study"]);
-    assert_eq!(place.run(&arguments).code, Some(0));
-    // As if another executable had run them.
+    assert_eq!(test_dir.run(&arguments).code, Some(0));
+    // The edited files look as if another executable had written them.
     for name in runs(&study, "runs").into_keys() {
         let path = study.join("runs").join(name).join("run.json");
         let text = fs::read_to_string(&path).expect("a run");
@@ -224,9 +223,9 @@ fn runs_of_another_build_are_taken_where_that_is_accepted_and_said() {
         run["origin"]["build"] = "0".repeat(32).into();
         fs::write(&path, run.to_string()).expect("a file");
     }
-    let accepting = place.run(&[&arguments[..], &["--accept-older"]].concat());
+    let accepting = test_dir.run(&[&arguments[..], &["--accept-older"]].concat());
     assert_eq!(accepting.code, Some(0), "{}", accepting.stderr);
-    let said = "2 runs of these: of another build of tailcut, as accepted";
+    let said = "from another build of tailcut, reused with --accept-older: 2 runs";
     assert!(
         accepting.stderr.lines().any(|line| line == said),
         "{}",
@@ -234,14 +233,14 @@ fn runs_of_another_build_are_taken_where_that_is_accepted_and_said() {
     );
     assert!(!accepting.stderr.contains("[2/2]"), "{}", accepting.stderr);
 
-    let strict = place.run(&arguments);
-    let said = "2 runs in study of another build of tailcut: run again; --accept-older takes them";
+    let strict = test_dir.run(&arguments);
+    let said = "from another build of tailcut, executed again: 2 runs in study; --accept-older reuses them";
     assert!(
         strict.stderr.lines().any(|line| line == said),
         "{}",
         strict.stderr
     );
     assert!(strict.stderr.contains("[2/2]"), "{}", strict.stderr);
-    let both = place.run(&[&arguments[..], &["--accept-older", "--fresh"]].concat());
+    let both = test_dir.run(&[&arguments[..], &["--accept-older", "--fresh"]].concat());
     assert_eq!(both.code, Some(2));
 }

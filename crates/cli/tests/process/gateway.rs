@@ -1,6 +1,6 @@
-//! `tailcut gateway` as an operator meets it: a file that is read again, signals, metrics, wrong input.
+//! End-to-end tests of `tailcut gateway`: reload of a file, signals, metrics, wrong input.
 
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,8 +12,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut child = place
+    fn start(test_dir: &TestDir, arguments: &[&str]) -> Self {
+        let mut child = test_dir
             .command(&[&["gateway"], arguments].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -32,7 +32,7 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// The port that the next line tells of.
+    /// Returns the port in the next line.
     fn port(&mut self) -> u16 {
         let line = self.line();
         let (_, after) = line.split_once("127.0.0.1:").expect("an address");
@@ -41,7 +41,7 @@ impl Running {
         port.unwrap_or_else(|| panic!("no port in {line:?}"))
     }
 
-    /// Lines up to one that says this.
+    /// Reads lines up to this one.
     fn until(&mut self, what: &str) {
         while self.line() != what {}
     }
@@ -49,13 +49,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended, where nothing failed.
+        // In a successful test the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A service that answers one request after the other with its name.
+/// Starts a service that responds to one request after another with its name.
 fn service(name: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -73,7 +73,7 @@ fn service(name: &'static str) -> u16 {
             let answer = format!(
                 "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{name}"
             );
-            // The gateway may have left.
+            // The gateway may have closed the connection.
             let _ = stream.get_mut().write_all(answer.as_bytes());
         }
     });
@@ -91,15 +91,15 @@ fn get(port: u16, path: &str) -> String {
 
 #[test]
 fn a_file_that_changes_is_read_again_and_one_that_is_wrong_changes_nothing() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let (first, second) = (service("first"), service("second"));
     let config = |replica: u16| {
         format!(
             "admin = 0\n[[routes]]\nname = \"shop\"\nlisten = \"127.0.0.1:0\"\nreplicas = [{replica}]\n"
         )
     };
-    place.file("gateway.toml", &config(first));
-    let mut gateway = Running::start(&place, &["--config", "gateway.toml"]);
+    test_dir.file("gateway.toml", &config(first));
+    let mut gateway = Running::start(&test_dir, &["--config", "gateway.toml"]);
     let (port, admin) = (gateway.port(), gateway.port());
     assert!(get(port, "/").ends_with("first"));
     assert!(get(admin, "/healthz").ends_with("ok\n"));
@@ -107,11 +107,11 @@ fn a_file_that_changes_is_read_again_and_one_that_is_wrong_changes_nothing() {
     let line = "tailcut_gateway_requests_total{route=\"shop\",status=\"2xx\"} 1\n";
     assert!(page.contains(line), "{page}");
 
-    // It finds out by itself.
-    place.file("gateway.toml", "routes = 7\n");
+    // The gateway detects the change without a signal.
+    test_dir.file("gateway.toml", "routes = 7\n");
     gateway.until("gateway.toml has changed: not reloaded");
     assert!(get(port, "/").ends_with("first"));
-    place.file("gateway.toml", &config(second));
+    test_dir.file("gateway.toml", &config(second));
     kill_process(Pid::from_child(&gateway.child), Signal::HUP).expect("a signal");
     gateway.until("SIGHUP: reloaded");
     assert_eq!(gateway.port(), port);
@@ -124,11 +124,11 @@ fn a_file_that_changes_is_read_again_and_one_that_is_wrong_changes_nothing() {
 
 #[test]
 fn one_route_comes_from_flags() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let replica = service("flags").to_string();
     let route = ["--listen", "0", "--replica", &replica, "--no-admin"];
     let mut gateway = Running::start(
-        &place,
+        &test_dir,
         &[&route[..], &["--set", "limits.pending=5"]].concat(),
     );
     assert!(get(gateway.port(), "/").ends_with("flags"));
@@ -136,12 +136,12 @@ fn one_route_comes_from_flags() {
 
 #[test]
 fn a_wrong_configuration_is_refused_with_the_place_what_was_found_and_what_is_allowed() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "gateway.toml",
         "[[routes]]\nlisten = 1\nreplicas = [2]\npurges = \"often\"\n",
     );
-    let ended = place.run(&["gateway", "--config", "gateway.toml", "--check"]);
+    let ended = test_dir.run(&["gateway", "--config", "gateway.toml", "--check"]);
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.complaint(),
@@ -171,7 +171,7 @@ fn a_wrong_configuration_is_refused_with_the_place_what_was_found_and_what_is_al
             "--set",
             key,
         ];
-        let ended = place.run(&flags);
+        let ended = test_dir.run(&flags);
         assert_eq!(ended.code, Some(2));
         let start = format!("tailcut: command line: {complaint}");
         assert!(ended.complaint().starts_with(&start), "{}", ended.stderr);
@@ -186,7 +186,7 @@ fn a_wrong_configuration_is_refused_with_the_place_what_was_found_and_what_is_al
         "--set",
         "budget=2.5",
     ];
-    let ended = place.run(&good);
+    let ended = test_dir.run(&good);
     assert_eq!(
         ended.stdout, "tailcut gateway: the configuration is valid: 1 route(s)\n",
         "{}",

@@ -1,6 +1,6 @@
-//! A grid that every engine runs: a tenth of the flows of `make demo`.
+//! Grid of cases that all engines run, with a tenth of the flows of `make demo`.
 
-/// Three keys with four values each, and ten seeds: cases that take a moment.
+/// Three keys with four values each, and ten seeds. Each case takes less than a second.
 pub const GRID: [&str; 15] = [
     "tcp",
     "--topology",
@@ -19,5 +19,5 @@ pub const GRID: [&str; 15] = [
     "tcp.initial_window=2,4,10,20 segments",
 ];
 
-/// Its cases.
+/// Number of cases of the grid.
 pub const CASES: usize = 640;

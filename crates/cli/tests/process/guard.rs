@@ -1,6 +1,6 @@
-//! `tailcut guard` as an operator meets it: a service behind it, clients that leave, metrics, signals.
+//! End-to-end tests of `tailcut guard`: a service behind it, clients that disconnect, metrics, signals.
 
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,10 +14,10 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, to: u16, more: &[&str]) -> Self {
+    fn start(test_dir: &TestDir, to: u16, more: &[&str]) -> Self {
         let to = to.to_string();
         let flags = ["guard", "--listen", "0", "--to", &to, "--admin", "0"];
-        let mut child = place
+        let mut child = test_dir
             .command(&[&flags, more].concat())
             .stdout(Stdio::piped())
             .spawn()
@@ -40,8 +40,8 @@ impl Running {
         }
     }
 
-    /// Sends a request, and does not wait for the answer.
-    fn ask(&self, path: &str, urgency: u8) -> TcpStream {
+    /// Sends a request and does not wait for the response.
+    fn send(&self, path: &str, urgency: u8) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the guard");
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: shop.example\r\nPriority: u={urgency}\r\n\
@@ -70,13 +70,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended, where nothing failed.
+        // In a successful test the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The service's end of a connection, with the head of a request that came on it.
+/// Accepts a connection of the service and reads the head of its request.
 fn request(service: &TcpListener) -> (BufReader<TcpStream>, String) {
     let (stream, _) = service.accept().expect("a connection");
     let mut stream = BufReader::new(stream);
@@ -100,25 +100,25 @@ fn read(mut from: TcpStream) -> String {
 
 #[test]
 fn a_guard_runs_primaries_first_and_drops_the_work_of_clients_that_leave() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let service = TcpListener::bind("127.0.0.1:0").expect("a port");
     let to = service.local_addr().expect("an address").port();
-    let mut guard = Running::start(&place, to, &["--workers", "1"]);
+    let mut guard = Running::start(&test_dir, to, &["--workers", "1"]);
 
-    let first = guard.ask("/first", 3);
+    let first = guard.send("/first", 3);
     let (mut working, head) = request(&service);
     assert!(head.starts_with("GET /first HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("host: shop.example\r\n"), "{head}");
     assert!(!head.contains("connection:"), "{head}");
-    let low = guard.ask("/low", 6);
+    let low = guard.send("/low", 6);
     guard.until("tailcut_guard_queued{class=\"duplicate\"} 1\n");
-    let high = guard.ask("/high", 3);
+    let high = guard.send("/high", 3);
     guard.until("tailcut_guard_queued{class=\"primary\"} 1\n");
-    let refused = read(guard.ask("/optional", 7));
+    let refused = read(guard.send("/optional", 7));
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
 
-    // The client leaves: the service sees the end of its connection.
+    // The client disconnects, and then the guard closes its connection to the service.
     drop(first);
     assert_eq!(working.read(&mut [0; 1]).expect("an end"), 0);
     let (next, head) = request(&service);
@@ -142,8 +142,8 @@ fn a_guard_runs_primaries_first_and_drops_the_work_of_clients_that_leave() {
         assert!(page.contains(line), "{page}");
     }
 
-    // An open request is answered before it ends.
-    let last = guard.ask("/last", 3);
+    // The guard ends only after the open request has got its response.
+    let last = guard.send("/last", 3);
     let (working, _) = request(&service);
     kill_process(Pid::from_child(&guard.child), Signal::TERM).expect("a signal");
     let mut line = String::new();
@@ -156,12 +156,12 @@ fn a_guard_runs_primaries_first_and_drops_the_work_of_clients_that_leave() {
 
 #[test]
 fn a_service_that_is_not_there_is_a_bad_gateway() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let nobody = TcpListener::bind("127.0.0.1:0").expect("a port");
     let to = nobody.local_addr().expect("an address").port();
     drop(nobody);
-    let guard = Running::start(&place, to, &["--workers", "2"]);
-    let answer = read(guard.ask("/", 3));
+    let guard = Running::start(&test_dir, to, &["--workers", "2"]);
+    let answer = read(guard.send("/", 3));
     assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
     assert!(
         answer.ends_with("the service cannot be reached\n"),
@@ -171,7 +171,7 @@ fn a_service_that_is_not_there_is_a_bad_gateway() {
 
 #[test]
 fn a_wrong_address_or_number_is_refused_with_what_is_allowed() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for (flags, said) in [
         (
             ["--listen", "nowhere", "--to", "1", "--workers", "1"],
@@ -186,7 +186,7 @@ fn a_wrong_address_or_number_is_refused_with_what_is_allowed() {
             "command line: \"workers\" is 0; allowed: a whole number from 1 to 100000",
         ),
     ] {
-        let ended = place.run(&[&["guard"], &flags[..]].concat());
+        let ended = test_dir.run(&[&["guard"], &flags[..]].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(ended.stderr.contains(said), "{}", ended.stderr);
     }

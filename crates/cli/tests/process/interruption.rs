@@ -1,16 +1,16 @@
-//! What is finished is kept when the command is interrupted, and a reader may leave at any time.
+//! Interruptions: finished runs are kept, and a reader may close standard output at any time.
 
-use crate::place::{Place, SMALL};
+use crate::test_dir::{SMALL, TestDir};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
 #[test]
 fn a_reader_that_has_left_is_no_failure() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for arguments in [&["list", "keys"][..], &["man"], &["completions", "zsh"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let ended = place
+        let ended = test_dir
             .command(arguments)
             .stdout(writer)
             .stderr(Stdio::piped())
@@ -25,12 +25,12 @@ fn a_reader_that_has_left_is_no_failure() {
 #[test]
 fn an_interrupted_study_keeps_what_had_finished_and_says_so() {
     use rustix::process::{Pid, Signal, kill_process};
-    let place = Place::new();
-    // Far more runs than anybody would wait for.
+    let test_dir = TestDir::new();
+    // The study has 2,000 runs, so it cannot finish during the test.
     let mut arguments = vec!["compare", "tcp", "repflow", "--json", "--out", "study"];
     arguments.extend(SMALL);
     arguments.extend(["--set", "seeds=1000"]);
-    let mut child = place
+    let mut child = test_dir
         .command(&arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -48,7 +48,7 @@ fn an_interrupted_study_keeps_what_had_finished_and_says_so() {
     }
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).expect("a signal");
-    // Both pipes are read to their ends, or the command would wait for a reader.
+    // Both pipes must be read to their ends. Otherwise the command would block.
     let mut out = child.stdout.take().expect("standard output");
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
@@ -64,9 +64,10 @@ fn an_interrupted_study_keeps_what_had_finished_and_says_so() {
     assert!((3..2_000).contains(&finished), "{finished}");
     let said = format!("interrupted: {finished} of 2000 runs had finished; they are in study");
     assert!(rest.lines().any(|line| line == said), "{said}\n{rest}");
-    assert!(place.path().join("study/report.html").exists());
+    assert!(test_dir.path().join("study/report.html").exists());
 
-    let manifest = std::fs::read(place.path().join("study/manifest.json")).expect("the manifest");
+    let manifest =
+        std::fs::read(test_dir.path().join("study/manifest.json")).expect("the manifest");
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).expect("JSON");
     let states = manifest["runs"]
         .as_array()

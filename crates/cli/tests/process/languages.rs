@@ -1,7 +1,7 @@
-//! `docs/services/README.md` as its readers meet it: services and clients in Node, Python and Go, with guards and the
-//! gateway between them.
+//! Commands of `docs/services/README.md`: services and clients in Node, Python and Go, with guards and the gateway
+//! between them.
 
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A process that ends with this.
+/// Process that is killed when this value is dropped.
 struct Background(Child);
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may already have ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -24,7 +24,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/services")
 }
 
-/// The page's ports, and free ones in their place.
+/// Ports in the page's commands, with the free ports that replace them.
 struct Ports(HashMap<&'static str, u16>);
 
 impl Ports {
@@ -32,14 +32,14 @@ impl Ports {
         let all = [
             "9001", "9002", "8001", "8002", "9465", "9466", "9467", "8080",
         ];
-        // All are open at once, so that each is another one.
+        // All listeners are open at the same time, so their ports differ.
         let listeners = all.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
         let ports = listeners.map(|one| one.local_addr().expect("an address").port());
         Self(all.into_iter().zip(ports).collect())
     }
 
     fn of(&self, text: &str) -> String {
-        // By whole numbers: a free port may hold another one's digits.
+        // Only whole numbers are replaced, because the digits of one port may occur in another.
         let parts = text.split_inclusive(|letter: char| !letter.is_ascii_digit());
         parts
             .map(|part| {
@@ -62,17 +62,17 @@ fn metrics(port: u16) -> String {
     page
 }
 
-/// Runs the commands of the page's section on a language.
+/// Runs the commands in the page's section about a language.
 fn follow(language: &str, names: [&str; 2]) {
     let page = std::fs::read_to_string(docs().join("README.md")).expect("the page");
     let (_, section) = page
         .split_once(&format!("## {language}\n"))
         .expect("a section");
-    let (place, ports) = (Place::new(), Ports::new());
+    let (test_dir, ports) = (TestDir::new(), Ports::new());
     for name in names {
         let text = std::fs::read_to_string(docs().join(name)).expect("a file");
         assert!(section.contains(&text), "the page does not show {name}");
-        place.file(name, &ports.of(&text));
+        test_dir.file(name, &ports.of(&text));
     }
     let (_, commands) = section.split_once("```sh\n").expect("commands");
     let (commands, _) = commands.split_once("```").expect("their end");
@@ -87,8 +87,8 @@ fn follow(language: &str, names: [&str; 2]) {
             program => program,
         };
         let mut command = Command::new(program);
-        command.args(&words[1..]).current_dir(place.path());
-        // What Go has built once is not built again by the next run of this test.
+        command.args(&words[1..]).current_dir(test_dir.path());
+        // The cache of Go is kept between runs of this test.
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go");
         command.env("GOCACHE", cache).env("GO111MODULE", "off");
         command.env("CGO_ENABLED", "0");
@@ -126,7 +126,7 @@ fn follow(language: &str, names: [&str; 2]) {
         let (_, count) = line.split_once("tailcut_gateway_copies_total{")?;
         count.split(' ').next_back()?.parse::<u32>().ok()
     });
-    // Each request but the first few, which find out whether the replicas purge.
+    // All requests have a copy except the first few, with which the gateway checks whether the replicas can purge.
     assert!(copies.is_some_and(|copies| copies >= 20), "{page}");
 }
 

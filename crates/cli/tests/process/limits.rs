@@ -1,24 +1,23 @@
-//! `--find-limit`: the load at which a figure passes a value is found where queueing theory has it.
+//! `--find-limit`: the load at which a metric passes a limit, compared with queueing theory.
 
-use crate::place::{Ended, Place};
+use crate::test_dir::{Ended, TestDir};
 use serde_json::Value;
 use tailcut_oracle::queueing::md1;
 
-/// One server whose processor takes a millisecond for each request; nothing else takes time to speak
-/// of: M/D/1.
+/// M/D/1 queue: one server that needs one millisecond of CPU for each request. All other delays are negligible.
 const SERVER: &str = "designs = [\"stations\"]\nloads = 0.5\nduration = \"10000s\"\nflows = 4000\n\
                       [servers]\ncpu = \"1ms\"\nlink = \"10Tbps\"\ndelay = \"0s\"\n\
                       [[workload]]\nkind = \"requests\"\nsizes = \"fixed:1\"\nclients = 4\nservers = 1\n";
 
-/// A service in milliseconds.
+/// Service time in milliseconds.
 const SERVICE: f64 = 1.0;
 
-/// Mean time from a request to its answer, in milliseconds.
+/// Returns the mean latency of a request in milliseconds.
 fn latency(load: f64) -> f64 {
     md1::mean_wait(load / SERVICE, SERVICE) + SERVICE
 }
 
-/// The load at which the mean latency is this many milliseconds.
+/// Returns the load at which the mean latency has this value in milliseconds.
 fn load_of(wanted: f64) -> f64 {
     let (mut low, mut high) = (0.0, 0.999_999);
     for _ in 0..60 {
@@ -31,10 +30,10 @@ fn load_of(wanted: f64) -> f64 {
     low
 }
 
-fn find(place: &Place, more: &[&str]) -> Ended {
+fn find(test_dir: &TestDir, more: &[&str]) -> Ended {
     let mut arguments = vec!["run", "server.toml", "--out", "out", "--find-limit"];
     arguments.extend(more);
-    let ended = place.run(&arguments);
+    let ended = test_dir.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     ended
 }
@@ -43,20 +42,20 @@ fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-/// The values between which a design's figure passes.
+/// Returns the values between which the metric of a design passes the limit.
 fn between(design: &Value) -> (f64, f64) {
     (number(&design["between"][0]), number(&design["between"][1]))
 }
 
 #[test]
 fn the_load_at_which_the_mean_latency_of_md1_passes_a_value_is_in_the_bracket() {
-    let place = Place::new();
-    place.file("server.toml", SERVER);
+    let test_dir = TestDir::new();
+    test_dir.file("server.toml", SERVER);
     for wanted in [1.3, 2.0] {
         let exact = load_of(wanted);
         let metric = format!("mean={wanted}ms");
         let ended = find(
-            &place,
+            &test_dir,
             &["loads=0.1..0.95", &metric, "--seeds", "48", "--json"],
         );
         let printed = ended.json();
@@ -77,24 +76,24 @@ fn the_load_at_which_the_mean_latency_of_md1_passes_a_value_is_in_the_bracket() 
                 _ => assert!(low <= wanted * 1e3 && wanted * 1e3 <= high, "{point}"),
             }
         }
-        // Narrow enough to say something, also where chance leaves it undecided.
+        // The bracket must be narrow even if random variation leaves the result undecided.
         assert!(to - from < 0.25 * to, "{design:#}");
     }
 }
 
 #[test]
 fn a_value_that_is_never_passed_is_told_as_such() {
-    let place = Place::new();
-    place.file("server.toml", SERVER);
-    let below = find(&place, &["loads=0.1..0.5", "mean=20ms"]);
+    let test_dir = TestDir::new();
+    test_dir.file("server.toml", SERVER);
+    let below = find(&test_dir, &["loads=0.1..0.5", "mean=20ms"]);
     let told = "stations: requests mean stays below 20 ms up to load 0.5 (12 runs)\n";
     assert_eq!(below.stdout, told);
-    // No answer is faster than the service.
-    let above = find(&place, &["loads=0.1..0.5", "mean=0.9ms"]);
-    let told = "stations: requests mean is above 900 µs from load 0.1 on (12 runs)\n";
+    // No response is faster than the service.
+    let above = find(&test_dir, &["loads=0.1..0.5", "mean=0.9ms"]);
+    let told = "stations: requests mean stays above 900 µs from load 0.1 (12 runs)\n";
     assert_eq!(above.stdout, told);
     assert!(
-        above.stderr.contains("0 runs run, 12 found"),
+        above.stderr.contains("0 runs executed, 12 reused"),
         "{}",
         above.stderr
     );
@@ -102,10 +101,10 @@ fn a_value_that_is_never_passed_is_told_as_such() {
 
 #[test]
 fn a_network_that_does_not_keep_up_is_above_whatever_its_figure() {
-    let place = Place::new();
-    place.file("server.toml", SERVER);
-    // At load 4 each request waits 0.75 ms longer than the one before: 3 s at most.
-    let ended = find(&place, &["loads=0.5..4", "p50=1000s", "--json"]);
+    let test_dir = TestDir::new();
+    test_dir.file("server.toml", SERVER);
+    // At load 4 each request waits 0.75 ms longer than the previous one, and the last waits 3 s.
+    let ended = find(&test_dir, &["loads=0.5..4", "p50=1000s", "--json"]);
     let printed = ended.json();
     let design = &printed["designs"][0];
     assert_eq!(design["outcome"], "passes", "{design:#}");
@@ -118,14 +117,18 @@ fn a_network_that_does_not_keep_up_is_above_whatever_its_figure() {
 
 #[test]
 fn a_figure_that_falls_over_the_key_is_found_too() {
-    let place = Place::new();
-    // The link in place of the processor: a megabit takes a millisecond at 1 Gb/s.
+    let test_dir = TestDir::new();
+    // The link replaces the processor as the server: a megabit takes a millisecond at 1 Gb/s.
     let link = SERVER
         .replace("cpu = \"1ms\"\nlink = \"10Tbps\"\n", "")
         .replace("loads = 0.5\n", "")
         .replace("fixed:1\"", "fixed:125KB\"\nrequests_per_second = 500");
-    place.file("server.toml", &link);
-    let printed = find(&place, &["servers.link=0.7..4Gbps", "mean=1.5ms", "--json"]).json();
+    test_dir.file("server.toml", &link);
+    let printed = find(
+        &test_dir,
+        &["servers.link=0.7..4Gbps", "mean=1.5ms", "--json"],
+    )
+    .json();
     let design = &printed["designs"][0];
     assert_eq!(printed["unit"], "bps");
     let side = |point: usize| design["points"][point]["side"].as_str();
@@ -134,7 +137,7 @@ fn a_figure_that_falls_over_the_key_is_found_too() {
         (Some("above"), Some("below")),
         "{design:#}"
     );
-    // At 1 Gb/s the load is a half, and a request takes a service and a half.
+    // At 1 Gb/s the load is 0.5, and the latency is 1.5 service times.
     assert!((latency(0.5) - 1.5).abs() < 1e-9);
     let (from, to) = between(design);
     assert!(from <= 1e9 && 1e9 <= to && to < 1.25 * from, "{design:#}");
@@ -147,8 +150,8 @@ fn a_search_that_is_interrupted_runs_only_what_is_missing() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
 
-    let place = Place::new();
-    place.file("server.toml", SERVER);
+    let test_dir = TestDir::new();
+    test_dir.file("server.toml", SERVER);
     let search = [
         "run",
         "server.toml",
@@ -158,9 +161,9 @@ fn a_search_that_is_interrupted_runs_only_what_is_missing() {
         "--json",
     ];
     let search = |dir| [&search[..], &["--threads", "1", "--out", dir]].concat();
-    let whole = place.run(&search("whole"));
+    let whole = test_dir.run(&search("whole"));
     assert_eq!(whole.code, Some(0), "{}", whole.stderr);
-    let mut first = place
+    let mut first = test_dir
         .command(&search("halves"))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -176,28 +179,28 @@ fn a_search_that_is_interrupted_runs_only_what_is_missing() {
         let told = ended
             .stderr
             .lines()
-            .find(|line| line.contains(" runs run, "));
+            .find(|line| line.contains(" runs executed, "));
         let told = told.unwrap_or_else(|| panic!("{}", ended.stderr));
         let mut numbers = told.split(' ').filter_map(|word| word.parse().ok());
         let mut next = || numbers.next().expect("a number");
         (next(), next())
     };
-    let second = place.run(&search("halves"));
+    let second = test_dir.run(&search("halves"));
     assert_eq!(second.code, Some(0), "{}", second.stderr);
     assert_eq!(second.json(), whole.json());
     let ((all, none), (rest, found)) = (runs(&whole), runs(&second));
     assert_eq!((none, rest + found), (0, all));
     assert!((14..18).contains(&found), "{}", second.stderr);
-    // A third time everything is there.
-    let third = place.run(&search("halves"));
+    // The third search reuses all runs.
+    let third = test_dir.run(&search("halves"));
     assert_eq!(runs(&third), (0, all));
     assert_eq!(third.json(), whole.json());
 }
 
 #[test]
 fn what_cannot_be_searched_is_refused_with_what_is_allowed() {
-    let place = Place::new();
-    place.file("server.toml", SERVER);
+    let test_dir = TestDir::new();
+    test_dir.file("server.toml", SERVER);
     let plain = "loads=0.1..0.5";
     for (key, metric, told) in [
         (
@@ -239,7 +242,7 @@ fn what_cannot_be_searched_is_refused_with_what_is_allowed() {
         (plain, "p99=2", "found '2'; allowed: a time with a unit"),
     ] {
         let arguments = ["run", "server.toml", "--find-limit", key, metric];
-        let ended = place.run(&arguments);
+        let ended = test_dir.run(&arguments);
         assert_eq!(
             (ended.code, ended.stdout.as_str()),
             (Some(2), ""),
@@ -252,7 +255,7 @@ fn what_cannot_be_searched_is_refused_with_what_is_allowed() {
         (["--seeds", "3"], "--seeds: found 3; allowed: at least 6"),
         (["--sweep", "servers.cpu=1ms,2ms"], "found several settings"),
     ] {
-        let ended = place.run(&[&search[..], &more].concat());
+        let ended = test_dir.run(&[&search[..], &more].concat());
         assert_eq!(ended.code, Some(2), "{more:?}");
         assert!(ended.complaint().contains(told), "{}", ended.complaint());
     }

@@ -1,4 +1,4 @@
-//! The command as its users meet it: a process with arguments, two outputs and an exit code.
+//! End-to-end tests of the program: arguments, both outputs and the exit code.
 
 mod answers;
 mod captures;
@@ -18,10 +18,11 @@ mod interruption;
 #[cfg(unix)]
 mod languages;
 mod limits;
+mod measured;
 mod names;
-mod place;
 #[cfg(unix)]
 mod proxy;
 mod refusals;
 mod studies;
 mod sweeps;
+mod test_dir;

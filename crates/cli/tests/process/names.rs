@@ -1,6 +1,6 @@
-//! Switches, hosts and links have the names in outputs that a scenario gives them.
+//! Names of switches, hosts and links: outputs use the names that a scenario sets.
 
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use std::fs;
 use tailcut_record::{NodeKind, RunRecord, StoredStudy};
 
@@ -19,38 +19,38 @@ const FAILURE: [&str; 12] = [
     "200",
 ];
 
-/// The runs of the study in a directory of the place.
-fn records(place: &Place, out: &str) -> Vec<RunRecord> {
-    let study = StoredStudy::open(place.path().join(out)).expect("a study");
+/// Returns the runs of the study in a directory.
+fn records(test_dir: &TestDir, out: &str) -> Vec<RunRecord> {
+    let study = StoredStudy::open(test_dir.path().join(out)).expect("a study");
     let runs = study.runs().map(|run| run.and_then(|run| run.record()));
     runs.collect::<Result<_, _>>().expect("runs")
 }
 
 #[test]
 fn a_failure_is_told_by_the_names_that_it_was_given_by() {
-    let place = Place::new();
-    let ended = place.run(&[&FAILURE[..], &["--seeds", "1", "--out", "out"]].concat());
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&[&FAILURE[..], &["--seeds", "1", "--out", "out"]].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let told = "Links in trouble: aggregation[0.1] – core[2], aggregation[0.1] – core[3] down all the time.";
     assert!(ended.stdout.contains(told), "{}", ended.stdout);
-    let report = fs::read_to_string(place.path().join("out/report.html")).expect("a report");
+    let report = fs::read_to_string(test_dir.path().join("out/report.html")).expect("a report");
     assert!(report.contains(told));
     assert!(
         report.contains("edge[0.0] → aggregation[0.1]"),
         "the drawing"
     );
     assert!(!report.contains("s0 → s"), "no numbers");
-    let [record] = &records(&place, "out")[..] else {
+    let [record] = &records(&test_dir, "out")[..] else {
         panic!("one run");
     };
-    let run = fs::read_dir(place.path().join("out/runs"))
+    let run = fs::read_dir(test_dir.path().join("out/runs"))
         .expect("runs")
         .next();
     let run = run.expect("one").expect("readable").path();
     let failures = fs::read_to_string(run.join("failures.csv")).expect("a table");
     assert_eq!(failures.matches("aggregation[0.1]>core[2]").count(), 1);
     assert_eq!(failures.matches("core[3]>aggregation[0.1]").count(), 1);
-    // Ports keep their labels, which nodes translate.
+    // Ports keep their labels. The table of nodes maps them to names.
     let port = record.ports.iter().find(|port| port.name == "s9>s18");
     let link = &record.topology[port.expect("a port").port as usize];
     let name_of = |label: &str| {
@@ -66,8 +66,8 @@ fn a_failure_is_told_by_the_names_that_it_was_given_by() {
 
 #[test]
 fn groups_of_hosts_send_and_receive_by_their_weights() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "storage.toml",
         r#"
         designs = ["dctcp"]
@@ -101,9 +101,9 @@ fn groups_of_hosts_send_and_receive_by_their_weights() {
         "#,
     );
     let run = |out: &str| {
-        let ended = place.run(&["run", "storage.toml", "--out", out]);
+        let ended = test_dir.run(&["run", "storage.toml", "--out", out]);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        records(&place, out).remove(0)
+        records(&test_dir, out).remove(0)
     };
     let record = run("a");
     let is_storage = |host: u32| {
@@ -115,8 +115,8 @@ fn groups_of_hosts_send_and_receive_by_their_weights() {
         let flows = record.flows.iter().filter(|f| of(f.src.0, f.dst.0));
         flows.count() as f64 / record.flows.len() as f64
     };
-    // Two of weight 3 among six of weight 1; then 18 of 23 from the web, and 9 of 15 from storage. Four
-    // standard deviations of a share of 4,000 are 0.032 at most.
+    // Two hosts have weight 3 and six have weight 1. The receiver's share is then 18 of 23 for web senders and 9 of 15
+    // for storage senders. Four standard deviations of a share of 4,000 flows are at most 0.032.
     let sent = share(&|src, _| is_storage(src));
     assert!((sent - 0.5).abs() < 0.032, "{sent}");
     let received = share(&|_, dst| is_storage(dst));

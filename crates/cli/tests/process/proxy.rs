@@ -1,6 +1,6 @@
-//! `tailcut proxy repnet` as an operator meets it: signals, a file that is read again, exit codes.
+//! End-to-end tests of `tailcut proxy repnet`: signals, reload of a file, exit codes.
 
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,9 +12,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    fn start(test_dir: &TestDir, arguments: &[&str]) -> Self {
         let command = [&["proxy", "repnet"], arguments].concat();
-        let mut child = place
+        let mut child = test_dir
             .command(&command)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -31,7 +31,7 @@ impl Running {
         line["tailcut proxy: ".len()..].trim_end().to_owned()
     }
 
-    /// The port that the next line tells of.
+    /// Returns the port in the next line.
     fn port(&mut self) -> u16 {
         let line = self.line();
         let address = line
@@ -48,13 +48,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended, where nothing failed.
+        // In a successful test the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends a word through the proxy, and gives both ends.
+/// Sends a message through the proxy and returns both ends of the connection.
 fn through(port: u16, target: &TcpListener) -> (TcpStream, TcpStream) {
     let mut client = TcpStream::connect(("127.0.0.1", port)).expect("the proxy");
     let (mut server, _) = target.accept().expect("a connection");
@@ -76,19 +76,19 @@ fn a_file_is_read_again_at_sighup_and_sigterm_lets_open_flows_finish() {
         let routes: Vec<String> = routes.iter().map(|name| route(name)).collect();
         format!(r#"{{"routes":[{}],"admin":false}}"#, routes.join(","))
     };
-    let place = Place::new();
-    place.file("proxy.json", &config(&["first"]));
-    let mut proxy = Running::start(&place, &["--config", "proxy.json"]);
+    let test_dir = TestDir::new();
+    test_dir.file("proxy.json", &config(&["first"]));
+    let mut proxy = Running::start(&test_dir, &["--config", "proxy.json"]);
     let first = proxy.port();
     let (mut client, mut server) = through(first, &target);
 
-    // What is wrong changes nothing.
-    place.file("proxy.json", "{}");
+    // A wrong file changes nothing.
+    test_dir.file("proxy.json", "{}");
     proxy.signal(Signal::HUP);
     assert_eq!(proxy.line(), "SIGHUP: not reloaded");
     drop(through(first, &target));
 
-    place.file("proxy.json", &config(&["second"]));
+    test_dir.file("proxy.json", &config(&["second"]));
     proxy.signal(Signal::HUP);
     assert_eq!(proxy.line(), "SIGHUP: reloaded");
     let second = proxy.port();
@@ -97,7 +97,7 @@ fn a_file_is_read_again_at_sighup_and_sigterm_lets_open_flows_finish() {
 
     proxy.signal(Signal::TERM);
     assert_eq!(proxy.line(), "SIGTERM: draining");
-    // The flow of the route that has gone still carries bytes, and ends by itself.
+    // The flow of the removed route still transfers bytes until it ends.
     server.write_all(b"answer").expect("sent");
     drop(server);
     let mut answer = String::new();
@@ -123,25 +123,25 @@ fn a_reload_that_cannot_listen_leaves_every_route_as_it_was() {
         format!(r#"{{"routes":[{}],"admin":false}}"#, routes.join(","))
     };
     let out = r#","replicate":"out""#;
-    let place = Place::new();
-    place.file("proxy.json", &config(&[("first", 0, out)]));
-    let mut proxy = Running::start(&place, &["--config", "proxy.json"]);
+    let test_dir = TestDir::new();
+    test_dir.file("proxy.json", &config(&[("first", 0, out)]));
+    let mut proxy = Running::start(&test_dir, &["--config", "proxy.json"]);
     let first = proxy.port();
     let refused = |proxy: &mut Running, routes: &[(&str, u16, &str)]| {
-        place.file("proxy.json", &config(routes));
+        test_dir.file("proxy.json", &config(routes));
         proxy.signal(Signal::HUP);
         assert_eq!(proxy.line(), "SIGHUP: not reloaded");
         drop(through(first, &target));
     };
 
-    // A new route at somebody else's port, and the old one changed.
+    // A new route uses a port of another process, and the old route is changed.
     refused(&mut proxy, &[("first", first, out), ("second", taken, out)]);
-    // The old one's own port for another route, whose replica port is somebody else's.
+    // Another route takes over the port of the old route, but another process uses its replica port.
     let inwards = format!(r#","replicate":"in","replicaPort":{taken}"#);
     refused(&mut proxy, &[("second", first, &inwards)]);
 
-    // Where nobody is in the way the port goes over to the other route.
-    place.file("proxy.json", &config(&[("second", first, out)]));
+    // Without a conflict the other route takes over the port.
+    test_dir.file("proxy.json", &config(&[("second", first, out)]));
     proxy.signal(Signal::HUP);
     assert_eq!(proxy.line(), "SIGHUP: reloaded");
     assert_eq!(proxy.port(), first);
@@ -153,21 +153,21 @@ fn a_reload_that_cannot_listen_leaves_every_route_as_it_was() {
 
 #[test]
 fn a_wrong_configuration_is_refused_before_any_port_is_opened() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let arguments = [
         "proxy",
         "repnet",
         "--route",
         "name=a,listen=1,to=x:2,replicate=up",
     ];
-    let ended = place.run(&arguments);
+    let ended = test_dir.run(&arguments);
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.complaint(),
         r#"tailcut: command line: "routes[0].replicate" is "up"; allowed: "in", "out""#
     );
     let good = "name=a,listen=7379,to=x:2,replicate=in,maxBytes=Infinity,adaptive=false";
-    let ended = place.run(&["proxy", "repnet", "--check", "--route", good]);
+    let ended = test_dir.run(&["proxy", "repnet", "--check", "--route", good]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(
         ended.stdout,

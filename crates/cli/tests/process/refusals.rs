@@ -1,11 +1,11 @@
-//! What is wrong is told in a line, with exit code 2, and nothing panics.
+//! Wrong input: a one-line error, exit code 2, and no panic.
 
-use crate::place::{Place, compare};
+use crate::test_dir::{TestDir, compare};
 use std::fs;
 
-/// Runs the command, which has to refuse, and gives what it says.
-fn refused(place: &Place, arguments: &[&str]) -> String {
-    let ended = place.run(arguments);
+/// Runs a command that must fail and returns its error.
+fn refused(test_dir: &TestDir, arguments: &[&str]) -> String {
+    let ended = test_dir.run(arguments);
     assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
     assert_eq!(ended.stdout, "", "{arguments:?}");
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
@@ -14,8 +14,8 @@ fn refused(place: &Place, arguments: &[&str]) -> String {
 
 #[test]
 fn an_unknown_design_comes_with_what_is_allowed_and_what_was_meant() {
-    let place = Place::new();
-    let told = refused(&place, &["compare", "tcp", "repflo"]);
+    let test_dir = TestDir::new();
+    let told = refused(&test_dir, &["compare", "tcp", "repflo"]);
     let start =
         "tailcut: DESIGN: designs: found the unknown design 'repflo'; allowed: repflow, repsyn";
     assert!(told.starts_with(start), "{told}");
@@ -24,17 +24,17 @@ fn an_unknown_design_comes_with_what_is_allowed_and_what_was_meant() {
         ("repflow+dctp", "'dctp'", "'repflow+dctcp'"),
         ("dctcp@spry", "'spry'", "'dctcp@spray'"),
     ] {
-        let told = refused(&place, &["compare", wrong]);
+        let told = refused(&test_dir, &["compare", wrong]);
         let guessed = told.ends_with(&format!("did you mean {meant}?"));
         assert!(told.contains(part) && guessed, "{told}");
     }
-    let told = refused(&place, &["compare", "tcp", "tcp@ecmp"]);
+    let told = refused(&test_dir, &["compare", "tcp", "tcp@ecmp"]);
     assert!(told.contains("found 'tcp' twice"), "{told}");
 }
 
 #[test]
 fn a_wrong_flag_is_named_with_what_was_found() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for (arguments, told) in [
         (
             &["--load", "0.5..0.1"][..],
@@ -55,7 +55,7 @@ fn a_wrong_flag_is_named_with_what_was_found() {
         ),
         (
             &["--topology", "leaf-spine:leaves=4096,hosts=4096"],
-            "topology.hosts: found 4096 per leaf",
+            "topology.hosts: found 16777216 hosts in total; allowed: at most 65536",
         ),
         (&["--workload", "websarch"], "did you mean 'websearch'?"),
         (
@@ -120,11 +120,11 @@ fn a_wrong_flag_is_named_with_what_was_found() {
             "seed: found 18446744073709551615",
         ),
     ] {
-        let complaint = refused(&place, &[&["compare", "tcp"], arguments].concat());
+        let complaint = refused(&test_dir, &[&["compare", "tcp"], arguments].concat());
         assert!(complaint.contains(told), "{arguments:?}: {complaint}");
     }
     assert_eq!(
-        fs::read_dir(place.path()).expect("a directory").count(),
+        fs::read_dir(test_dir.path()).expect("a directory").count(),
         0,
         "nothing was written"
     );
@@ -132,7 +132,7 @@ fn a_wrong_flag_is_named_with_what_was_found() {
 
 #[test]
 fn a_wrong_scenario_is_told_with_file_line_and_key() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for (text, told) in [
         (
             "designs = [\"tcp\"\n",
@@ -169,7 +169,7 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
         ),
         (
             "designs = [\"tcp\"]\n[workload]\nsizes = \"fixed:1KB\"\nthink = \"1ms\"\n",
-            "s.toml:4: workload.think: found with kind open; allowed: only with kind closed",
+            "s.toml:4: workload.think: found with kind open; allowed: only with kind closed or queries",
         ),
         (
             "designs = [\"tcp\"]\n[workload]\nfrom = \"2s\"\n",
@@ -177,16 +177,16 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
         ),
         (
             "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[workload]]\n",
-            "workload.kind: found flows beside requests with 'das'",
+            "workload.kind: found flows in addition to requests with 'das'",
         ),
         (
             "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[failures]]\na = \"leaf0\"\n\
              b = \"spine0\"\n",
-            "failures.a: found no design that reads it among das; allowed: only with tcp,",
+            "failures.a: found only designs without this key: das; allowed: only with tcp,",
         ),
     ] {
-        place.file("s.toml", text);
-        let complaint = refused(&place, &["run", "s.toml"]);
+        test_dir.file("s.toml", text);
+        let complaint = refused(&test_dir, &["run", "s.toml"]);
         assert!(
             complaint.contains(told),
             "expected {told}\nfound {complaint}\n{text}"
@@ -196,34 +196,47 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
 
 #[test]
 fn a_wrong_trace_or_table_is_told_with_its_own_file_and_line() {
-    let place = Place::new();
-    place.file(
+    let test_dir = TestDir::new();
+    test_dir.file(
         "flows.csv",
         "start_ns,src,dst,bytes\n0,0,1,100\n5,0,99,100\n",
     );
-    let told = refused(&place, &["compare", "tcp", "--workload", "trace:flows.csv"]);
+    let told = refused(
+        &test_dir,
+        &["compare", "tcp", "--workload", "trace:flows.csv"],
+    );
     assert!(
         told.contains("flows.csv:3: column dst: found `99`; allowed: a host from 0 to 31"),
         "{told}"
     );
-    place.file("sizes.csv", "bytes,cumulative\n100,0.5\n90,1\n");
-    let told = refused(&place, &["compare", "tcp", "--workload", "table:sizes.csv"]);
+    test_dir.file("sizes.csv", "bytes,cumulative\n100,0.5\n90,1\n");
+    let told = refused(
+        &test_dir,
+        &["compare", "tcp", "--workload", "table:sizes.csv"],
+    );
     assert!(
         told.contains("sizes.csv:3: column bytes: found `90`"),
         "{told}"
     );
     fs::write(
-        place.path().join("sizes.csv"),
+        test_dir.path().join("sizes.csv"),
         b"bytes,cumulative\n1\xff,1\n",
     )
     .expect("a file");
-    let told = refused(&place, &["compare", "tcp", "--workload", "table:sizes.csv"]);
+    let told = refused(
+        &test_dir,
+        &["compare", "tcp", "--workload", "table:sizes.csv"],
+    );
     assert!(
         told.contains("sizes.csv:2: found a byte that is not UTF-8"),
         "{told}"
     );
-    fs::write(place.path().join("s.toml"), b"seed = 1\nname = \"\xff\"\n").expect("a file");
-    let told = refused(&place, &["run", "s.toml"]);
+    fs::write(
+        test_dir.path().join("s.toml"),
+        b"seed = 1\nname = \"\xff\"\n",
+    )
+    .expect("a file");
+    let told = refused(&test_dir, &["run", "s.toml"]);
     assert!(
         told.contains("s.toml:2: found a byte that is not UTF-8"),
         "{told}"
@@ -232,70 +245,70 @@ fn a_wrong_trace_or_table_is_told_with_its_own_file_and_line() {
 
 #[test]
 fn a_file_that_is_not_there_is_told_with_what_is_built_in() {
-    let place = Place::new();
-    let told = refused(&place, &["run", "incst"]);
+    let test_dir = TestDir::new();
+    let told = refused(&test_dir, &["run", "incst"]);
     assert!(told.contains("cannot read the scenario incst"), "{told}");
     assert!(told.ends_with("did you mean 'incast'?"), "{told}");
-    let told = refused(&place, &["run", "."]);
+    let told = refused(&test_dir, &["run", "."]);
     assert!(told.contains("cannot read the scenario ."), "{told}");
 }
 
 #[test]
 fn a_directory_that_cannot_be_written_or_is_somebody_elses_is_refused() {
-    let place = Place::new();
-    place.file("file", "in the way");
-    let told = refused(&place, &compare(&["tcp"], &["--out", "file/out"]));
+    let test_dir = TestDir::new();
+    test_dir.file("file", "in the way");
+    let told = refused(&test_dir, &compare(&["tcp"], &["--out", "file/out"]));
     assert!(told.contains("file/out"), "{told}");
-    fs::create_dir(place.path().join("photos")).expect("a directory");
-    place.file("photos/cat.jpg", "a cat");
-    let told = refused(&place, &compare(&["tcp"], &["--out", "photos"]));
+    fs::create_dir(test_dir.path().join("photos")).expect("a directory");
+    test_dir.file("photos/cat.jpg", "a cat");
+    let told = refused(&test_dir, &compare(&["tcp"], &["--out", "photos"]));
     assert!(
         told.contains("photos is not empty and has no manifest.json"),
         "{told}"
     );
     assert_eq!(
-        fs::read_to_string(place.path().join("photos/cat.jpg")).expect("a cat"),
+        fs::read_to_string(test_dir.path().join("photos/cat.jpg")).expect("a cat"),
         "a cat"
     );
 }
 
 #[test]
 fn report_of_a_directory_without_runs_is_refused() {
-    let place = Place::new();
-    let told = refused(&place, &["report", "nowhere"]);
+    let test_dir = TestDir::new();
+    let told = refused(&test_dir, &["report", "nowhere"]);
     assert!(told.contains("nowhere/manifest.json"), "{told}");
-    place.file("manifest.json", "{\"schema\": 99}");
-    let told = refused(&place, &["report", "."]);
+    test_dir.file("manifest.json", "{\"schema\": 99}");
+    let told = refused(&test_dir, &["report", "."]);
     assert!(told.contains("schema is 99"), "{told}");
 }
 
 #[test]
 fn unknown_names_of_reproductions_and_benches_are_refused() {
-    let place = Place::new();
-    let told = refused(&place, &["reproduce", "incast-dran"]);
+    let test_dir = TestDir::new();
+    let told = refused(&test_dir, &["reproduce", "incast-dran"]);
     assert!(told.ends_with("did you mean 'incast-drain'?"), "{told}");
-    place.file("page.md", "# A page\n<!-- rows of incast-dran -->\n");
-    let told = refused(&place, &["reproduce", "--page", "page.md"]);
+    test_dir.file("page.md", "# A page\n<!-- rows of incast-dran -->\n");
+    let told = refused(&test_dir, &["reproduce", "--page", "page.md"]);
     assert!(
         told.contains("page.md:2: found rows of the unknown reproduction 'incast-dran'"),
         "{told}"
     );
-    let told = refused(&place, &["reproduce", "--page", "nowhere.md"]);
+    let told = refused(&test_dir, &["reproduce", "--page", "nowhere.md"]);
     assert!(told.contains("--page: cannot read nowhere.md"), "{told}");
-    let told = refused(&place, &["reproduce", "repnet-bucket-sort"]);
+    let told = refused(&test_dir, &["reproduce", "repnet-bucket-sort"]);
     assert!(
         told.contains("'repnet-bucket-sort', which has no form for the simulator"),
         "{told}"
     );
     let told = refused(
-        &place,
+        &test_dir,
         &["reproduce", "repnet-bucket-sort", "--clock", "wall"],
     );
     assert!(told.contains("found no packages/repnet"), "{told}");
-    let told = refused(&place, &["bench", "websearch-k4"]);
+    let told = refused(&test_dir, &["bench", "websearch-k4"]);
     assert!(told.ends_with("did you mean 'websearch-k8'?"), "{told}");
-    refused(&place, &["list", "colours"]);
-    refused(&place, &["compare"]);
+    refused(&test_dir, &["list", "colours"]);
+    refused(&test_dir, &["compare"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -306,12 +319,12 @@ mod full_disks {
 
     #[test]
     fn a_full_disk_under_standard_output_is_told() {
-        let place = Place::new();
+        let test_dir = TestDir::new();
         let full = File::options()
             .write(true)
             .open("/dev/full")
             .expect("/dev/full");
-        let ended = place
+        let ended = test_dir
             .command(&["list", "designs"])
             .stdout(full)
             .stderr(Stdio::piped())
@@ -327,16 +340,16 @@ mod full_disks {
 
     #[test]
     fn a_full_disk_under_the_results_is_told_with_the_file() {
-        let place = Place::new();
-        let first = place.run(&compare(&["tcp"], &["--out", "study"]));
+        let test_dir = TestDir::new();
+        let first = test_dir.run(&compare(&["tcp"], &["--out", "study"]));
         assert_eq!(first.code, Some(0), "{}", first.stderr);
-        // Whatever is written on its way into the manifest's place meets a full disk.
+        // The temporary file of the manifest is on a full disk.
         std::os::unix::fs::symlink(
             "/dev/full",
-            place.path().join("study/manifest.json.partial"),
+            test_dir.path().join("study/manifest.json.partial"),
         )
         .expect("a link");
-        let told = refused(&place, &compare(&["tcp"], &["--out", "study"]));
+        let told = refused(&test_dir, &compare(&["tcp"], &["--out", "study"]));
         assert!(
             told.contains("study/manifest.json") && told.contains("No space left on device"),
             "{told}"

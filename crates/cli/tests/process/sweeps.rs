@@ -1,6 +1,6 @@
 //! Sweeps over keys of a scenario, from the command line and from a file.
 
-use crate::place::{Place, compare};
+use crate::test_dir::{TestDir, compare};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ const GRID: [&str; 6] = [
     "1",
 ];
 
-/// `compare` of TCP and DCTCP with a grid of two keys, and more flags.
+/// Returns the arguments of `compare` for TCP and DCTCP with a grid of two keys, and additional flags.
 fn grid<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec!["compare", "tcp", "dctcp", "--flows", "60"];
     arguments.extend(["--topology", "leaf-spine:leaves=2,spines=2,hosts=3"]);
@@ -25,13 +25,13 @@ fn grid<'a>(more: &[&'a str]) -> Vec<&'a str> {
     arguments
 }
 
-/// The values of a run's parameters, in the order of the sweep.
+/// Returns the values of a run's parameters, in the order of the sweep.
 fn values(run: &Value) -> Vec<Value> {
     let parameters = run["parameters"].as_array().expect("a swept run").iter();
     parameters.map(|one| one["value"].clone()).collect()
 }
 
-/// What of a run does not depend on the machine.
+/// Returns the results of a run that do not depend on the machine.
 fn outcome(run: &Value) -> Value {
     json!([
         run["design"],
@@ -53,8 +53,8 @@ fn outcomes(printed: &Value) -> Vec<Value> {
 
 #[test]
 fn two_keys_make_a_grid_that_every_design_runs() {
-    let place = Place::new();
-    let ended = place.run(&grid(&["--json", "--out", "study", "--set", "tables=csv"]));
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&grid(&["--json", "--out", "study", "--set", "tables=csv"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let printed = ended.json();
     let runs = printed.as_array().expect("runs");
@@ -66,8 +66,8 @@ fn two_keys_make_a_grid_that_every_design_runs() {
     let columns: Vec<Value> = vec![json!({"key": "queue.limit", "value": 5, "unit": "packets"})];
     assert_eq!(runs[0]["parameters"][0], columns[0]);
     assert_eq!(values(&runs[0]), [json!(5), json!(1000.0)]);
-    // Every table of every run tells which run it is of.
-    for entry in fs::read_dir(place.path().join("study/runs")).expect("runs") {
+    // All tables of all runs contain the key of their run.
+    for entry in fs::read_dir(test_dir.path().join("study/runs")).expect("runs") {
         let run = entry.expect("an entry").path();
         let summary: Value = read(&run.join("run.json"));
         let [limit, delay] = &values(&summary)[..] else {
@@ -113,11 +113,11 @@ fn a_sweep_that_is_interrupted_goes_on_to_the_same_table() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
 
-    let place = Place::new();
-    let whole = place.run(&grid(&["--json", "--out", "whole"]));
+    let test_dir = TestDir::new();
+    let whole = test_dir.run(&grid(&["--json", "--out", "whole"]));
     assert_eq!(whole.code, Some(0), "{}", whole.stderr);
     let arguments = grid(&["--json", "--out", "halves", "--threads", "1"]);
-    let mut first = place
+    let mut first = test_dir
         .command(&arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -129,7 +129,7 @@ fn a_sweep_that_is_interrupted_goes_on_to_the_same_table() {
     assert!(fourth.is_some(), "four runs have ended");
     kill_process(Pid::from_child(&first), Signal::KILL).expect("a signal");
     first.wait().expect("an end");
-    let second = place.run(&arguments);
+    let second = test_dir.run(&arguments);
     assert_eq!(second.code, Some(0), "{}", second.stderr);
     assert!(
         second.stderr.contains(" of 12 runs are in halves already"),
@@ -138,7 +138,7 @@ fn a_sweep_that_is_interrupted_goes_on_to_the_same_table() {
     );
     assert_eq!(outcomes(&second.json()), outcomes(&whole.json()));
     let table = |dir: &str| {
-        let report = place.run(&["report", dir, "--json"]);
+        let report = test_dir.run(&["report", dir, "--json"]);
         assert_eq!(report.code, Some(0), "{}", report.stderr);
         let tables = report.json()["tables"].clone();
         let tables = tables.as_array().expect("tables").iter();
@@ -153,44 +153,44 @@ fn a_sweep_that_is_interrupted_goes_on_to_the_same_table() {
 
 #[test]
 fn a_sweep_that_grows_runs_only_its_new_points() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let small = compare(&["tcp"], &["--out", "study", "--sweep", "queue.limit=5,10"]);
-    assert_eq!(place.run(&small).code, Some(0));
+    assert_eq!(test_dir.run(&small).code, Some(0));
     let large = compare(
         &["tcp"],
         &["--out", "study", "--sweep", "queue.limit=5..20*2"],
     );
-    let grown = place.run(&large);
+    let grown = test_dir.run(&large);
     assert_eq!(grown.code, Some(0), "{}", grown.stderr);
     assert!(
         grown.stderr.contains("4 of 6 runs are in study already"),
         "{}",
         grown.stderr
     );
-    // What was not swept has no such column, and is another run.
+    // Runs without a sweep do not have these columns, and they are different runs.
     let plain = compare(
         &["tcp"],
         &["--out", "study", "--set", "queue.limit=5 packets"],
     );
-    let plain = place.run(&plain);
+    let plain = test_dir.run(&plain);
     assert_eq!(plain.code, Some(0), "{}", plain.stderr);
     assert!(!plain.stderr.contains("already"), "{}", plain.stderr);
 }
 
-/// The beginning of a scenario's file: four lines.
+/// First four lines of a scenario's file.
 const FILE: &str = "designs = [\"tcp\"]\nflows = 20\n[topology]\nkind = \"single-switch\"\n";
 
 #[test]
 fn zipped_keys_change_together() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let sweep = "[sweep]\n\"topology.hosts\" = [4, 8, 16]\ntopology.rate = [\"1Gbps\", \"2Gbps\", \"4Gbps\"]\n\
                  \"queue.limit\" = { from = \"10 packets\", to = \"1000 packets\", steps = 3, scale = \"log\" }\n\
                  zip = [[\"topology.hosts\", \"topology.rate\"]]\n";
-    place.file("zip.toml", &format!("{FILE}{sweep}"));
+    test_dir.file("zip.toml", &format!("{FILE}{sweep}"));
     let runs = |more: &[&str]| -> Vec<Vec<Value>> {
         let mut arguments = vec!["run", "zip.toml", "--json"];
         arguments.extend(more);
-        let ended = place.run(&arguments);
+        let ended = test_dir.run(&arguments);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         ended
             .json()
@@ -206,7 +206,7 @@ fn zipped_keys_change_together() {
         [10, 100, 1_000].map(|limit| vec![json!(hosts), json!(rate as u64), json!(limit)])
     });
     assert_eq!(all, expected.collect::<Vec<_>>());
-    // A key that is set on the command line is swept no longer, and no longer zipped.
+    // A key that is set on the command line is no longer swept or zipped.
     let set = runs(&[
         "--set",
         "topology.hosts=6",
@@ -232,39 +232,39 @@ fn zipped_keys_change_together() {
 
 #[test]
 fn a_design_has_settings_of_its_own_and_a_name() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let designs = "designs = [\"dctcp\", { name = \"small-gain\", design = \"dctcp\", \
                    \"tcp.dctcp_gain\" = 0.01 }]\n";
     let text = FILE.replace("designs = [\"tcp\"]\n", designs);
-    place.file(
+    test_dir.file(
         "own.toml",
         &format!("{text}[queue]\nmark_above = \"2 packets\"\n"),
     );
-    let ended = place.run(&["run", "own.toml", "--json"]);
+    let ended = test_dir.run(&["run", "own.toml", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let printed = ended.json();
     assert_eq!(printed[0]["design"], "dctcp");
     assert_eq!(printed[1]["design"], "small-gain");
     assert_ne!(printed[0]["record_hash"], printed[1]["record_hash"]);
-    // The short form says the same, under another name.
+    // The short form gives the same runs under another name.
     let short = compare(
         &["dctcp", "dctcp:tcp.dctcp_gain=0.01,tcp.min_rto=5ms"],
         &["--json"],
     );
-    let ended = place.run(&short);
+    let ended = test_dir.run(&short);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let last = ended.json()[1]["design"].clone();
     assert_eq!(last, "dctcp:tcp.dctcp_gain=0.01,tcp.min_rto=5ms");
 }
 
-/// What a scenario that ends with these lines is refused with; the first of them is line 5.
+/// Returns the error of a scenario that ends with these lines. The first of them is line 5.
 fn refused(lines: &str) -> String {
-    let place = Place::new();
-    place.file("s.toml", &format!("{FILE}{lines}"));
-    let ended = place.run(&["run", "s.toml"]);
+    let test_dir = TestDir::new();
+    test_dir.file("s.toml", &format!("{FILE}{lines}"));
+    let ended = test_dir.run(&["run", "s.toml"]);
     assert_eq!(ended.code, Some(2), "{lines}: {}", ended.stderr);
     assert!(
-        !place.path().join("out").exists(),
+        !test_dir.path().join("out").exists(),
         "{lines}: something was run"
     );
     ended.complaint().trim_start_matches("tailcut: ").to_owned()
@@ -299,7 +299,7 @@ fn what_is_wrong_with_a_sweep_is_told_with_its_place_and_what_is_allowed() {
         ),
         (
             "[sweep]\ntcp.min_rto = { from = \"9ms\", to = \"1ms\", steps = 3 }\n",
-            "s.toml:6: tcp.min_rto: found from \"9ms\" to \"1ms\" in 3 values; allowed: a range that goes up",
+            "s.toml:6: tcp.min_rto: found from \"9ms\" to \"1ms\" in 3 values; allowed: a rising range",
         ),
         (
             "[sweep]\ntcp.sack = { from = 1, to = 9, steps = 3 }\n",
@@ -312,7 +312,7 @@ fn what_is_wrong_with_a_sweep_is_told_with_its_place_and_what_is_allowed() {
         (
             "[sweep]\n\"topology.hosts\" = [4, 5]\n\"queue.limit\" = [1, 2, 3]\n\
              zip = [[\"topology.hosts\", \"queue.limit\"]]\n",
-            "s.toml:8: zip: found 2 values of topology.hosts and 3 of queue.limit; allowed: as many",
+            "s.toml:8: zip: found 2 values of topology.hosts and 3 of queue.limit; allowed: the same number of values",
         ),
         (
             "[sweep]\n\"topology.hosts\" = [4, 5]\nzip = [[\"topology.hosts\", \"queue.limit\"]]\n",
@@ -320,11 +320,11 @@ fn what_is_wrong_with_a_sweep_is_told_with_its_place_and_what_is_allowed() {
         ),
         (
             "[queue]\nlimit = \"9 packets\"\n[sweep]\n\"queue.limit\" = [1, 2]\n",
-            "s.toml:8: queue.limit: found a sweep of what s.toml:6 sets; allowed: a value or a sweep",
+            "s.toml:8: queue.limit: found a sweep of a key that s.toml:6 sets; allowed: a value or a sweep",
         ),
         (
             "[sweep]\n\"pfabric.queue\" = [\"9KB\", \"36KB\"]\n",
-            "s.toml:6: pfabric.queue: found no design that reads it among tcp (at pfabric.queue 9 KB); \
+            "s.toml:6: pfabric.queue: found only designs without this key: tcp (at pfabric.queue 9 KB); \
              allowed: only with pfabric",
         ),
         (
@@ -333,7 +333,7 @@ fn what_is_wrong_with_a_sweep_is_told_with_its_place_and_what_is_allowed() {
         ),
         (
             "[sweep]\n\"topology.hosts\" = [9, 1]\n",
-            "s.toml:6: topology.hosts: found 1 in all (at topology.hosts 1); allowed: at least 2 hosts",
+            "s.toml:6: topology.hosts: found 1 in total (at topology.hosts 1); allowed: at least 2 hosts",
         ),
     ] {
         let complaint = refused(lines);
@@ -358,21 +358,21 @@ fn what_is_wrong_with_a_design_of_ones_own_is_told() {
         ),
         (
             "{ name = \"a\", design = \"tcp\", \"topology.hosts\" = 9 }",
-            "topology.hosts: found a setting of the design a alone; allowed: what designs may differ in",
+            "topology.hosts: found a setting of the design a; allowed: keys that can differ between designs",
         ),
         (
             "{ name = \"a\", design = \"tcp\", \"pfabric.queue\" = \"9KB\" }",
-            "pfabric.queue: found no design that reads it among tcp; allowed: only with pfabric",
+            "pfabric.queue: found only designs without this key: tcp; allowed: only with pfabric",
         ),
         (
             "{ name = \"a\", design = \"tcp\", \"tcp.min_rto\" = 9 }",
             "tcp.min_rto: found 9; allowed: a time with a unit",
         ),
     ] {
-        let place = Place::new();
+        let test_dir = TestDir::new();
         let text = FILE.replace("[\"tcp\"]", &format!("[\"dctcp\", {design}]"));
-        place.file("s.toml", &text);
-        let ended = place.run(&["run", "s.toml"]);
+        test_dir.file("s.toml", &text);
+        let ended = test_dir.run(&["run", "s.toml"]);
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         let complaint = ended.complaint();
         assert!(
@@ -384,7 +384,7 @@ fn what_is_wrong_with_a_design_of_ones_own_is_told() {
 
 #[test]
 fn a_key_is_set_or_swept_on_the_command_line_and_only_once() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for flags in [
         ["--sweep", "queue.limit=5,6", "--sweep", "queue.limit=7"],
         [
@@ -394,7 +394,7 @@ fn a_key_is_set_or_swept_on_the_command_line_and_only_once() {
             "queue.limit=7 packets",
         ],
     ] {
-        let ended = place.run(&compare(&["tcp"], &flags));
+        let ended = test_dir.run(&compare(&["tcp"], &flags));
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         let told =
             "tailcut: --sweep: found 'queue.limit' twice; allowed: each key once, set or swept";
@@ -404,14 +404,14 @@ fn a_key_is_set_or_swept_on_the_command_line_and_only_once() {
 
 #[test]
 fn studies_in_several_directories_are_joined_by_what_they_differ_in() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for (limit, dir) in [("5 packets", "a"), ("10 packets", "b")] {
         let set = format!("queue.limit={limit}");
         let more = ["--out", dir, "--set", &set, "--set", "topology.delay=2us"];
-        let ended = place.run(&compare(&["tcp", "dctcp"], &more));
+        let ended = test_dir.run(&compare(&["tcp", "dctcp"], &more));
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
-    // The third one sweeps another key, and repeats a point of the first.
+    // The third study sweeps another key, and repeats a point of the first study.
     let more = [
         "--out",
         "c",
@@ -420,16 +420,16 @@ fn studies_in_several_directories_are_joined_by_what_they_differ_in() {
         "--sweep",
         "topology.delay=2,4us",
     ];
-    let ended = place.run(&compare(&["tcp", "dctcp"], &more));
+    let ended = test_dir.run(&compare(&["tcp", "dctcp"], &more));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let joined = place.run(&["report", "a", "b", "c", "--json", "--out", "all"]);
+    let joined = test_dir.run(&["report", "a", "b", "c", "--json", "--out", "all"]);
     assert_eq!(joined.code, Some(0), "{}", joined.stderr);
     assert!(
-        joined.stderr.contains("of which the first is taken: 4"),
+        joined.stderr.contains("(only the first is used): 4"),
         "{}",
         joined.stderr
     );
-    assert!(place.path().join("all/report.html").exists());
+    assert!(test_dir.path().join("all/report.html").exists());
     let tables = joined.json()["tables"].clone();
     let mut tables = tables.as_array().expect("tables").iter();
     let table = tables
@@ -441,6 +441,6 @@ fn studies_in_several_directories_are_joined_by_what_they_differ_in() {
         .collect();
     let expected = ["5 2000.0", "10 2000.0", "5 4000.0"].map(str::to_owned);
     assert_eq!(points, BTreeSet::from(expected));
-    let nothing = place.run(&["report", "a", "none"]);
+    let nothing = test_dir.run(&["report", "a", "none"]);
     assert_eq!(nothing.code, Some(2), "{}", nothing.stderr);
 }

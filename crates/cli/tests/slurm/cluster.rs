@@ -1,6 +1,6 @@
-//! Slurm on this machine alone: its daemons on the loopback, with files and ports of their own.
+//! Slurm cluster on this machine: daemons on the loopback interface, with separate files and ports.
 
-use crate::place::Ended;
+use crate::test_dir::Ended;
 use std::fs::{self, File, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -9,13 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// For whatever takes seconds here: a machine may be slow.
+/// Time limit for operations that normally take seconds. Slow machines need more.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// How often something is looked at that is waited for.
+/// Interval between two checks of a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Looks until something is there.
+/// Repeats `look` until it succeeds.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     let begun = Instant::now();
     loop {
@@ -27,12 +27,12 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     }
 }
 
-/// A controller, a node with two processors, and what authenticates them to each other.
+/// Controller, node with two processors, and the authentication service munge.
 pub struct Cluster {
     munged: Child,
     controller: Child,
     node: Child,
-    // Goes away after the daemons.
+    // The directory is removed after the daemons have ended.
     dir: tempfile::TempDir,
 }
 
@@ -40,10 +40,10 @@ impl Cluster {
     pub fn start() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path();
-        // Jobs and daemons go through it under other names than the test's.
+        // Jobs and daemons of other users need access to the directory.
         fs::set_permissions(path, Permissions::from_mode(0o755)).expect("permissions");
         let key = path.join("key");
-        // It authenticates nothing but this test's daemons to each other.
+        // The key is not secret: it authenticates only the daemons of this test.
         fs::write(&key, [b'k'; 1024]).expect("a key");
         fs::set_permissions(&key, Permissions::from_mode(0o400)).expect("permissions");
         for folder in ["state", "spool"] {
@@ -79,14 +79,14 @@ impl Cluster {
         cluster
     }
 
-    /// A command that finds this cluster.
+    /// Returns a command with the environment of this cluster.
     pub fn with(&self, mut command: Command) -> Command {
         command.env("SLURM_CONF", self.dir.path().join("slurm.conf"));
         command
     }
 
-    /// What a command of Slurm says.
-    pub fn ask(&self, program: &str, arguments: &[&str]) -> String {
+    /// Runs a command of Slurm and returns its output.
+    pub fn query(&self, program: &str, arguments: &[&str]) -> String {
         let mut command = self.with(Command::new(program));
         let output = command.args(arguments).output();
         let ended: Ended = output
@@ -101,7 +101,7 @@ impl Cluster {
         ended.stdout
     }
 
-    /// Waits until the node is in a state, as `sinfo` calls it.
+    /// Waits until the node is in a state. `state` is the name that `sinfo` prints.
     pub fn wait_for_node(&self, state: &str) {
         until(&format!("node that is {state}"), || {
             let command = self
@@ -110,7 +110,7 @@ impl Cluster {
                 .output();
             let output = command.unwrap_or_else(|error| missing("sinfo", &error));
             let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            // A star behind it: it has not answered lately.
+            // A star after the state means that the node has not responded recently.
             match output.status.success() && said.trim_end_matches('*') == state {
                 true => Ok(()),
                 false => Err(format!("{said} {}", self.logs())),
@@ -118,10 +118,10 @@ impl Cluster {
         });
     }
 
-    /// Waits until no job runs or waits.
+    /// Waits until no job is running or waiting.
     pub fn wait_for_jobs(&self) {
         until("end of all jobs", || {
-            let jobs = self.ask("squeue", &["--noheader", "--format=%i %T %r"]);
+            let jobs = self.query("squeue", &["--noheader", "--format=%i %T %r"]);
             match jobs.trim().is_empty() {
                 true => Ok(()),
                 false => Err(format!("{jobs} {}", self.logs())),
@@ -140,7 +140,7 @@ impl Cluster {
         self.node = start_node(self.dir.path());
     }
 
-    /// The last that the daemons said.
+    /// Returns the last log lines of the daemons.
     fn logs(&self) -> String {
         let log = |name: &str| {
             let log = fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Where a test has failed, jobs may be there, which would outlive the node's daemon.
+        // After a failed test, jobs may remain that would outlive the node's daemon.
         let command = |program: &str| self.with(Command::new(program));
         let _ = command("scancel").args(["--me", "--quiet"]).status();
         let begun = Instant::now();
@@ -178,7 +178,7 @@ fn start_node(path: &Path) -> Child {
     })
 }
 
-/// Starts a daemon that stays a child of the test, with what it says in a file.
+/// Starts a daemon as a child of the test. A file receives its output.
 fn daemon(path: &Path, program: &str, arguments: impl FnOnce(&mut Command)) -> Child {
     let log = File::options()
         .create(true)
@@ -197,7 +197,7 @@ fn daemon(path: &Path, program: &str, arguments: impl FnOnce(&mut Command)) -> C
         .unwrap_or_else(|error| missing(program, &error))
 }
 
-/// Daemons are where not every user looks.
+/// Returns the path of a daemon, which may be in a directory that is not in the user's PATH.
 fn path_of(program: &str) -> PathBuf {
     let places = ["/usr/sbin", "/usr/local/sbin"].map(|place| Path::new(place).join(program));
     let found = places.into_iter().find(|place| place.exists());
@@ -212,7 +212,7 @@ fn missing(program: &str, error: &std::io::Error) -> ! {
 }
 
 fn config(path: &Path) -> String {
-    // Both are kept until both are known.
+    // Both listeners are open at the same time, so the ports differ.
     let ports = [0, 0].map(|any| TcpListener::bind(("127.0.0.1", any)).expect("a port"));
     let [controller, node] = ports.map(|port| port.local_addr().expect("an address").port());
     let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
@@ -228,7 +228,7 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
-# Jobs that are queued again begin once credentials have expired.
+# A job that is queued again begins only after its old credential has expired.
 AuthInfo=socket={dir}/munge,cred_expire=5
 StateSaveLocation={dir}/state
 SlurmdSpoolDir={dir}/spool

@@ -1,4 +1,4 @@
-//! Studies under Slurm, the real one: whatever it does to jobs, no case is lost and none is done twice.
+//! Studies with a real Slurm: no matter what happens to jobs, no case is lost and none is done twice.
 #![cfg(target_os = "linux")]
 
 mod cluster;
@@ -6,18 +6,18 @@ mod cluster;
 mod collected;
 #[path = "../process/grid.rs"]
 mod grid;
-#[path = "../process/place.rs"]
-#[expect(dead_code, reason = "other tests run other commands there, too")]
-mod place;
+#[path = "../process/test_dir.rs"]
+#[expect(dead_code, reason = "the tests of processes use the other functions")]
+mod test_dir;
 
 use cluster::{Cluster, until};
 use collected::{answer, assert_same};
-use place::{Ended, Place};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
+use test_dir::{Ended, TestDir};
 
-/// Twelve cases of a second or two.
+/// Twelve cases of one or two seconds each.
 const LONG: [&str; 13] = [
     "tcp",
     "dctcp",
@@ -36,11 +36,11 @@ const LONG: [&str; 13] = [
 
 const LONG_CASES: usize = 12;
 
-/// A study under a name that needs quoting, and where its jobs run.
+/// Study whose name needs quoting, with the cluster on which its jobs run.
 struct Planned {
     cluster: Cluster,
-    place: Place,
-    /// What `compare` takes for the same.
+    test_dir: TestDir,
+    /// Arguments of `compare` for the same study.
     study: &'static [&'static str],
     cases: usize,
 }
@@ -51,7 +51,7 @@ impl Planned {
     fn of(study: &'static [&'static str], cases: usize) -> Self {
         let planned = Self {
             cluster: Cluster::start(),
-            place: Place::new(),
+            test_dir: TestDir::new(),
             study,
             cases,
         };
@@ -59,9 +59,9 @@ impl Planned {
         planned
     }
 
-    /// A command that has to succeed.
+    /// Runs a command that must succeed.
     fn done(&self, arguments: &[&str]) -> Ended {
-        let mut command = self.cluster.with(self.place.command(arguments));
+        let mut command = self.cluster.with(self.test_dir.command(arguments));
         let ended: Ended = command.output().expect("the command runs").into();
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
         ended
@@ -76,7 +76,7 @@ impl Planned {
         self.done(&["study", "status", STUDY, "--json"]).json()
     }
 
-    /// The processes that are at cases, once there are so many and a case is done.
+    /// Waits until this number of processes run cases and at least one case is done. Returns the processes.
     fn at_work(&self, processes: usize) -> Vec<Pid> {
         until("case that is done while others are run", || {
             let status = self.status();
@@ -90,8 +90,8 @@ impl Planned {
         })
     }
 
-    /// The node loses its daemon, and a job with the process that is at its case and all that watches it.
-    /// It comes back once Slurm has missed it.
+    /// Simulates a failure of the node: kills its daemon and one job, including the process that runs the case and its
+    /// parents. The daemon is started again after Slurm has detected the failure.
     fn fail_node(&mut self, at_case: Pid) {
         let program = parent(at_case);
         let of_slurm = parent(program);
@@ -103,25 +103,25 @@ impl Planned {
         self.cluster.start_node();
     }
 
-    /// The cases that jobs say they have ended.
+    /// Returns the cases that jobs report as ended.
     fn ended(&self) -> Vec<usize> {
-        let jobs = fs::read_dir(self.place.path().join(STUDY).join("jobs")).expect("jobs");
+        let jobs = fs::read_dir(self.test_dir.path().join(STUDY).join("jobs")).expect("jobs");
         let mut ended = Vec::new();
         for job in jobs {
             let said = fs::read_to_string(job.expect("a file").path()).expect("text");
             let lines = said.lines().filter(|line| line.ends_with(" CPU-seconds"));
             ended.extend(lines.map(|line| {
-                let place = line
+                let case = line
                     .strip_prefix("case ")
                     .and_then(|line| line.split_once(": "));
-                place.expect("a case").0.parse::<usize>().expect("a place")
+                case.expect("a case").0.parse::<usize>().expect("a number")
             }));
         }
         ended.sort_unstable();
         ended
     }
 
-    /// That each case is done, and once, and that they are what one command makes.
+    /// Checks that each case is done exactly once, and that the results equal the results of one command.
     fn assert_whole(&self) {
         let status = self.status();
         assert_eq!(status["done"], self.cases, "{status}");
@@ -129,7 +129,7 @@ impl Planned {
         let mut once = ended.clone();
         once.dedup();
         assert_eq!(ended, once, "a case is done once");
-        let path = self.place.path();
+        let path = self.test_dir.path();
         let results = fs::read_dir(path.join(STUDY).join("done")).expect("results");
         let names = results.map(|one| one.expect("one").file_name().into_string().expect("UTF-8"));
         let whole = names.filter(|name| !name.ends_with(".partial")).count();
@@ -145,11 +145,11 @@ fn pid(told: &Value) -> Option<Pid> {
     Pid::from_raw(told.as_i64()?.try_into().ok()?)
 }
 
-/// The process that has started another one.
+/// Returns the parent of a process.
 fn parent(process: Pid) -> Pid {
     let path = format!("/proc/{}/stat", process.as_raw_nonzero());
     let stat = fs::read_to_string(path).expect("a process");
-    // Behind the name, which may have anything in it: the state, and the parent.
+    // The name may contain any character. The state and the parent follow it.
     let (_, behind) = stat.rsplit_once(") ").expect("a name");
     let parent = behind.split(' ').nth(1).and_then(|pid| pid.parse().ok());
     parent.and_then(Pid::from_raw).expect("a parent")
@@ -162,13 +162,13 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
     assert_eq!(submitted["cases"], LONG_CASES);
     assert!(submitted["chunks"].as_array().expect("chunks").len() > 2);
     let at_work = planned.at_work(2);
-    // One case is killed alone. The node loses its daemon, and the other job with all that watches it.
+    // The process of one case is killed. Then the node fails with the other job.
     let (of_one, of_other) = (at_work[0], at_work[1]);
     kill_process(of_one, Signal::KILL).expect("a signal");
     planned.fail_node(of_other);
     planned.cluster.wait_for_jobs();
 
-    // What the node had left over was run again without a word; the killed case waits for one.
+    // The cases of the failed node were run again automatically. The killed case counts as failed until `study retry`.
     let status = planned.status();
     assert_eq!(
         (&status["waiting"], &status["stale"]),
@@ -190,16 +190,16 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
 #[test]
 fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
     let planned = Planned::of(&LONG, LONG_CASES);
-    // As somebody does it who takes the script elsewhere.
+    // The script is printed and then submitted with sbatch, as a user may do on another machine.
     let print = ["study", "submit", STUDY, "--on", "slurm", "--print"];
     let script = planned.done(&print).stdout;
-    let script = planned.place.file("array.sh", &script);
+    let script = planned.test_dir.file("array.sh", &script);
     let job = planned
         .cluster
-        .ask("sbatch", &["--parsable", &script.display().to_string()]);
+        .query("sbatch", &["--parsable", &script.display().to_string()]);
     let at_work = planned.at_work(1);
-    // What Slurm does to a job whose place a better one takes.
-    planned.cluster.ask("scontrol", &["requeue", job.trim()]);
+    // Slurm requeues a job like this when a job with higher priority preempts it.
+    planned.cluster.query("scontrol", &["requeue", job.trim()]);
     until("end of the process", || {
         let process = format!("/proc/{}", at_work[0].as_raw_nonzero());
         match fs::exists(&process).expect("a look") {
@@ -207,8 +207,8 @@ fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
             false => Ok(()),
         }
     });
-    // By the process that watches over the one that has ended.
-    let locks = planned.place.path().join(STUDY).join("locks");
+    // The parent of the process that has ended gives back the lock.
+    let locks = planned.test_dir.path().join(STUDY).join("locks");
     until("return of the lock", || {
         match fs::read_dir(&locks).expect("locks").count() {
             0 => Ok(()),
@@ -232,7 +232,7 @@ fn a_grid_whose_node_fails_in_the_middle_is_the_same_in_the_end() {
     assert_ne!(
         planned.status()["done"],
         grid::CASES,
-        "it was in the middle"
+        "the node must fail before all cases are done"
     );
     planned.cluster.wait_for_jobs();
     planned.assert_whole();

@@ -1,9 +1,9 @@
-//! What tests over the sources of all crates share.
+//! Helpers of tests that read the sources of all crates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates that have sources: their names, and the folders of these.
+/// Returns the names of all crates with their source directories.
 pub fn crates() -> Vec<(String, PathBuf)> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let entries = fs::read_dir(all).expect("the crates");
@@ -15,7 +15,7 @@ pub fn crates() -> Vec<(String, PathBuf)> {
     named.filter(|(_, source)| source.is_dir()).collect()
 }
 
-/// The source without comments and tests.
+/// Returns a source text without comments and tests.
 pub fn code(text: &str) -> String {
     let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
     let lines = code.lines().map(|line| match line.find("//") {

@@ -1,4 +1,4 @@
-//! TCP CUBIC.
+//! Design with TCP CUBIC over ordinary switches.
 
 use crate::design::Design;
 use crate::hosts::{Controller, Hosts};
@@ -6,10 +6,8 @@ use crate::kernel::{Kernel, KernelControl};
 use tailcut_transport::tcp::Congestion;
 
 pub(super) fn design() -> Design {
-    let controller = Controller::new(|_| Congestion::Cubic).on_kernel(Kernel::Tcp {
-        control: |_| KernelControl::Named("cubic"),
-        ecn: |settings| settings.tcp.classic_ecn,
-    });
+    let controller = Controller::new(|_| Congestion::Cubic)
+        .on_kernel(Kernel::tcp(|_| KernelControl::Named("cubic")));
     Design {
         name: "cubic",
         summary: "TCP CUBIC",

@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, KernelControl};
 use crate::ports::Ports;
 use tailcut_transport::tcp::Congestion;
 
-/// Returns DCTCP's controller. PIAS and HULL have the same.
+/// Returns the controller of DCTCP, which PIAS and HULL also use.
 pub(super) fn controller() -> Controller {
     Controller::new(|run| Congestion::Dctcp {
         gain: run.settings.dctcp_gain,

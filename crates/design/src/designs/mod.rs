@@ -1,7 +1,7 @@
 //! Built-in designs, one file each, in the order of `tailcut list designs`.
 //!
-//! A file never calls [`Registered::named`](crate::Registered::named), because the register is being filled. A design
-//! that builds on another calls the function of its file.
+//! A design's file must not call [`Registered::named`](crate::Registered::named), because the register is not
+//! complete yet. A design that is based on another one calls the function in the other file.
 
 mod cubic;
 mod dctcp;

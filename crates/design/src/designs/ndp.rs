@@ -22,7 +22,7 @@ const KEYS: &[&str] = &[
     "ndp.buffer",
 ];
 
-/// Returns the configuration of one host. NDP+ adds classes.
+/// Returns the configuration of one host with NDP or NDP+. `demotion` contains the classes of NDP+.
 pub(super) fn host(
     parameters: &NdpParameters,
     demotion: Demotion,
@@ -34,7 +34,7 @@ pub(super) fn host(
         mss: seat.framing.payload,
         initial_window: parameters.initial_window,
         pull_interval: seat.full_packet_time(),
-        // The highest number means "as the switches choose".
+        // The path number `u16::MAX` is reserved: it means that the switches choose the path.
         paths: match permutes {
             true => u16::try_from(seat.paths).unwrap_or(u16::MAX - 1),
             false => 1,
@@ -45,13 +45,14 @@ pub(super) fn host(
         byte_time: seat.rate.serialisation(1),
         min_rto: parameters.min_rto,
         initial_rto: parameters.initial_rto,
+        // The upper bound must not be below the initial timeout, or the configuration is invalid.
         max_rto: usual.max_rto.max(parameters.initial_rto),
         seed: seat.seed,
         ..usual
     }
 }
 
-/// Returns the queue of a port, with room for data and for headers (NDP paper, section 3.1).
+/// Returns the queue of a port, with capacity for data and for headers (NDP paper, section 3.1).
 pub(super) fn queue(settings: &Settings, classes: u8) -> QueueConfig {
     let (ndp, framing) = (&settings.designs.ndp, settings.framing);
     let full = u64::from(framing.wire_bytes(framing.payload));
@@ -69,7 +70,7 @@ pub(super) fn queue(settings: &Settings, classes: u8) -> QueueConfig {
 pub(super) fn design() -> Design {
     Design {
         name: "ndp",
-        summary: "NDP: pulled by receivers over switches that trim",
+        summary: "NDP: receivers pull packets, and switches trim payloads",
         source: "SIGCOMM 2017",
         handshake: false,
         chooses_paths: true,
@@ -83,6 +84,7 @@ pub(super) fn design() -> Design {
             let queue = queue(settings, 1);
             move |_| queue.clone()
         })
+        .with_room("ndp.queue")
         .with_copies(),
         ..Design::over_tcp()
     }

@@ -1,4 +1,4 @@
-//! NDP+: NDP with priorities by bytes sent, which the SCDP paper compares with.
+//! NDP+: NDP with priorities by the bytes that a flow has sent. The SCDP paper uses it for comparison.
 
 use super::ndp;
 use crate::design::Design;
@@ -21,6 +21,7 @@ pub(super) fn design() -> Design {
             let queue = ndp::queue(settings, classes);
             move |_| queue.clone()
         })
+        .with_room("ndp.queue")
         .with_copies(),
         ..ndp::design()
     }

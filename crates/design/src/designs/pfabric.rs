@@ -1,4 +1,5 @@
-//! pFabric: packets carry the bytes that remain of their flow, and switches serve the fewest first.
+//! pFabric: packets contain the remaining bytes of their flow, and switches serve the packet with the fewest remaining
+//! bytes first.
 
 use crate::design::Design;
 use crate::hosts::Hosts;
@@ -21,7 +22,7 @@ pub(super) fn design() -> Design {
             };
             let rto = parameters.rto;
             let rto = rto.unwrap_or_else(|| (run.longest_round_trip)() * 3);
-            // A window of the whole queue would overflow it, because one packet is in service.
+            // A window as large as the queue would overflow the queue, because one packet is in service.
             let most = parameters
                 .max_window
                 .unwrap_or(queue.saturating_sub(1).max(1));
@@ -32,6 +33,7 @@ pub(super) fn design() -> Design {
                 max_window: most,
                 rto,
                 probe_after: parameters.probe_after,
+                // The time-wait must be longer than the retransmissions after a lost last ACK.
                 time_wait: usual.time_wait.max(rto * 100),
                 ..usual
             })
@@ -43,7 +45,8 @@ pub(super) fn design() -> Design {
                 let limit = settings.designs.pfabric.queue;
                 move |_| QueueConfig::PFabric(PFabric { limit })
             },
-        ),
+        )
+        .with_room("pfabric.queue"),
         ..Design::over_tcp()
     }
 }

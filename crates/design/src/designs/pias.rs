@@ -1,4 +1,4 @@
-//! PIAS: DCTCP over strict priorities, which a flow goes down by the bytes that it has sent.
+//! PIAS: DCTCP over strict priorities. A flow moves to a lower class as it sends more bytes.
 
 use super::dctcp;
 use crate::design::Design;
@@ -19,6 +19,7 @@ pub(super) fn design() -> Design {
                     demotion: demotion(&pias.thresholds)?,
                     resends_count: pias.resends_count,
                     in_order: pias.host_order,
+                    relief_after: pias.relief_after,
                 })
             })
             .reading(&["pias.*"]),
@@ -35,6 +36,7 @@ pub(super) fn design() -> Design {
                 })
             }
         })
+        .with_room("pias.limit")
         .marking(|_| true)
         .with_copies(),
         ..Design::over_tcp()

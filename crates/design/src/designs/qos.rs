@@ -1,4 +1,4 @@
-//! An ideal that knows sizes: TCP NewReno over two strict priorities.
+//! Ideal comparison design: TCP NewReno over two strict priorities, with known flow sizes.
 
 use super::tcp;
 use crate::design::Design;
@@ -9,7 +9,7 @@ use tailcut_fabric::queue::{Priority, QueueConfig, Sharing};
 pub(super) fn design() -> Design {
     Design {
         name: "qos",
-        summary: "TCP NewReno over two strict priorities, small flows first: an ideal that knows sizes",
+        summary: "TCP NewReno over two strict priorities, small flows first: an ideal with known flow sizes",
         source: "",
         nic: Nic::SmallFirst(|settings| settings.designs.qos.small_below.0, &["qos.*"]),
         ports: Ports::own("qos needs its two priorities", |_, _| {
@@ -17,7 +17,7 @@ pub(super) fn design() -> Design {
                 QueueConfig::Priority(Priority {
                     classes: 2,
                     limit: port.limit,
-                    // Each class has the whole limit, so that large flows cause no loss of small ones.
+                    // Each class has the whole limit, so that large flows cause no losses of small flows.
                     sharing: Sharing::PerClass,
                     mark_above: port.mark_above,
                 })

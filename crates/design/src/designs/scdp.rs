@@ -1,4 +1,4 @@
-//! SCDP: RaptorQ symbols, pulled by receivers over switches that trim and have priorities.
+//! SCDP: receivers pull RaptorQ symbols, over switches that trim and have priorities.
 
 use crate::design::Design;
 use crate::hosts::{HostSeat, Hosts, Made, demotion};
@@ -10,9 +10,9 @@ use tailcut_transport::ConfigError;
 use tailcut_transport::scdp::{ModelCodec, ScdpConfig};
 use tailcut_units::Rate;
 
-/// Fewest cores of a host if the scenario gives no number: a small server has 8.
+/// Smallest number of cores of a host if the scenario sets none: a small server has 8.
 const LEAST_CORES: u64 = 8;
-/// Most cores of a host.
+/// Largest number of cores of a host.
 const MOST_CORES: u64 = 100_000;
 
 /// Returns the configuration of one host, and its codec.
@@ -21,6 +21,7 @@ pub(super) fn host(
     seat: &HostSeat<'_>,
 ) -> Made<(ScdpConfig, ModelCodec)> {
     let payload = seat.framing.payload;
+    // Initial windows of the SCDP paper, sections V and V-F.
     let usual_window = match seat.rate {
         rate if rate <= Rate::from_gbps(1) => 12,
         rate if rate <= Rate::from_gbps(5) => 24,
@@ -39,6 +40,8 @@ pub(super) fn host(
     let cores = match parameters.decode_cores {
         DecodeCores::Unlimited => None,
         DecodeCores::Count(cores) => Some(cores),
+        // One core decodes one block at a time. To keep up with the link, the cores together must decode one
+        // block in the time in which the next one arrives.
         DecodeCores::Auto => {
             let block = u64::from(symbols) * u64::from(payload);
             let arrives = seat.rate.serialisation(block);
@@ -56,7 +59,7 @@ pub(super) fn host(
     let config = ScdpConfig {
         symbol: payload,
         initial_window,
-        // Several senders together push more than one alone.
+        // Several senders together should push more symbols than a single sender.
         shared_window: shared_window.unwrap_or((initial_window * 2).div_ceil(3)),
         block_symbols: parameters.block_symbols,
         overhead: parameters.overhead,
@@ -65,6 +68,7 @@ pub(super) fn host(
         pull_interval: seat.full_packet_time(),
         byte_time: seat.rate.serialisation(1),
         timeout: parameters.timeout,
+        // The upper bound must not be below the timeout, or the configuration is invalid.
         max_timeout: usual.max_timeout.max(parameters.timeout),
         max_timeouts: parameters.max_timeouts,
         ..usual
@@ -90,7 +94,7 @@ fn queue(parameters: &ScdpParameters) -> QueueConfig {
 pub(super) fn design() -> Design {
     Design {
         name: "scdp",
-        summary: "SCDP: RaptorQ symbols, pulled by receivers over switches that trim and have priorities",
+        summary: "SCDP: receivers pull RaptorQ symbols, over switches that trim and have priorities",
         source: "",
         handshake: false,
         several_ends: true,
@@ -105,6 +109,7 @@ pub(super) fn design() -> Design {
             let queue = queue(&settings.designs.scdp);
             move |_| queue.clone()
         })
+        .with_room("scdp.queue")
         .with_copies(),
         ..Design::over_tcp()
     }

@@ -1,4 +1,4 @@
-//! SCDP over switches that drop: receivers give credits, by delay, losses and marks.
+//! SCDP over switches that drop packets. Receivers adapt the number of their credits to delay, losses and marks.
 
 use super::scdp;
 use crate::design::Design;
@@ -9,7 +9,7 @@ use tailcut_transport::Demotion;
 use tailcut_transport::scdp::{CreditConfig, Mode, ScdpConfig};
 use tailcut_units::Duration;
 
-/// Keys that it shares with SCDP, and its own.
+/// Keys of this design, and keys that it shares with SCDP.
 const KEYS: &[&str] = &[
     "scdp_plain.*",
     "scdp.block_symbols",
@@ -21,7 +21,7 @@ const KEYS: &[&str] = &[
     "scdp.quorum",
 ];
 
-/// Lower bound of the timeout while no round trip is known.
+/// Lower bound of the timeout before the first round-trip sample.
 const LEAST_FIRST_TIMEOUT: Duration = Duration::from_ms(1);
 
 pub(super) fn design() -> Design {
@@ -39,6 +39,7 @@ pub(super) fn design() -> Design {
                 let config = ScdpConfig {
                     initial_window: plain.initial_window,
                     shared_window: plain.initial_window,
+                    // Ordinary switches have a single class.
                     demotion: Demotion::NONE,
                     mode: Mode::Credit(CreditConfig {
                         max_window: plain.max_window,

@@ -1,4 +1,4 @@
-//! A queueing model without packets.
+//! Design without packets: requests wait at the stations of servers.
 
 use crate::design::Design;
 use crate::hosts::Hosts;

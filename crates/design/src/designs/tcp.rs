@@ -1,4 +1,4 @@
-//! TCP NewReno.
+//! Design with TCP NewReno over ordinary switches.
 
 use crate::design::Design;
 use crate::hosts::{Controller, Hosts};
@@ -6,10 +6,8 @@ use crate::kernel::{Kernel, KernelControl};
 use tailcut_transport::tcp::Congestion;
 
 pub(super) fn design() -> Design {
-    let controller = Controller::new(|_| Congestion::NewReno).on_kernel(Kernel::Tcp {
-        control: |_| KernelControl::Named("reno"),
-        ecn: |settings| settings.tcp.classic_ecn,
-    });
+    let controller = Controller::new(|_| Congestion::NewReno)
+        .on_kernel(Kernel::tcp(|_| KernelControl::Named("reno")));
     Design {
         name: "tcp",
         summary: "TCP NewReno",

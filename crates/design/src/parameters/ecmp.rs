@@ -2,15 +2,15 @@
 
 use tailcut_units::FiveTuple;
 
-/// Hash by which ECMP chooses a flow's path.
+/// Hash with which ECMP chooses a flow's path.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum EcmpHash {
-    /// A well-mixed hash with a seed a switch.
+    /// Well-mixed hash, with a different seed at each switch.
     #[default]
     Mixed,
-    /// CRC-32, the same at every switch, and the remainder of it.
+    /// Remainder of a CRC-32 of addresses and ports. The CRC-32 is the same at every switch.
     Crc32,
-    /// The exclusive or of addresses and ports, the same at every switch, and the remainder of it.
+    /// Remainder of the exclusive or of addresses and ports. The exclusive or is the same at every switch.
     Xor,
 }
 

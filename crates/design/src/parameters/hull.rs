@@ -1,38 +1,40 @@
-//! Parameters of HULL, and of what any design's NICs may have.
+//! Parameters of HULL, and parameters of NICs for all designs.
 
 use std::num::NonZeroU32;
 use tailcut_fabric::queue::{Compare, Placement};
 use tailcut_transport::nic::{Coalescing, PacerConfig};
-use tailcut_units::{Bytes, Rate};
+use tailcut_units::{Bytes, Duration};
 
-/// Parameters of HULL. DCTCP's are those of TCP.
+/// Parameters of HULL. Its DCTCP has the parameters of TCP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HullParameters {
-    /// The phantom queues; `None` leaves marking to the topology's queues, as DCTCP does.
+    /// Phantom queues. `None`: the network's queues mark, as with DCTCP.
     pub phantom: Option<PhantomParameters>,
-    /// The pacers; `None` for NICs without.
-    pub pacer: Option<PacerParameters>,
+    /// Pacer in the NIC of every host. `None`: NICs have no pacer.
+    pub pacer: Option<PacerConfig>,
 }
 
 impl Default for HullParameters {
     fn default() -> Self {
         Self {
             phantom: Some(PhantomParameters::default()),
-            pacer: Some(PacerParameters::default()),
+            pacer: Some(PacerConfig::default()),
         }
     }
 }
 
-/// A phantom queue on every switch port; the real queue then marks nothing.
+/// Phantom queue of every switch port. The real queue then marks no packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PhantomParameters {
-    /// Gamma, the drain rate as a fraction of the link's, above 0 to 1: 0.95 ("PQ950", HULL paper).
+    /// Drain rate gamma, as a fraction of the link's present rate, above 0 and at most 1: 0.95 ("PQ950", HULL paper).
     pub drain: f64,
-    /// Packets are marked when the counter is above this: 6 KB of the published sweep of 1 to 30 KB.
+    /// Counter value above which packets are marked: 6 KB, from the published sweep of 1 to 30 KB.
     pub mark_above: Bytes,
-    /// Which value of the counter: what the packet finds; one public emulator counts the packet first.
+    /// Counter value that is compared with `mark_above`: the value without the arriving packet. One public emulator
+    /// adds the packet first.
     pub compare: Compare,
-    /// On the link behind the port, as in the hardware; public simulation code has it beside the port.
+    /// Position of the counter: on the link behind the port, as in the hardware. In public simulation code it
+    /// is parallel to the port's queue.
     pub placement: Placement,
 }
 
@@ -47,24 +49,17 @@ impl Default for PhantomParameters {
     }
 }
 
-/// A pacer in every host's NIC.
+/// Parameters of the hosts' queues and NICs, for all designs.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub struct PacerParameters {
-    /// Everything but the bounds of the rate.
-    pub pacer: PacerConfig,
-    /// The lower bound of the rate; `None`: a hundredth of the host's link (10 Mb/s at 1 Gb/s in public
-    /// code).
-    pub min_rate: Option<Rate>,
-    /// The upper bound of the rate; `None`: that of the host's link (public code).
-    pub max_rate: Option<Rate>,
-}
-
-/// What the hosts' queues and NICs do whatever the design.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct NicParameters {
-    /// The length of the host's own queue in packets, a FIFO between transport and NIC. `None`: there is
-    /// none, and the transport serves its connections in turn when the link is free.
+    /// Length in packets of the host's queue, which is a FIFO between transport and NIC. `None`: there is no queue, and
+    /// the transport serves its connections in turn when the link is free.
     pub queue: Option<NonZeroU32>,
-    /// Receive interrupt coalescing; `None`: an interrupt a frame.
+    /// Receive interrupt coalescing. `None`: one interrupt per frame.
     pub coalescing: Option<Coalescing>,
+    /// Longest random delay of each packet before it leaves the host. Zero: packets leave when the link is free.
+    pub jitter: Duration,
+    /// Largest deviation of a host's clock, which sets the rate of its uplinks, in parts per million. Each host has a
+    /// random deviation. `None`: clocks are exact.
+    pub drift: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Parameters of the designs beside TCP, with their sources.
+//! Parameters of designs, except TCP, with their sources.
 
 mod ecmp;
 mod hull;
@@ -8,7 +8,7 @@ mod repnet;
 mod requests;
 
 pub use ecmp::EcmpHash;
-pub use hull::{HullParameters, NicParameters, PacerParameters, PhantomParameters};
+pub use hull::{HullParameters, NicParameters, PhantomParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters, ScdpPlainParameters};
 pub use repnet::RepNetParameters;
@@ -17,22 +17,23 @@ pub use requests::RequestParameters;
 /// Parameters that only some designs have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DesignParameters {
-    /// NDP's and NDP+'s.
+    /// Parameters of NDP and NDP+.
     pub ndp: NdpParameters,
-    /// SCDP's.
+    /// Parameters of SCDP.
     pub scdp: ScdpParameters,
-    /// scdp-plain's, beside those that it shares with SCDP.
+    /// Parameters of scdp-plain, except those that it shares with SCDP.
     pub scdp_plain: ScdpPlainParameters,
-    /// pFabric's.
+    /// Parameters of pFabric.
     pub pfabric: PFabricParameters,
-    /// PIAS'.
+    /// Parameters of PIAS.
     pub pias: PiasParameters,
-    /// QoS'.
+    /// Parameters of QoS.
     pub qos: QosParameters,
-    /// HULL's.
+    /// Parameters of HULL.
     pub hull: HullParameters,
-    /// ECMP's hash. Another hash than the mixed one needs `@ecmp`: other load balancers distinguish flows by the hash.
+    /// Hash of ECMP. All hashes except the mixed hash need `@ecmp`, because other load balancers distinguish flows by
+    /// the hash.
     pub ecmp_hash: EcmpHash,
-    /// Those of requests, servers and duplicates.
+    /// Parameters of requests, servers and duplicates.
     pub requests: RequestParameters,
 }

@@ -1,57 +1,63 @@
 //! Parameters of pFabric, PIAS and QoS.
 
+use std::num::NonZeroU32;
 use tailcut_fabric::queue::{Limit, Sharing};
+use tailcut_transport::pfabric::PFabricConfig;
 use tailcut_units::{Bytes, Duration};
 
-/// Parameters of pFabric and of its switches.
+/// Parameters of pFabric and its switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PFabricParameters {
-    /// What may wait at a switch port: 36 KB (pFabric paper, two bandwidth-delay products); 140 packets
-    /// in public code.
+    /// Capacity of a queue at a switch port: 36 KB (pFabric paper, two bandwidth-delay products). Public code
+    /// has 140 packets.
     pub queue: Limit,
-    /// Packets that a flow starts with, at least 1: 12 (pFabric paper); 70 in public code.
+    /// Initial window of a flow in packets, at least 1: 12 (pFabric paper). Public code has 70.
     pub initial_window: u32,
-    /// Packets in flight at most, at least 1; `None`: one less than the queue holds.
+    /// Largest window in packets, at least 1. `None`: the capacity of the queue in packets, minus 1.
     pub max_window: Option<u32>,
-    /// The fixed retransmission timeout; `None`: three round trips between the two hosts that are
-    /// farthest apart, of a full packet and its ACK in an empty network (45 us in the pFabric paper,
-    /// whose round trip is 14.6 us).
+    /// Retransmission timeout, which is fixed. `None`: three round trips of a full packet and its ACK between
+    /// the two hosts that are farthest apart, in an empty network. The pFabric paper has 45 us, with a round
+    /// trip of 14.6 us.
     pub rto: Option<Duration>,
-    /// Timeouts in a row after which a flow only probes, at least 1: 5 (pFabric paper).
+    /// Number of timeouts in a row after which a flow sends only probes, at least 1: 5 (pFabric paper).
     pub probe_after: u8,
 }
 
 impl Default for PFabricParameters {
     fn default() -> Self {
+        let host = PFabricConfig::default();
         Self {
             queue: Limit::Bytes(36_000),
-            initial_window: 12,
+            initial_window: host.initial_window,
             max_window: None,
             rto: None,
-            probe_after: 5,
+            probe_after: host.probe_after,
         }
     }
 }
 
-/// Parameters of PIAS and of its switches, which mark at the topology's threshold, all classes
-/// together.
+/// Parameters of PIAS and its switches. The switches mark at the network's threshold, which counts all
+/// classes together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PiasParameters {
-    /// Bytes sent at which a flow goes down a class, ascending, at most 7. By default those of the
-    /// authors' code for web search at load 0.8.
+    /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. They ascend, and there are at
+    /// most 7. The default thresholds come from the authors' code, for web search at load 0.8.
     pub thresholds: Vec<u64>,
-    /// What may wait at a switch port: 240 packets (authors' code).
+    /// Capacity of a switch port's buffer: 240 packets (authors' code).
     pub limit: Limit,
-    /// Whether classes share that (authors' code) or each has a part of it, as in the SCDP paper.
+    /// Whether the classes share the buffer (authors' code), or each class has a part of it (SCDP paper).
     pub sharing: Sharing,
-    /// Whether bytes that are sent again count towards the thresholds: not in the authors' simulation
-    /// code, but in their kernel module.
+    /// Whether retransmitted bytes count towards the thresholds. They do not in the authors' simulation code and kernel
+    /// module.
     pub resends_count: bool,
-    /// Whether hosts serve their own connections by class, as switches do: yes.
+    /// Number of timeouts in a row after which a flow counts its sent bytes from zero again. `None`: never, as in the
+    /// authors' simulation code. Their kernel modules have 2 or 3.
+    pub relief_after: Option<NonZeroU32>,
+    /// Whether hosts serve their own connections by class, as switches do. Default true.
     pub host_order: bool,
 }
 
-/// The thresholds of the authors' code for web search at load 0.8, in packets of 1,460 B.
+/// Thresholds of the authors' code for web search at load 0.8, in packets of 1,460 B.
 const WEB_SEARCH_AT_80_PERCENT: [u64; 7] = [909, 1_329, 1_648, 1_960, 2_143, 2_337, 2_484];
 
 impl Default for PiasParameters {
@@ -63,6 +69,7 @@ impl Default for PiasParameters {
             limit: Limit::Packets(240),
             sharing: Sharing::Shared,
             resends_count: false,
+            relief_after: None,
             host_order: true,
         }
     }
@@ -71,8 +78,8 @@ impl Default for PiasParameters {
 /// Parameters of QoS.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QosParameters {
-    /// Flows under this size go first: 100 KB. HULL's comparison needs it anywhere between its small
-    /// flows of 1 KB and its large ones of 10 MB.
+    /// Size below which flows have priority: 100 KB. For HULL's comparison it must be between its small flows
+    /// of 1 KB and its large flows of 10 MB.
     pub small_below: Bytes,
 }
 

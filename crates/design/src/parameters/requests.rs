@@ -8,43 +8,43 @@ use tailcut_requests::{
 use tailcut_units::{Bytes, Duration, Rate};
 use tailcut_workload::WorkSpec;
 
-/// Parameters of servers, of the model without packets, and of policies.
+/// Parameters of servers, of the model without packets, and of policies for copies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RequestParameters {
-    /// Work that a copy brings beside its bytes.
+    /// Work of a copy at a server, in addition to the transfer of its bytes.
     pub work: WorkSpec,
-    /// How fast a server's disk reads; `None`: no disk.
+    /// Read rate of a server's disk. `None`: no disk.
     pub disk: Option<Rate>,
-    /// The rate of a server's link in the model without packets.
+    /// Rate of a server's link in the model without packets.
     pub link: Rate,
-    /// Bytes of a request on its way to a server, where there are packets.
+    /// Size of a request in bytes, in models with packets.
     pub request_size: Bytes,
-    /// Bytes that disks and links serve as one unit, and that a copy is asked for at a time where it is asked for
-    /// pieces: each of three or more, and all by ranges.
+    /// Unit in bytes in which disks and links serve answers. It is also the size of the pieces that a client
+    /// requests, if it requests pieces: with three or more copies, and with splitting by ranges.
     pub chunk: Bytes,
-    /// The order among copies of one class.
+    /// Order in which a server serves the copies of one class.
     pub discipline: Discipline,
-    /// When high work interrupts low work.
+    /// Way in which work of high priority interrupts work of low priority.
     pub preemption: Preemption,
-    /// The rate of a client's link in the model without packets; `None`: it takes no time.
+    /// Rate of a client's link in the model without packets. `None`: the link takes no time.
     pub client_link: Option<Rate>,
-    /// The delay of every message in the model without packets.
+    /// Delay of every message in the model without packets.
     pub delay: Duration,
-    /// The delay of a cancellation; `None`: that of every message.
+    /// Delay of a cancellation in the model without packets. `None`: the same as `delay`.
     pub purge_delay: Option<Duration>,
-    /// Copies of a request, 1 to 8.
+    /// Number of copies of a request, 1 to 8.
     pub copies: u8,
-    /// Whole answers that a request needs, 1 to `copies`.
+    /// Number of complete answers that a request needs, 1 to `copies`.
     pub quorum: u8,
-    /// What a purge takes away at servers.
+    /// Work that a purge removes at servers.
     pub purge: CancelScope,
-    /// How `rans` splits an object among copies.
+    /// Method with which `rans` splits an object among copies.
     pub split: Split,
-    /// The lead at which a low copy and a high one change places.
+    /// Lead in bytes at which a low copy and a high copy exchange their classes. `None`: never.
     pub swap_lead: Option<Bytes>,
-    /// When a hedge is sent.
+    /// Condition for sending a hedge.
     pub hedge: Trigger,
-    /// What `hedge-budget` may send.
+    /// Budget of copies for `hedge-budget`.
     pub budget: BudgetConfig,
 }
 
@@ -79,7 +79,7 @@ impl Default for RequestParameters {
 }
 
 impl RequestParameters {
-    /// What clients do in a design.
+    /// Returns the clients' policy under a replication.
     pub fn policy(&self, replication: Replication) -> Policy {
         let quorum = self.quorum;
         let single = Policy {
@@ -126,7 +126,7 @@ impl RequestParameters {
         }
     }
 
-    /// A server whose answers leave over `link`.
+    /// Returns the configuration of a server whose answers leave over `link`.
     pub fn server(&self, link: Option<Rate>) -> ServerConfig {
         ServerConfig {
             discipline: self.discipline,
@@ -137,8 +137,8 @@ impl RequestParameters {
         }
     }
 
-    /// The mean time that a copy of `bytes` in the mean keeps the busiest station of a server whose link
-    /// has `link`, in seconds.
+    /// Returns the mean time, in seconds, for which a copy occupies the busiest station of a server. `bytes`
+    /// is the mean size of a copy, and `link` is the rate of the server's link.
     pub fn bottleneck_seconds(&self, bytes: f64, link: Rate) -> f64 {
         let over = |rate: Rate| bytes * 8.0 / rate.as_bps() as f64;
         let disk = self

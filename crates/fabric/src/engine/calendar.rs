@@ -1,11 +1,11 @@
-//! A calendar queue (Brown, CACM 1988) with an adaptive bucket width.
+//! Calendar queue (Brown, CACM 1988) with an adaptive bucket width.
 //!
-//! Time is cut into days of `2^shift` ps; a ring of days covers the near future, a heap what lies
-//! beyond. A day's events are an unordered list of pooled chunks until the day comes; then they are
-//! sorted once and popped from the end. The width follows the load so that a day holds a handful.
+//! Time is divided into days of `2^shift` ps. A ring of days covers the near future, and a heap the rest. The
+//! events of a day are an unordered list of pooled chunks until the day begins. Then they are sorted once and
+//! popped from the end. The width follows the load, so that a day holds a few events.
 //!
-//! A day comes when time has reached it, never because somebody looked at it: once it has come, an
-//! event that is pushed before its end has to be sorted in among its others.
+//! A day begins only when time has reached it, never because of a call to `peek`: after it has begun, a new
+//! event of this day must be inserted in order.
 
 use super::event::Event;
 use super::heap::Heap;
@@ -14,17 +14,21 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Days on the ring; a power of two, and a multiple of 64 for the bitmap.
+/// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap. At the first width, the ring covers
+/// 268 us, so the events of a data centre are on it.
 const DAYS: usize = 4096;
-/// Events a chunk: 7 and the header fill two cache lines.
+/// Events per chunk: 7 events and the header fill two cache lines.
 const CHUNK: usize = 7;
-/// Where the mean number of events a day should stay.
-const CROWDED: u64 = 64;
-const SPARSE: u64 = 16;
-/// Days with events between two looks at the width.
+/// Range for the mean number of events per day. Outside it, the width changes.
+// The bounds differ by a factor of 4, so a day that was halved or doubled lies between them.
+const CROWDED: u64 = 24;
+const SPARSE: u64 = 6;
+/// Number of days with events between two checks of the width. A change of the width moves all events, so it must be
+/// rare.
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
-/// Later than every day: a day has 16 ps or more.
+/// Value of `next_day` if no later day has events. A day has at least 16 ps, so the numbers of days stay below 2^60, and
+/// this value is larger than all of them.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -35,32 +39,32 @@ struct Chunk {
     events: [Event; CHUNK],
 }
 
-/// A calendar queue: O(1) an operation.
+/// Calendar queue: O(1) per operation.
 #[derive(Debug)]
 pub struct Calendar {
-    /// Bits of a picosecond time below a day.
+    /// Number of low bits of a time in picoseconds that lie within a day.
     shift: u32,
-    /// The absolute number of the day that `today` holds.
+    /// Absolute number of the day in `today`.
     day: u64,
-    /// What is left of the current day, latest first.
+    /// Remaining events of the current day, latest first.
     today: Vec<Event>,
-    /// The number of the next day that has events; `NO_DAY` if none has.
+    /// Number of the next day that has events; `NO_DAY` if there is none.
     next_day: u64,
-    /// The first event after today, where somebody has looked for it.
+    /// First event after today, if `peek` has searched for it.
     next: Option<Event>,
-    /// The first chunk of each day's list.
+    /// First chunk of each day's list.
     days: Box<[u32; DAYS]>,
-    /// A bit a day: whether its list has events.
+    /// Bitmap of the days whose list has events.
     occupied: [u64; DAYS / 64],
     chunks: Vec<Chunk>,
     free_chunk: u32,
-    /// Events on the ring, today's not counted.
+    /// Number of events on the ring, without today's.
     on_ring: usize,
-    /// Events beyond the ring.
+    /// Events after the ring.
     beyond: Heap,
     reviewed_days: u64,
     reviewed_events: u64,
-    /// Events of a day that had come, moved to sort others in.
+    /// Number of events of the current day that were moved to insert others.
     #[cfg(test)]
     moved: u64,
 }
@@ -72,9 +76,10 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// An empty calendar.
+    /// Creates an empty calendar.
     pub fn new() -> Self {
         Self {
+            // A day of 65 ns at first. The width then follows the load.
             shift: 16,
             day: 0,
             today: Vec::new(),
@@ -93,11 +98,12 @@ impl Calendar {
         }
     }
 
-    /// Adds an event, not before the last one popped.
+    /// Adds an event. Its time must not be before the last event popped.
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.time().as_ps() >> self.shift;
-        // One comparison: a day that has come wraps around.
+        // A single comparison: for a day that has begun, the subtraction wraps around to a large number.
+        // Today uses no slot of the ring, so the ring covers the `DAYS - 1` days after it.
         if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
             self.push_on_ring(day, event);
             if day <= self.next_day {
@@ -108,7 +114,7 @@ impl Calendar {
         }
     }
 
-    /// Keeps `next_day` and `next` true when an event comes to the next day, or to one before it.
+    /// Updates `next_day` and `next` for an event on the next day or on an earlier day.
     #[cold]
     #[inline(never)]
     fn note_next(&mut self, day: u64, event: Event) {
@@ -118,7 +124,8 @@ impl Calendar {
         }
     }
 
-    /// Apart from `push`, whose usual way needs no registers saved.
+    /// Adds an event of the current day or after the ring. It is a separate function, so that the usual path
+    /// of `push` saves no registers.
     #[inline(never)]
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
@@ -143,6 +150,7 @@ impl Calendar {
         let head = self.days[slot];
         if head != NONE {
             let chunk = &mut self.chunks[head as usize];
+            // Only the first chunk of a list may have room, so the other chunks are not searched.
             if (chunk.len as usize) < CHUNK {
                 chunk.events[chunk.len as usize] = event;
                 chunk.len += 1;
@@ -179,7 +187,7 @@ impl Calendar {
         (self.chunks.len() - 1) as u32
     }
 
-    /// The earliest event. Looking brings no day.
+    /// Returns the earliest event. This begins no day.
     #[inline]
     pub fn peek(&mut self) -> Option<Event> {
         if let Some(event) = self.today.last() {
@@ -195,6 +203,7 @@ impl Calendar {
     #[inline(never)]
     fn first_of_next_day(&self) -> Option<Event> {
         let mut first = self.beyond.peek();
+        // All events of a day after the ring are in the heap, and it has no list.
         if self.next_day - self.day < DAYS as u64 {
             let mut index = self.days[self.next_day as usize % DAYS];
             while index != NONE {
@@ -208,19 +217,20 @@ impl Calendar {
         first
     }
 
-    /// Takes the earliest event out if it is at or before `until`.
+    /// Removes and returns the earliest event, if it is at or before `until`.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
         if self.today.is_empty() {
             self.bring_day(until);
         }
+        // A day may begin before `until` while all its events are after it.
         if self.today.last()?.time() > until {
             return None;
         }
         self.today.pop()
     }
 
-    /// Moves to the next day if `until` has reached it, and its first event where that is known.
+    /// Begins the next day if `until` has reached it, and also its first event if that is known.
     #[cold]
     #[inline(never)]
     fn bring_day(&mut self, until: Time) {
@@ -231,14 +241,14 @@ impl Calendar {
         }
     }
 
-    /// The event `ahead` places behind the earliest, if it is today's.
+    /// Returns the event that is `ahead` places after the earliest, if it belongs to today.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         let at = self.today.len().checked_sub(ahead + 1)?;
         self.today.get(at).copied()
     }
 
-    /// Shows every event, in no particular order.
+    /// Passes every event to `show`, in no particular order.
     pub fn for_each(&self, mut show: impl FnMut(Event)) {
         self.today.iter().copied().for_each(&mut show);
         self.beyond.for_each(&mut show);
@@ -253,14 +263,14 @@ impl Calendar {
         }
     }
 
-    /// Moves to the next day that has events; there is one.
+    /// Begins the next day with events. There must be one.
     #[cold]
     #[inline(never)]
     fn turn_the_page(&mut self) {
         let day = self.next_day;
         self.day = day;
         self.next = None;
-        // The ring's horizon has moved: what was beyond it may be on it, or be today's.
+        // The ring now covers later days, so events from the heap may belong on the ring or to today.
         while let Some(event) = self.beyond.peek() {
             let its_day = event.time().as_ps() >> self.shift;
             if its_day >= day + DAYS as u64 {
@@ -275,6 +285,7 @@ impl Calendar {
         }
         self.collect(day as usize % DAYS);
         self.find_next_day();
+        // No two events are equal, so an unstable sort also gives only one order.
         self.today.sort_unstable_by(|a, b| b.cmp(a));
         self.reviewed_days += 1;
         self.reviewed_events += self.today.len() as u64;
@@ -283,19 +294,19 @@ impl Calendar {
         }
     }
 
-    /// Sets `next_day` after today has changed, and loads that day's first events early.
+    /// Updates `next_day` after today has changed, and prefetches that day's first events.
     fn find_next_day(&mut self) {
         let on_ring = self.next_occupied_day();
         if let Some(day) = on_ring {
             prefetch(&self.chunks, self.days[day as usize % DAYS] as usize);
         }
-        // Days beyond the ring are later than those on it.
+        // Days in the heap are later than days on the ring.
         self.next_day = on_ring
             .or_else(|| self.beyond.peek().map(|e| e.time().as_ps() >> self.shift))
             .unwrap_or(NO_DAY);
     }
 
-    /// Empties a day's list into `today`.
+    /// Moves the events of a day's list into `today`.
     fn collect(&mut self, slot: usize) {
         let mut index = self.days[slot];
         if index == NONE {
@@ -322,6 +333,7 @@ impl Calendar {
         let from = (self.day as usize + 1) % DAYS;
         let words = DAYS / 64;
         let (first_word, first_bit) = (from / 64, from % 64);
+        // The first word is visited twice: its high bits first, its low bits last.
         for step in 0..=words {
             let word = (first_word + step) % words;
             let mut bits = self.occupied[word];
@@ -339,11 +351,12 @@ impl Calendar {
         None
     }
 
-    /// Doubles or halves the day when the last days held too few or too many events.
+    /// Halves the day if the last days held too many events, or doubles it if they held too few.
     fn review_width(&mut self) {
         let mean = self.reviewed_events / self.reviewed_days;
         self.reviewed_days = 0;
         self.reviewed_events = 0;
+        // The bounds keep a day between 16 ps and 1.1 s.
         let shift = if mean > CROWDED && self.shift > 4 {
             self.shift - 1
         } else if mean < SPARSE && self.shift < 40 {
@@ -358,7 +371,7 @@ impl Calendar {
             self.today.push(event);
         }
         let mut all = core::mem::take(&mut self.today);
-        // `today` was not empty when the width was reviewed, so there is an earliest event.
+        // `today` was not empty at this check, so there is an earliest event.
         let earliest = all.iter().min().map_or(0, |e| e.time().as_ps());
         self.shift = shift;
         self.day = earliest >> shift;
@@ -383,8 +396,8 @@ mod tests {
     const PACKETS: u64 = 40;
     const ROUNDS: u64 = 5_000;
 
-    /// Rounds of packets for 10 ms, each of which has arrived before the next round starts. Gives
-    /// how many events were moved to sort others in.
+    /// Runs rounds of packets for 10 ms, each of which ends before the next begins. Returns the number of
+    /// events that were moved to insert others.
     fn moved_beside(far: &[Time], look: bool) -> u64 {
         let mut calendar = Calendar::new();
         for (number, &time) in far.iter().enumerate() {

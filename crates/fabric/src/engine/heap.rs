@@ -1,16 +1,16 @@
-//! A binary heap of events.
+//! Binary heap of events.
 
 use super::event::Event;
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use tailcut_units::Time;
 
-/// A binary heap: O(log n) an operation, the yardstick for [`super::Calendar`].
+/// Binary heap: O(log n) per operation, the reference for [`super::Calendar`].
 #[derive(Debug, Default)]
 pub struct Heap(BinaryHeap<Reverse<Event>>);
 
 impl Heap {
-    /// An empty heap.
+    /// Creates an empty heap.
     pub fn new() -> Self {
         Self::default()
     }
@@ -18,18 +18,18 @@ impl Heap {
     pub fn push(&mut self, event: Event) {
         self.0.push(Reverse(event));
     }
-    /// The earliest event.
+    /// Returns the earliest event.
     pub fn peek(&self) -> Option<Event> {
         self.0.peek().map(|event| event.0)
     }
-    /// Takes the earliest event out if it is at or before `until`.
+    /// Removes and returns the earliest event, if it is at or before `until`.
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
         if self.peek()?.time() > until {
             return None;
         }
         self.0.pop().map(|event| event.0)
     }
-    /// Shows every event, in no particular order.
+    /// Passes every event to `show`, in no particular order.
     pub fn for_each(&self, show: impl FnMut(Event)) {
         self.0.iter().map(|event| event.0).for_each(show);
     }

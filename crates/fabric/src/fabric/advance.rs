@@ -1,4 +1,4 @@
-//! Time passes: packets move, and leave the network.
+//! Progress of time: packets move, and leave the network.
 
 use super::{ARRIVAL, Fabric, OUTLET};
 use crate::edge::Waste;
@@ -11,20 +11,20 @@ use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
 
-/// What becomes of something that does not simply arrive.
-enum Perhaps<B> {
-    /// It arrives at a node, as links' ends say which.
+/// Result of an arrival event that needs a check.
+enum Arrival<B> {
+    /// The packet arrives at this node, numbered as in `far_ends`.
     At(u32),
-    /// It arrives nowhere.
-    Nowhere,
-    /// It has left the network.
+    /// The packet does not arrive.
+    Ended,
+    /// A packet has left the network.
     Left(Output<B>),
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Runs the network up to and including `until`, or until a packet leaves it. `None` when it has come to
-    /// `until`: call it until then. [`Time::MAX`] runs until nothing moves any more, and leaves the fabric's
-    /// time where that was.
+    /// Runs the network up to and including `until`, or until a packet leaves it. Returns `None` when the
+    /// network has reached `until`, so call it until then. With [`Time::MAX`] it runs until no event is left,
+    /// and the fabric's time is then the time of the last event.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
         let mut last = self.now;
@@ -33,24 +33,26 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             self.prefetch_upcoming();
             let now = event.time();
             last = now;
-            let entity = event.entity();
-            if entity & ARRIVAL == 0 {
-                self.link_free(now, entity);
+            let number = self.engine.number(event);
+            if event.entity() < ARRIVAL {
+                self.link_free(now, number);
                 continue;
             }
-            let mut far_end = self.network.far_ends[(entity ^ ARRIVAL) as usize];
+            let mut far_end = self.network.far_ends[number as usize];
             let id = PacketId(event.payload());
+            // One comparison covers links that are down or lossy, and the two virtual links.
             if far_end >= LOSSY {
+                // The time is stored only where `advance` may return. All other steps get it as an argument.
                 self.now = now;
-                match self.arrive_perhaps(now, &event) {
-                    Perhaps::At(node) => far_end = node,
-                    Perhaps::Nowhere => continue,
-                    Perhaps::Left(output) => return Some(output),
+                match self.check_arrival(now, &event) {
+                    Arrival::At(node) => far_end = node,
+                    Arrival::Ended => continue,
+                    Arrival::Left(output) => return Some(output),
                 }
             }
             if far_end & HOST == 0 {
                 if self.is_special {
-                    self.arrive_specially(now, entity ^ ARRIVAL, far_end, id);
+                    self.arrive_specially(now, number, far_end, id);
                 } else {
                     self.forward(now, far_end, id);
                 }
@@ -71,12 +73,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
         self.now = match until {
             Time::MAX => last,
+            // A call with an earlier `until` must not turn the time back.
             _ => self.now.max(until),
         };
         None
     }
 
-    /// When `advance` next has something to do. Looking changes nothing.
+    /// Returns the time of the next event. This changes nothing.
     #[inline]
     pub fn next_timeout(&mut self) -> Option<Time> {
         self.engine.peek()
@@ -85,6 +88,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline]
     fn count_delivered(&mut self, time: Time, host: HostId, id: PacketId, packet: &Packet) {
         self.books.delivered.add(packet.size);
+        // A network with groups is special, so other networks skip the check of the address.
         if self.is_special && packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);
         }
@@ -95,41 +99,42 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Something arrives, or does not: a packet over a link that is down or loses some, one that was dropped
-    /// and now leaves, or one that was injected ahead of its time and now enters.
+    /// Handles an arrival event that needs a check: a packet on a link that is down or loses packets, a
+    /// dropped packet that leaves now, or an early packet that enters now.
     #[cold]
-    fn arrive_perhaps(&mut self, now: Time, event: &Event) -> Perhaps<B> {
+    fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
-        let (link, id) = (event.entity() ^ ARRIVAL, PacketId(event.payload()));
+        let (link, id) = (self.engine.number(*event), PacketId(event.payload()));
         match link.checked_sub(links) {
             None => return self.arrive_over_bad_link(now, link, id),
             Some(OUTLET) => {
                 if let Some(output) = self.leave(now) {
-                    return Perhaps::Left(output);
+                    return Arrival::Left(output);
                 }
             }
-            Some(_) => self.enter_now(now, id),
+            Some(_) => self.enter_now(now),
         }
-        Perhaps::Nowhere
+        Arrival::Ended
     }
 
-    /// A packet has come over a link that is down or loses some.
-    fn arrive_over_bad_link(&mut self, now: Time, link: u32, id: PacketId) -> Perhaps<B> {
+    /// Handles a packet at the end of a link that is down or loses packets.
+    fn arrive_over_bad_link(&mut self, now: Time, link: u32, id: PacketId) -> Arrival<B> {
         let reason = match self.network.far_ends[link as usize] {
             NOWHERE => DropReason::LinkDown,
             _ => match self.network.lossy.get_mut(&link) {
                 Some(lossy) => match lossy.loses() {
                     true => DropReason::LinkLoss,
-                    false => return Perhaps::At(lossy.far_end),
+                    false => return Arrival::At(lossy.far_end),
                 },
+                // Every link that loses packets has an entry, so this does not happen.
                 None => DropReason::LinkDown,
             },
         };
         self.drop_packet(now, None, id, reason);
-        Perhaps::Nowhere
+        Arrival::Ended
     }
 
-    /// A packet that was dropped leaves the network.
+    /// Returns the dropped packet that leaves the network now.
     fn leave(&mut self, time: Time) -> Option<Output<B>> {
         let Waste {
             id,
@@ -149,7 +154,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }))
     }
 
-    /// A packet goes no further.
+    /// Drops a packet.
     #[cold]
     pub(super) fn drop_packet(
         &mut self,
@@ -161,7 +166,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.discard(now, port, None, id, reason);
     }
 
-    /// A packet has passed as many switches as it may, and ends at this one.
+    /// Drops a packet at this switch because it has passed the allowed number of switches.
     #[cold]
     pub(super) fn end_at(&mut self, now: Time, switch: u32, id: PacketId) {
         self.discard(now, None, Some(switch), id, DropReason::HopLimit);
@@ -175,6 +180,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         id: PacketId,
         reason: DropReason,
     ) {
+        // Dropped packets are counted and returned without the headers that switches have added.
         self.strip(id);
         let packet = *self.packets.get(id);
         if packet.dst.is_group() {
@@ -188,6 +194,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let port = port.map(PortId);
             self.observer.dropped(now, port, reason, packet, body);
         }
+        // The body leaves by an event at the same time, so that every packet leaves through `advance`.
         self.edge.drop(Waste {
             id,
             port,
@@ -197,19 +204,21 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.engine.push(self.behind_links(now, OUTLET, id));
     }
 
-    /// Loads early what the next events will touch: large networks do not fit the cache.
+    /// Prefetches the data of the next events, because large networks do not fit into the cache.
     #[inline]
     fn prefetch_upcoming(&self) {
+        // The handling of three events gives the memory time to answer. The port is read to find its general port,
+        // so it is fetched three more events before.
         if let Some(event) = self.engine.upcoming(3) {
-            let entity = event.entity();
-            if entity & ARRIVAL == 0 {
-                let place = self.network.ports[entity as usize].place as usize;
+            let number = self.engine.number(event) as usize;
+            if event.entity() < ARRIVAL {
+                let place = self.network.ports[number].place as usize;
                 prefetch(&self.network.generals, place);
                 return;
             }
             let id = PacketId(event.payload());
             self.packets.prefetch(id);
-            let far_end = self.network.far_ends[(entity ^ ARRIVAL) as usize];
+            let far_end = self.network.far_ends[number];
             if far_end & HOST == 0 {
                 prefetch(&self.network.switches, far_end as usize);
             } else {
@@ -217,9 +226,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
         }
         if let Some(event) = self.engine.upcoming(6)
-            && event.entity() & ARRIVAL == 0
+            && event.entity() < ARRIVAL
         {
-            prefetch(&self.network.ports, event.entity() as usize);
+            prefetch(&self.network.ports, self.engine.number(event) as usize);
         }
     }
 }

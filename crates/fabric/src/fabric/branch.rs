@@ -1,4 +1,4 @@
-//! Packets to groups, branched at switches.
+//! Branching of packets to groups at switches.
 
 use super::Fabric;
 use crate::members::Members;
@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// A packet to a group reaches a switch: a copy leaves through every port that leads to members. One
-    /// that is for a single member goes on as a packet to it does.
+    /// Handles a packet to a group at a switch: one copy leaves through every port that leads to members. A
+    /// packet for a single member is forwarded like a packet to that host.
     #[cold]
     pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
         let mut packet = *self.packets.get(id);
@@ -21,6 +21,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let Some(host) = self.multicast.sole_host(packet.dst, id) else {
             return self.spread(now, switch, id);
         };
+        // Only this copy of the header changes, for the choice of the port. The packet keeps its group's
+        // address.
         packet.dst = host;
         match self.network.egress(now, switch, &packet) {
             Some(port) => self.arrive_at_port(now, port, id),
@@ -28,7 +30,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// A packet for several members is copied to every port that leads to some.
+    /// Copies a packet for several members to every port that leads to some of them.
     fn spread(&mut self, now: Time, switch: u32, id: PacketId) {
         let mut branches = core::mem::take(&mut self.multicast.branches);
         let found = self.find_branches(now, switch, id, &mut branches);
@@ -38,6 +40,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             self.drop_packet(now, None, id, reason);
         }
         for (number, branch) in branches.drain(..).enumerate() {
+            // The last branch takes the original, so that a packet with one branch is not copied.
             let copy = if number == others {
                 id
             } else {
@@ -58,10 +61,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.multicast.branches = branches;
     }
 
-    /// Splits a packet's members by the port through which their copy leaves.
+    /// Splits the members of a packet by the port through which their copy leaves.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Reason why there is no branch.
     fn find_branches(
         &mut self,
         now: Time,
@@ -74,6 +77,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let Some(group) = self.multicast.group(packet.dst) else {
             return Err(DropReason::NoMember);
         };
+        // The hosts are taken out for the loop, because `join_branch` borrows the whole fabric.
         let hosts = core::mem::take(&mut group.hosts);
         let mut finding = Finding {
             now,
@@ -83,7 +87,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             some_have_choices: false,
             branches,
         };
-        // Where there is no choice first: a port that is taken anyway is the best of several.
+        // Members that only one port reaches are added first. A member with several equal ports can then use a port
+        // that already carries a copy.
         let mut only = true;
         loop {
             members.for_each(|place| self.join_branch(&mut finding, place, hosts[place], only));
@@ -95,8 +100,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(group) = self.multicast.group(packet.dst) {
             group.hosts = hosts;
         }
+        // The order of copies does not depend on the order of members. It is drawn, because copies may share
+        // a buffer, and the lowest port must not always be the first to use it.
         if branches.len() > 1 {
-            branches.sort_unstable_by_key(|branch| branch.port);
+            let first_port = self.network.first_port(switch);
+            let draw = |port| self.engine.draw(now, first_port + port);
+            branches.sort_unstable_by_key(|branch| (draw(branch.port), branch.port));
         }
         match (branches.is_empty(), members.is_empty()) {
             (false, _) => Ok(()),
@@ -105,13 +114,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Adds a member to the branch that leads to it, if the number of ports towards it is one as
-    /// `only` says or else several.
+    /// Adds a member to the branch that leads to it. With `only`, it adds only members with exactly one port;
+    /// otherwise only members with several ports.
     #[inline]
     fn join_branch(&mut self, finding: &mut Finding<'_>, place: usize, host: HostId, only: bool) {
         let choices = self.network.forwarding(finding.switch).towards(host);
         let count = choices.count();
         finding.some_have_choices |= count > 1;
+        // A member without a port gets no copy here, and does not stop the copies of others.
         if count == 0 || (count == 1) != only {
             return;
         }
@@ -141,14 +151,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 }
 
-/// A packet at a switch whose branches are looked for.
+/// Search for the branches of a packet at a switch.
 struct Finding<'a> {
     now: Time,
     switch: u32,
     packet: Packet,
-    /// Whom it is for.
+    /// Members for which the packet is meant.
     members: &'a Members,
-    /// Whether several ports lead to some of them.
+    /// Whether several ports lead to some of the members.
     some_have_choices: bool,
     branches: &'a mut Vec<Branch>,
 }

@@ -1,4 +1,4 @@
-//! Switches: where packets go next, and load balancers that choose paths by more than a switch knows.
+//! Forwarding at switches, and load balancers that use state of several switches.
 
 use super::Fabric;
 use crate::load_balancer::BalancerState;
@@ -19,7 +19,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.forward(now, switch, id);
     }
 
-    /// A packet to a single host leaves a switch.
+    /// Forwards a packet for a single host.
     #[inline]
     pub(super) fn forward(&mut self, now: Time, switch: u32, id: PacketId) {
         match self.network.egress(now, switch, self.packets.get(id)) {
@@ -28,7 +28,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// What the load balancer of a switch remembers at `now`.
+    /// Returns the state of a switch's load balancer at `now`.
     pub fn balancer_state(&self, now: Time, switch: u32) -> BalancerState {
         match &self.chooser {
             Some(chooser) => chooser.state(now, switch),
@@ -39,19 +39,21 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// What a switch with Expeditus believes of the congestion at one of its ports: of the link that
-    /// leads away and of the one that leads back, in levels. `None` at ports that it does not watch.
+    /// Returns the congestion of a port as Expeditus sees it at its switch: of the link in sending direction
+    /// and of the link in the opposite direction, in levels. Returns `None` for ports that Expeditus does not
+    /// measure.
     pub fn congestion_levels(&self, now: Time, port: PortId) -> Option<(u8, u8)> {
         let chooser = self.chooser.as_ref()?;
         chooser.levels(now, port.0, &self.network)
     }
 
-    /// A packet arrives at a switch of a network that has a chooser, groups, packets that purge, or packets
-    /// with a hop limit.
+    /// Handles an arrival at a switch of a network with a chooser, groups, purging packets, or packets with a
+    /// hop limit.
     #[inline(never)]
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);
         if packet.hop_limit != 0 && packet.hops >= packet.hop_limit && !packet.dst.is_group() {
+            // The packet ends before its other effects, so it purges nothing at this switch.
             return self.end_at(now, switch, id);
         }
         let purges = self.purge_keys.purges(id);
@@ -65,10 +67,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// A packet arrives at a switch of a network with a chooser.
+    /// Handles an arrival at a switch of a network with a chooser.
     fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         if self.packets.get(id).dst.is_group() {
-            // Trees are ECMP's.
+            // Multicast trees always use ECMP.
             return self.branch(now, switch, id);
         }
         if let Some(chooser) = &mut self.chooser {
@@ -87,8 +89,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// The port through which a packet leaves a switch: as its sender has pinned it, else as the chooser
-    /// says, else by ECMP.
+    /// Returns the port through which a packet leaves a switch: the pinned port, or else the chooser's
+    /// choice, or else the choice of ECMP.
     fn chosen_egress(&mut self, now: Time, switch: u32, id: PacketId) -> Option<u32> {
         let chooser = self.chooser.as_mut()?;
         let network = &self.network;
@@ -111,7 +113,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Some(port)
     }
 
-    /// Takes off a packet what switches have put on it, before it leaves the network or turns back.
+    /// Removes the headers that switches have added to a packet, before it leaves the network or returns.
     pub(super) fn strip(&mut self, id: PacketId) {
         if let Some(chooser) = &mut self.chooser {
             chooser.strips(id, self.packets.header(id));

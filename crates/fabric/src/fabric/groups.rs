@@ -1,4 +1,4 @@
-//! Groups: formed, joined, left, dissolved.
+//! Operations on groups: form, join, leave, dissolve.
 
 use super::Fabric;
 use crate::multicast::{Group, GroupError, Leave, MAX_MEMBERS};
@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 use tailcut_units::{Duration, HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Makes a group and gives its address, for [`Packet::dst`](crate::Packet::dst). A sender that is a member
-    /// gets its own packets back.
+    /// Creates a group and returns its address, for [`Packet::dst`](crate::Packet::dst). A sender that is a
+    /// member receives its own packets.
     ///
     /// # Errors
-    /// No members, more than [`MAX_MEMBERS`], or one twice.
+    /// There are no members, more than [`MAX_MEMBERS`], or one member twice.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if members.is_empty() || members.len() > MAX_MEMBERS {
             return Err(GroupError::Members(members.len()));
@@ -33,13 +33,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             (groups.len() - 1) as u32
         });
         groups[number as usize] = group;
+        // The fast path of forwarding does not check for groups.
         self.is_special = true;
         Ok(HostId::group(number))
     }
 
-    /// `member` leaves a group, or is put out of it: `told_by` says so, the member itself or the host that
-    /// sends. No switch passes a packet on to it once the word is there. Its place is free for another when
-    /// the word is at every switch.
+    /// Removes `member` from a group. `told_by` is the host that sends this notification: the member itself
+    /// or the sending host. A switch stops forwarding to the member when the notification has had time to
+    /// arrive. The member's place is free when all switches have it.
     pub fn leave_group(&mut self, now: Time, address: HostId, member: HostId, told_by: HostId) {
         let Some(group) = self.multicast.group(address) else {
             return;
@@ -48,6 +49,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return;
         };
         let mut told = group.leaves.iter();
+        // The first notification of a host counts, because the switches already wait for it.
         if !told.any(|leave| leave.place == place && leave.told_by == told_by) {
             group.leaves.push(Leave {
                 place,
@@ -57,12 +59,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// `member` joins a group: every packet that enters the network from now on goes to it, too. A host that
-    /// has left may come back. A group may see any number of hosts over time.
+    /// Adds `member` to a group. It receives every packet that enters the network after this call. A host
+    /// that has left may join again. Over time, a group may have any number of hosts.
     ///
     /// # Errors
-    /// No such group, one that has [`MAX_MEMBERS`] members, those counted of which some switch does not
-    /// know yet that they have left, or a host that is in it.
+    /// The group does not exist, the host is already a member, or the group has [`MAX_MEMBERS`] members.
+    /// Members that have left count until every switch has the notification.
     pub fn join_group(&mut self, address: HostId, member: HostId) -> Result<(), GroupError> {
         let Some(group) = self
             .multicast
@@ -73,12 +75,15 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         if let Some(place) = group.place_of(member) {
             let before = group.leaves.len();
+            // If the host is still leaving, joining withdraws the notification.
             group.leaves.retain(|leave| leave.place != place);
             return match group.leaves.len() == before {
                 true => Err(GroupError::Repeated(member)),
                 false => Ok(()),
             };
         }
+        // Every packet carries the set of members. Before the set grows, the places of old members are used
+        // again.
         if group.fills_its_words() {
             self.free_places(address);
         }
@@ -86,7 +91,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         group.map_or(Err(GroupError::Unknown(address)), |group| group.add(member))
     }
 
-    /// Frees the places of members of which every switch knows that they have left.
+    /// Frees the places of members that have left, if every switch has the notification.
     fn free_places(&mut self, address: HostId) {
         let Some(group) = self.multicast.group(address) else {
             return;
@@ -100,8 +105,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let known = leaves.iter().filter(|leave| known_to_all(leave));
         let free: Vec<usize> = known.map(|leave| leave.place).collect();
         leaves.retain(|leave| !free.contains(&leave.place));
-        // The switches would keep packets that are on their way from these members, but not from those who
-        // take their places.
+        // A packet in flight stores the places of its receivers. Switches would remove the old members from
+        // it, but not new members in the same places, so the places are removed here.
         for (slot, members) in (0..).zip(&mut self.multicast.members) {
             if self.packets.get(PacketId(slot)).dst == address {
                 free.iter().for_each(|place| members.remove(*place));
@@ -113,8 +118,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Ends a group: its packets in the network go on, none enters. The address may come back with
-    /// another group once they have left.
+    /// Ends a group. Its packets in the network continue, and no packet enters. The address may be used for
+    /// another group when they have left.
     pub fn dissolve_group(&mut self, address: HostId) {
         if let Some(group) = self.multicast.group(address)
             && group.is_open()
@@ -124,7 +129,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Takes the members off a packet that have left its group as far as a switch knows.
+    /// Removes from a packet the members that have left its group, as far as a switch has the notification.
     #[inline]
     pub(super) fn keep_from_gone(&mut self, now: Time, switch: u32, address: HostId, id: PacketId) {
         let (group, members) = self.multicast.group_and_members(address, id);
@@ -137,24 +142,28 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 }
 
-/// Whether the word that a member leaves is at a switch.
+/// Returns whether the notification about a member has reached a switch.
 fn knows_of(network: &Network, now: Time, switch: u32, leave: &Leave) -> bool {
     let takes = word_takes(network, switch, leave.told_by);
     takes.is_some_and(|takes| leave.at.saturating_add(takes) <= now)
 }
 
-/// How long a word from a host takes to a switch, the way that packets to the host take back; `None`
-/// without a way.
+/// Returns the time that a notification from a host needs to a switch, along the reverse of the path from the
+/// switch to the host; `None` without a path.
 fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Duration> {
     let mut takes = Duration::ZERO;
+    // A path without a loop has at most this number of switches.
     for _ in 0..network.switches.len() {
         let here = &network.switches[switch as usize];
         let towards = here.forwarding.towards(from);
         if towards.count() == 0 {
             return None;
         }
+        // Equal-cost paths usually have equal delays, so the first one stands for all.
         let port = (here.first_port + towards.port(0)) as usize;
         let class = network.class(&network.ports[port]);
+        // Only propagation delays count: the notification is assumed to wait in no queue and to have no
+        // length.
         takes += Duration::from_ps(class.delay_ps);
         let far_end = network.far_end(port as u32);
         if far_end & HOST != 0 {

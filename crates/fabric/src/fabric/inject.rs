@@ -1,4 +1,4 @@
-//! Packets enter the network.
+//! Injection of packets into the network.
 
 use super::{ENTRY, Fabric};
 use crate::observer::Observer;
@@ -8,17 +8,17 @@ use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Puts a packet on a host's uplink at `now`, behind others if the uplink is not free; of several
-    /// uplinks on the one that [`Bonding`](crate::Bonding) says.
+    /// Puts a packet on a host's uplink at `now`. It waits behind other packets if the uplink is busy. If the
+    /// host has several uplinks, [`Bonding`](crate::Bonding) chooses.
     ///
-    /// A time before the fabric's own counts as now, and the packet as late ([`Fabric::lateness`]). A host
-    /// or a destination that the network does not have is counted, and the packet dropped.
+    /// A time before the fabric's own time counts as now, and the packet as late ([`Fabric::lateness`]). A
+    /// packet with an unknown host or destination is counted and dropped.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Injected {
         self.put(now, from, packet, None, body)
     }
 
-    /// Like [`Fabric::inject`], with what its driver knows of the packet beside its header.
+    /// Does the same as [`Fabric::inject`], with hints that the packet's header does not contain.
     #[inline]
     pub fn inject_with(
         &mut self,
@@ -45,6 +45,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if self.is_special || hints.is_some() || packet.hop_limit != 0 {
             self.note_hints(&packet, id, hints.unwrap_or(&Hints::NONE));
         }
+        // The usual injection, at the fabric's own time, needs only the first comparison.
         if now != self.now && self.is_ahead(now) {
             return self.enter_later(now, from, id);
         }
@@ -52,10 +53,15 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return self.refuse(from, id);
         }
         let port = self.uplink_for(from, &packet);
+        // Drops during this call come after this number.
         let before = self.edge.dropped();
         self.arrive_at_port(self.now, port, id);
+        let free_at_ps = match self.uplinks[from.0 as usize].others {
+            0 => self.network.ports[port as usize].busy_until_ps,
+            _ => self.network.all_sent_at_ps(port, self.packets.all()),
+        };
         Injected {
-            free_at: Time::from_ps(self.network.ports[port as usize].busy_until_ps),
+            free_at: Time::from_ps(free_at_ps),
             dropped: match self.edge.dropped() == before {
                 true => None,
                 false => self.edge.reason_after(before, id),
@@ -63,13 +69,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// A switch sends a packet of its own at the fabric's time, such as a router's answer to a packet whose
-    /// hop limit has ended there. It takes the port that ECMP says, and counts as injected. Its source is
-    /// a host that the network has: the one that the sender stands for.
+    /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop
+    /// limit ended there. ECMP chooses the port, and the packet counts as injected. Its source must be a host
+    /// of the network: the host that represents the sender.
     #[cold]
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
+        // The slot may hold the state of an earlier packet, so it is replaced before any drop.
         self.note_hints(&packet, id, &Hints::NONE);
         let is_switch = (switch as usize) < self.network.switches.len();
         if is_switch && self.knows(packet.src, &packet) {
@@ -79,20 +86,22 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// A host has dropped a packet that found no room behind those that it cannot inject yet. It counts as
-    /// injected, and as dropped by the host's first uplink for want of room; [`Fabric::advance`] gives it back.
+    /// Counts a packet that its host has dropped, because the host's queue of packets for later injection is
+    /// full. The packet counts as injected, and as dropped by the host's first uplink with a full queue.
+    /// [`Fabric::advance`] returns it.
     #[cold]
     pub fn drop_at_host(&mut self, from: HostId, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
+        // The slot may hold the state of an earlier packet, so it is replaced before the drop.
         self.note_hints(&packet, id, &Hints::NONE);
         let uplink = self.uplinks.get(from.0 as usize);
         let uplink = uplink.map(|uplinks| uplinks.first);
         self.drop_packet(self.now, uplink, id, DropReason::QueueFull);
     }
 
-    /// When the host may inject the next packet: when an uplink has sent everything that was injected on
-    /// it, unless too much is queued for another one of the host's. Now for a host that there is not.
+    /// Returns the earliest time at which the host may inject its next packet. At that time one of its uplinks is idle,
+    /// and no other uplink has more than four full packets left to send. For an unknown host it is the present time.
     #[inline(always)]
     pub fn uplink_free_at(&self, host: HostId) -> Time {
         let Some(&uplinks) = self.uplinks.get(host.0 as usize) else {
@@ -100,21 +109,27 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         Time::from_ps(match uplinks.others {
             0 => self.network.ports[uplinks.first as usize].busy_until_ps,
-            _ => self.bonds.free_at_ps(uplinks, &self.network),
+            _ => {
+                let headers = self.packets.all();
+                self.bonds.free_at_ps(uplinks, &self.network, headers)
+            }
         })
     }
 
-    /// The uplink that a packet of the host takes.
+    /// Returns the uplink that a packet of the host takes.
     #[inline(always)]
     fn uplink_for(&mut self, host: HostId, packet: &Packet) -> u32 {
         let uplinks = self.uplinks[host.0 as usize];
         match uplinks.others {
             0 => uplinks.first,
-            _ => self.bonds.choose(uplinks, packet, &self.network),
+            _ => {
+                let headers = self.packets.all();
+                self.bonds.choose(uplinks, packet, &self.network, headers)
+            }
         }
     }
 
-    /// Whether the network has both ends of a packet.
+    /// Returns whether both ends of a packet exist in the network.
     #[inline]
     fn knows(&self, from: HostId, packet: &Packet) -> bool {
         let hosts = self.uplinks.len() as u32;
@@ -122,8 +137,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         is_known(from) && is_known(packet.src) && (is_known(packet.dst) || packet.dst.is_group())
     }
 
-    /// Brings the fabric's time to `now` if nothing has to happen before. Counts a packet that is late. True
-    /// where there is something to do first.
+    /// Advances the fabric's time to `now`, unless an event must happen before. Counts a late packet. Returns
+    /// `true` if there is an earlier event.
     #[cold]
     fn is_ahead(&mut self, now: Time) -> bool {
         if now < self.now {
@@ -137,10 +152,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         false
     }
 
-    /// A packet that is ahead of the network's time enters when that has come.
+    /// Keeps an early packet until its time.
     #[cold]
     fn enter_later(&mut self, at: Time, from: HostId, id: PacketId) -> Injected {
-        self.edge.hold(id, from);
+        self.edge.hold(at, id, from);
         self.engine.push(self.behind_links(at, ENTRY, id));
         Injected {
             free_at: self.uplink_free_at(from).max(at),
@@ -148,10 +163,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// The time of such a packet has come.
+    /// Injects an early packet at its time.
     #[cold]
-    pub(super) fn enter_now(&mut self, now: Time, id: PacketId) {
-        let Some(from) = self.edge.release(id) else {
+    pub(super) fn enter_now(&mut self, now: Time) {
+        let Some((id, from)) = self.edge.release(now) else {
             return;
         };
         let packet = *self.packets.get(id);
@@ -173,10 +188,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// What a packet needs beside its header, in a network that has a chooser or groups or purges.
+    /// Stores the state that a packet needs in addition to its header, if the network has a chooser, groups
+    /// or purging packets.
     #[inline(never)]
     fn note_hints(&mut self, packet: &Packet, id: PacketId, hints: &Hints) {
         if hints.purges != 0 || hints.purge_key != 0 || packet.hop_limit != 0 {
+            // Set with the first such packet, so that other networks keep the fast path.
             self.is_special = true;
         }
         self.purge_keys.enter(id, hints);

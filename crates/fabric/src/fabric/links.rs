@@ -1,4 +1,4 @@
-//! Links that change while the network runs.
+//! Changes of links during a run.
 
 use super::Fabric;
 use crate::links::{LinkError, LinkState, LossRate, Lossy};
@@ -7,10 +7,10 @@ use crate::observer::Observer;
 use crate::port::{PortClass, PortId};
 use crate::topology::Routes;
 use alloc::vec::Vec;
-use tailcut_units::{Duration, Time};
+use tailcut_units::{Duration, HostId, Rate, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// What a link does now; `None` for one that there is not.
+    /// Returns the current state of a link; `None` if the link does not exist.
     pub fn link(&self, link: PortId) -> Option<LinkState> {
         let port = self.network.ports.get(link.0 as usize)?;
         let class = self.network.class(port);
@@ -27,7 +27,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         lossy.map_or(LossRate::NONE, |lossy| lossy.rate)
     }
 
-    /// Packets that a link has lost at random so far.
+    /// Returns the number of packets that a link has lost at random so far.
     pub fn link_losses(&self, link: PortId) -> u64 {
         self.network
             .lossy
@@ -35,14 +35,21 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             .map_or(0, |lossy| lossy.lost)
     }
 
-    /// Makes a link what it is from `now` on. Call it when [`advance`](Fabric::advance) has come to `now`.
+    /// Returns the sum of the present rates of a host's uplinks; `None` if the host does not exist. A link that is down
+    /// keeps its rate.
+    pub fn host_rate(&self, host: HostId) -> Option<Rate> {
+        let uplinks = self.uplinks.get(host.0 as usize)?.all();
+        Rate::from_bps(uplinks.map(|port| self.network.rate(port).as_bps()).sum())
+    }
+
+    /// Sets the state of a link from `now` on. Call it when [`advance`](Fabric::advance) has reached `now`.
     ///
-    /// Packets that are on the link when it goes down are lost, those that have been sent by then and would
-    /// arrive after it is up again are not. So it is with the share of packets that it loses. Switches go on sending into it until routing is told
-    /// ([`Fabric::route_around`]).
+    /// A link loses a packet if it is down at the packet's arrival time. So packets on a link that goes down
+    /// are lost, except those that arrive after it is up again. The random loss of a link works in the same
+    /// way. Switches continue to send into the link until routing is updated ([`Fabric::route_around`]).
     ///
     /// # Errors
-    /// No such link, or a port whose rate and delay cannot change.
+    /// The link does not exist, or the rate and delay of its port cannot change.
     pub fn set_link(&mut self, now: Time, link: PortId, state: LinkState) -> Result<(), LinkError> {
         let now = self.now.max(now);
         let before = self.link(link).ok_or(LinkError::Unknown(link))?;
@@ -50,6 +57,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let port = &self.network.ports[number as usize];
         let class = self.network.class(port);
         if (before.rate, before.delay) != (state.rate, state.delay) {
+            // Packets at this port already have arrival times, which a new rate or delay would make wrong.
             if class.drop_tail.is_some() {
                 return Err(LinkError::Settled(link));
             }
@@ -61,10 +69,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Ok(())
     }
 
-    /// A link goes down or comes up, or loses another share of its packets.
+    /// Applies a change of the far end: the link goes down or up, or its loss rate changes.
     fn change_end(&mut self, number: u32, state: LinkState) {
+        // While a link is down, its real end is stored here, because the network has `NOWHERE` in its place.
         let was_down = self.links.far_ends.remove(&number);
         let far_end = was_down.unwrap_or_else(|| self.network.far_end(number));
+        // The entry stays after the loss has ended, so that its count and its random stream continue.
         if let Some(lossy) = self.network.lossy.get_mut(&number) {
             lossy.rate = state.loss;
         } else if state.loss > LossRate::NONE {
@@ -90,6 +100,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
         let delay_ps = state.delay.as_ps();
         let mut is_behind = class.is_behind;
+        // Later packets must not overtake packets that are still on the link.
         if delay_ps < class.delay_ps {
             let last = &mut self.links.last_arrival_ps;
             let arrives = port.busy_until_ps.saturating_add(class.delay_ps);
@@ -97,13 +108,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             *entry = (*entry).max(arrives);
             is_behind = true;
         }
+        let before = class.drain;
         let class = PortClass {
-            ps_per_byte: state.rate.ps_per_byte().unwrap_or(0),
-            rate: state.rate,
-            delay_ps,
             is_behind,
-            ..class
+            ..class.changed(state.rate, state.delay)
         };
+        if let Some(phantom) = self.network.phantoms.get_mut(number as usize) {
+            phantom.drain_changes(now.as_ps(), before, class.drain);
+        }
         let rate_changes = self.network.rate(number) != state.rate;
         let class = self.network.class_number(class);
         self.network.ports[number as usize].class = class;
@@ -112,7 +124,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// The link of a port whose delay became shorter has caught up: its packets need no second look.
+    /// Marks a link whose delay became shorter as normal again: no earlier packet can be overtaken any more.
     #[cold]
     pub(super) fn caught_up(&mut self, number: u32) {
         let port = &self.network.ports[number as usize];
@@ -124,8 +136,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.network.ports[number as usize].class = class;
     }
 
-    /// Routing has noticed which links are down: from now on switches and hosts use those that `is_up`
-    /// says, along shortest paths.
+    /// Updates routing: after this call, switches and hosts only use links for which `is_up` returns `true`,
+    /// along shortest paths.
     pub fn route_around(&mut self, routes: &Routes, is_up: impl Fn(PortId) -> bool) {
         let hosts = self.uplinks.iter().flat_map(|uplinks| uplinks.all());
         let down: Vec<u32> = hosts.filter(|&port| !is_up(PortId(port))).collect();

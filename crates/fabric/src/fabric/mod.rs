@@ -1,4 +1,4 @@
-//! The whole network between the hosts' transports.
+//! Fabric: the whole network between the transports of hosts.
 
 mod advance;
 mod branch;
@@ -32,38 +32,38 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
-/// How a fabric is built on a topology.
+/// Parameters of a fabric on a topology.
 #[derive(Clone, Default, Debug)]
 pub struct FabricConfig {
-    /// How switches choose among equal-cost ports.
+    /// Choice among equal-cost ports at switches.
     pub load_balancer: LoadBalancerConfig,
-    /// The event queue.
+    /// Event queue.
     pub engine: EngineKind,
-    /// Events a packet at FIFO ports.
+    /// Number of events per packet at FIFO ports.
     pub port_events: PortEvents,
-    /// Seed of every random stream of the fabric.
+    /// Seed of all random streams of the fabric.
     pub seed: u64,
-    /// How hosts use several uplinks.
+    /// Use of several uplinks by a host.
     pub bonding: Bonding,
 }
 
-/// Entities of events: a port whose link is free, or with this bit a link that delivers. At one
-/// instant, links become free before packets arrive.
-const ARRIVAL: u32 = 1 << 31;
-/// Behind the last link: what was dropped leaves the network.
+/// First entity of the class of links that deliver a packet. Lower entities are ports whose link is free. Since
+/// classes order events of the same time, links become free before packets arrive.
+const ARRIVAL: u32 = 1 << (32 - Event::CLASS_BITS);
+/// Virtual link after the last link: a dropped packet leaves the network. Its class follows the arrivals.
 const OUTLET: u32 = 0;
-/// Behind that: a packet that was injected before its time enters.
+/// Virtual link after the outlet: a packet that was injected ahead of time enters. Its class is the last.
 const ENTRY: u32 = 1;
 
-/// The network: ports, links and switches, and the packets in them.
+/// Network of ports, links and switches, with the packets in it.
 ///
-/// It owns its time, which never goes back. Use: call `advance` until `None`, `inject` packets at hosts
-/// whose `uplink_free_at` has come, and look at `next_timeout` for when to come back. What is injected for
-/// a time that has gone by enters now, and is counted as late; what is injected ahead of time enters when
-/// its time comes.
+/// The fabric has its own time, which never goes back. The caller repeats three steps: call `advance` until
+/// it returns `None`, `inject` packets at hosts whose `uplink_free_at` has passed, and use `next_timeout` as
+/// the time of the next call. A packet that is injected for a past time enters now and counts as late. A
+/// packet that is injected ahead of time enters at its time.
 ///
-/// Bodies are opaque. Switches that copy a packet to several members of a group clone its body; every body
-/// comes out of `advance` once.
+/// Bodies are opaque. A switch that copies a packet to several members of a group clones its body. `advance`
+/// returns every body once.
 #[derive(Debug)]
 pub struct Fabric<B, O = ()> {
     now: Time,
@@ -74,27 +74,27 @@ pub struct Fabric<B, O = ()> {
     bonds: Bonds,
     books: Books,
     multicast: Multicast,
-    /// What chooses paths by more than one switch knows; `None` where nothing does.
+    /// State of a load balancer that chooses paths across several switches; `None` for other load balancers.
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
-    /// Whether packets may need more than forwarding: there is a chooser, there are groups, some purge, or
-    /// some have a hop limit. One look spares the others every hop.
+    /// Whether a packet may need more than forwarding, because there is a chooser, a group, a purging packet,
+    /// or a packet with a hop limit. This single check keeps every hop of other networks fast.
     is_special: bool,
-    /// Links that are, or have been, other than they were built.
+    /// Links that differ from their original state now or did before.
     links: Links,
     edge: Edge,
     observer: O,
 }
 
 impl<B: Clone> Fabric<B> {
-    /// An empty network.
+    /// Creates an empty network.
     pub fn new(topology: &Topology, config: &FabricConfig) -> Self {
         Self::observed(topology, config, ())
     }
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// An empty network that tells `observer` what happens in it.
+    /// Creates an empty network that reports its events to `observer`.
     pub fn observed(topology: &Topology, config: &FabricConfig, observer: O) -> Self {
         let links = topology.links.len();
         let uplinks = 0..topology.hosts();
@@ -102,7 +102,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let chooser = PathChooser::new(&config.load_balancer, topology, config.seed).map(Box::new);
         let mut fabric = Self {
             now: Time::ZERO,
-            engine: Engine::new(config.engine),
+            engine: Engine::new(config.engine, config.seed, links as u32 + 2),
             packets: Packets::new(),
             network: Network {
                 ports: Vec::with_capacity(links),
@@ -125,7 +125,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         fabric
     }
 
-    /// Makes the switches and ports of a topology.
+    /// Creates the switches and ports of a topology.
     fn build(&mut self, topology: &Topology, config: &FabricConfig) {
         let network = &mut self.network;
         let mut pool_of_switch = Vec::with_capacity(topology.switches.len());
@@ -146,7 +146,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => (None, host.0 | HOST),
             };
             let one_event = match &link.config.queue {
-                // A phantom queue marks when a packet leaves, which must not count before it has.
+                // A phantom queue marks a packet when it leaves, so its state must not include packets that
+                // wait.
                 QueueConfig::DropTail(drop_tail)
                     if pool.is_none()
                         && link.config.phantom.is_none()
@@ -178,7 +179,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => host.0 | HOST,
             });
         }
-        // Behind the links: what was dropped leaves, and what came too early enters.
+        // Two virtual links after the real ones: one for dropped packets that leave, one for early packets
+        // that enter.
         let links = network.far_ends.len();
         network.far_ends.resize(links + 2, crate::network::NOWHERE);
         if network.classes.iter().any(|class| class.phantom.is_some()) {
@@ -186,29 +188,30 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// The fabric's time: no earlier than that of anything it has done.
+    /// Returns the fabric's time. It is never before the time of any event that has happened.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// What looks on.
+    /// Returns the observer.
     pub const fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// What looks on.
+    /// Returns the observer for changes.
     pub const fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// Ends the fabric and gives back what looked on.
+    /// Ends the fabric and returns its observer.
     pub fn into_observer(self) -> O {
         self.observer
     }
 
-    /// An event that happens behind the last link.
+    /// Creates an event of one of the two virtual links.
     fn behind_links(&self, at: Time, what: u32, id: PacketId) -> Event {
-        let entity = self.network.ports.len() as u32 + what;
-        Event::new(at, entity | ARRIVAL, id.0)
+        let number = self.network.ports.len() as u32 + what;
+        // Class 2 for the outlet, class 3 for the entry.
+        Event::new(at, number | (ARRIVAL * (what + 2)), id.0)
     }
 }

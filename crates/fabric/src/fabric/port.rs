@@ -1,10 +1,10 @@
-//! A packet at a port: queued, marked, trimmed, dropped, sent.
+//! Processing of a packet at a port: enqueue, mark, trim, drop, send.
 
 use super::{ARRIVAL, Fabric};
 use crate::engine::Event;
 use crate::fifo::{self, Outcome};
 use crate::network::HOST;
-use crate::observer::{Observer, Seen};
+use crate::observer::{ObservedPacket, Observer};
 use crate::packet::PacketId;
 use crate::port::PortId;
 use crate::queue::{Dequeued, DropReason, Fate, Placement};
@@ -22,6 +22,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let rings = &mut self.network.rings;
         match fifo::arrive(now.as_ps(), port, class, queue, rings, packet) {
             Outcome::Arrives(at_ps) => {
+                // A packet with a hop limit ends before these 8 bits wrap, so the sum needs no check.
                 packet.hops = packet.hops.wrapping_add(1);
                 self.books.hops += 1;
                 let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
@@ -34,7 +35,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Shows what a port with one event for each packet has settled: a service that may lie ahead.
+    /// Reports the service of a packet at a port with one event per packet. The service may begin in the
+    /// future.
     #[cold]
     #[inline(never)]
     fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId) {
@@ -48,8 +50,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
-        // A packet injected at the very instant at which the link becomes free comes after that. Without an
-        // event that says so nothing is queued.
+        // At one instant, the event that frees the link precedes the arrivals. A packet that is injected at
+        // this instant is processed before that event, so the link is freed here first. Without a scheduled
+        // event no packet waits.
         if self.network.generals[port.place as usize].wakes {
             self.link_free(now, port_id);
         }
@@ -58,17 +61,20 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let general = &mut self.network.generals[port.place as usize];
         let packet = self.packets.header(id);
         let idle = port.busy_until_ps <= now.as_ps();
+        // A packet that finds the link idle needs no buffer.
         if let (Some(pool), false) = (general.pool, idle)
             && !self.network.pools[pool as usize].admits(general.queue.backlog_bytes(), packet.size)
         {
             return self.drop_packet(now, Some(port_id), id, DropReason::SharedBuffer);
         }
+        // A phantom queue in parallel also counts a packet that the discipline then drops.
         if let Some(phantom) = &class.phantom
             && phantom.placement == Placement::Parallel
         {
             let state = &mut self.network.phantoms[port_id as usize];
-            port.marked += u64::from(state.pass(now.as_ps(), phantom, packet));
+            port.marked += u64::from(state.pass(now.as_ps(), phantom, class.drain, packet));
         }
+        // The usual path on an idle link: it saves an enqueue and a dequeue.
         if idle && general.queue.passes(packet) {
             self.show(now, port_id, id, Observer::enqueued);
             return self.begin(now, port_id, id);
@@ -79,6 +85,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(pool) = general.pool {
             self.network.pools[pool as usize].change(before, after);
         }
+        // On an idle link the packet leaves at once, so it is no backlog.
         if !idle {
             let after = u32::try_from(after).unwrap_or(u32::MAX);
             port.longest_backlog = port.longest_backlog.max(after);
@@ -89,8 +96,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if verdict.arrival != Fate::Queued {
             self.settle(now, port_id, id, verdict.arrival);
         }
-        if let Some((displaced, fate)) = verdict.displaced {
-            self.settle(now, port_id, displaced, fate);
+        let mut displaced = verdict.displaced;
+        while let Some((other, fate)) = displaced {
+            self.settle(now, port_id, other, fate);
+            let place = self.network.ports[port_id as usize].place;
+            displaced = self.network.generals[place as usize].queue.also_displaced();
         }
         if idle {
             self.start_next(now, port_id);
@@ -99,7 +109,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Sees to it that what waits at a busy port starts when the link is free.
+    /// Schedules the next service of a busy port with waiting packets for the time when its link is free.
     #[inline]
     fn wake_when_free(&mut self, port_id: u32) {
         let port = &self.network.ports[port_id as usize];
@@ -107,11 +117,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if !general.wakes && general.queue.backlog_packets() > 0 {
             general.wakes = true;
             let free_at = Time::from_ps(port.busy_until_ps);
-            self.engine.push(Event::new(free_at, port_id, 0));
+            // Links that become free at one instant affect no common state except the total of a shared
+            // buffer, so they need no draw.
+            self.engine.push_in_order(Event::new(free_at, port_id, 0));
         }
     }
 
-    /// Counts and disposes of what an arrival did to a packet.
+    /// Counts and handles the result of an enqueue for a packet.
     fn settle(&mut self, now: Time, port_id: u32, id: PacketId, fate: Fate) {
         match fate {
             Fate::Queued => {}
@@ -121,6 +133,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
             Fate::Trimmed { cut } => self.count_trimmed(now, port_id, id, cut),
             Fate::Returned { cut } => {
+                // Without a cut, an earlier switch has trimmed the packet and counted it.
                 if cut > 0 {
                     self.count_trimmed(now, port_id, id, cut);
                 }
@@ -139,12 +152,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         });
     }
 
-    /// A packet goes back from the switch that could not forward it.
+    /// Returns a packet to its sender, from the switch that could not forward it.
     fn return_to_sender(&mut self, now: Time, port_id: u32, id: PacketId) {
         let place = self.network.ports[port_id as usize].place;
         let owner = self.network.generals[place as usize].owner;
+        // The headers that switches have added belong to the old direction.
         self.strip(id);
         let packet = self.packets.header(id);
+        // The packet returns to one host, so it no longer counts as a packet of its group.
         if packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);
         }
@@ -154,11 +169,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if owner & HOST == 0 {
             self.arrive_at_switch(now, owner, id);
         } else {
+            // A host's own uplink has no switch that could return the packet.
             self.drop_packet(now, Some(port_id), id, DropReason::HeaderQueueFull);
         }
     }
 
-    /// If the link behind a general port is free, the next packet that waits starts.
+    /// Starts the next waiting packet of a general port, if its link is free.
     pub(super) fn link_free(&mut self, now: Time, port_id: u32) {
         if self.network.ports[port_id as usize].busy_until_ps <= now.as_ps() {
             self.start_next(now, port_id);
@@ -168,6 +184,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn start_next(&mut self, now: Time, port_id: u32) {
         let port = &self.network.ports[port_id as usize];
         let general = &mut self.network.generals[port.place as usize];
+        // The event for the end of this time is already scheduled.
         if general.held_until_ps > now.as_ps() {
             return;
         }
@@ -184,6 +201,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 self.wake_when_free(port_id);
             }
             Dequeued::Empty => {}
+            // CoDel may drop several packets before it sends one.
             Dequeued::Drop(id, reason) => {
                 self.drop_packet(now, Some(port_id), id, reason);
                 self.start_next(now, port_id);
@@ -192,31 +210,33 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// A discipline holds back what it has until `at`.
+    /// Schedules the next attempt of a discipline that holds back its packets until `at`.
     #[cold]
     fn wake_later(&mut self, now: Time, port_id: u32, at: Time) {
         let port = &self.network.ports[port_id as usize];
         let general = &mut self.network.generals[port.place as usize];
-        // Not at this instant again: it would never end.
+        // A later instant than now, or this would repeat for ever.
         let at = at.max(now.saturating_add(Duration::from_ps(1)));
         general.wakes = true;
         general.held_until_ps = at.as_ps();
-        self.engine.push(Event::new(at, port_id, 0));
+        self.engine.push_in_order(Event::new(at, port_id, 0));
     }
 
-    /// A packet's service begins.
+    /// Starts the service of a packet.
     #[inline]
     fn begin(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &mut self.network.ports[port_id as usize];
         let packet = self.packets.header(id);
+        // A packet with a hop limit ends before these 8 bits wrap, so the sum needs no check.
         packet.hops = packet.hops.wrapping_add(1);
         let class = &self.network.classes[usize::from(port.class)];
         let free_at = now.as_ps() + class.serialisation_ps(packet.size);
+        // A phantom queue in series sees the packet when it has left the real queue.
         if let Some(phantom) = &class.phantom
             && phantom.placement == Placement::Series
         {
             let state = &mut self.network.phantoms[port_id as usize];
-            port.marked += u64::from(state.pass(free_at, phantom, packet));
+            port.marked += u64::from(state.pass(free_at, phantom, class.drain, packet));
         }
         port.busy_until_ps = free_at;
         port.transmitted_packets += 1;
@@ -231,7 +251,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.engine.push(arrival);
     }
 
-    /// When a packet arrives on a link whose delay has become shorter.
+    /// Returns the arrival time of a packet on a link whose delay has become shorter.
     #[cold]
     fn arrive_behind(&mut self, port_id: u32, arrives_ps: u64) -> u64 {
         let (arrives_ps, has_caught_up) = self.links.behind_others(port_id, arrives_ps);
@@ -243,7 +263,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// Shows the observer a packet at a port.
     #[inline(always)]
-    fn show(&mut self, now: Time, port: u32, id: PacketId, show: impl FnOnce(&mut O, Seen<'_, B>)) {
+    fn show(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        show: impl FnOnce(&mut O, ObservedPacket<'_, B>),
+    ) {
         if !self.observer.is_on() {
             return;
         }
@@ -251,7 +277,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let port = PortId(port);
             show(
                 &mut self.observer,
-                Seen {
+                ObservedPacket {
                     now,
                     port,
                     id,

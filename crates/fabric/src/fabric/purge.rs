@@ -1,5 +1,5 @@
-//! Packets that nobody waits for any more leave the queues where they are: a packet that ends a
-//! connection takes them along at every switch that it passes.
+//! Purge of packets whose receiver no longer waits for them: a packet that ends a connection removes them
+//! from the queues of every switch that it passes.
 
 use super::Fabric;
 use crate::observer::Observer;
@@ -8,15 +8,16 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// A packet that purges is at `switch`: before it goes on it takes what is queued there with the key that
-    /// it names ([`Hints`](crate::Hints)), in all queues. These packets are dropped as purged. Packets that
-    /// are being sent or are on a link go on, and so does what is queued at a port with one event for each
-    /// packet, whose departures are settled, or in a discipline that gives nothing back.
+    /// Runs the purge of a packet at `switch`: all queued packets with the key in its hints
+    /// ([`Hints`](crate::Hints)) are removed from all queues and dropped as purged. Packets in service or on
+    /// a link continue. Packets also continue at a port with one event per packet, whose departures are
+    /// already computed, and in a discipline that cannot remove packets.
     #[cold]
     pub(super) fn purge_at(&mut self, now: Time, switch: u32, key: u64) {
         let network = &mut self.network;
         let next = network.switches.get(switch as usize + 1);
         let end = next.map_or(network.ports.len() as u32, |next| next.first_port);
+        // The drops follow after the loop, because `drop_packet` borrows the whole fabric.
         let mut removed = Vec::new();
         for port_id in network.first_port(switch)..end {
             let port = &network.ports[port_id as usize];

@@ -1,6 +1,6 @@
-//! What the fabric and its ports have done so far and hold.
+//! Counters and backlogs of the fabric and its ports.
 
-use super::{ARRIVAL, ENTRY, Fabric};
+use super::{ARRIVAL, Fabric};
 use crate::books::{Count, DropCounts, PortReport};
 use crate::observer::Observer;
 use crate::output::Lateness;
@@ -9,13 +9,13 @@ use crate::port::PortId;
 use tailcut_units::{Duration, Rate, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// What a port has done so far and holds at `now`.
+    /// Returns the counters of a port, and its backlog at `now`.
     pub fn port_report(&self, now: Time, port: PortId) -> PortReport {
         let number = port.0;
         let port = &self.network.ports[number as usize];
         let class = self.network.class(port);
         let backlog = self.network.backlog(now, number);
-        // A one-event port has already counted what still waits.
+        // A one-event port counts packets as sent when they arrive, so the waiting packets are subtracted.
         let (waiting, waiting_bytes) = match class.drop_tail {
             Some(_) => (backlog.packets, backlog.bytes),
             None => (0, 0),
@@ -39,22 +39,26 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Counts what is on links and in queues, one by one, so that the books can be balanced against what
-    /// was injected, delivered and dropped. Changes nothing.
+    /// Counts the packets on links and in queues one by one, so that a test can compare the sum with the
+    /// injected, delivered and dropped packets. Changes nothing.
     pub fn count_remaining(&self) -> Count {
         let mut count = Count::default();
         let links = self.network.ports.len() as u32;
         self.engine.for_each(|event| {
-            let link = event.entity() ^ ARRIVAL;
-            if link < links || link == links + ENTRY {
+            let link = self.engine.number(event);
+            // A packet that waits at the outlet already counts as dropped.
+            if event.entity() >= ARRIVAL && link < links {
                 count.add(self.packets.get(PacketId(event.payload())).size);
             }
         });
+        for id in self.edge.ahead() {
+            count.add(self.packets.get(id).size);
+        }
         for general in &self.network.generals {
             count.packets += u64::from(general.queue.backlog_packets());
             count.bytes += general.queue.backlog_bytes();
         }
-        // What switches have put on packets was never injected.
+        // Headers that switches have added were never injected.
         count.bytes -= self
             .chooser
             .as_ref()
@@ -62,53 +66,54 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         count
     }
 
-    /// Ports of the fabric, numbered from 0 in the order of the topology's links.
+    /// Returns the number of ports, which are numbered from 0 in the order of the topology's links.
     pub fn port_count(&self) -> u32 {
         self.network.ports.len() as u32
     }
-    /// Packets injected so far.
+    /// Returns the packets injected so far.
     pub const fn injected(&self) -> Count {
         self.books.injected
     }
-    /// Copies that switches have made of multicast packets so far, beyond the packet itself.
+    /// Returns the copies that switches have made of multicast packets so far, without the originals.
     pub const fn copied(&self) -> Count {
         self.books.copied
     }
-    /// Packets delivered to hosts so far.
+    /// Returns the packets delivered to hosts so far.
     pub const fn delivered(&self) -> Count {
         self.books.delivered
     }
-    /// Packets dropped so far.
+    /// Returns the packets dropped so far.
     pub const fn drops(&self) -> DropCounts {
         self.books.drops
     }
-    /// Packets in queues and on links.
+    /// Returns the number of packets in queues and on links.
     pub fn in_network(&self) -> u64 {
         (self.packets.live() - self.edge.dropped()) as u64
     }
-    /// Packets that were injected too late.
+    /// Returns the packets that were injected too late.
     pub const fn lateness(&self) -> Lateness {
         self.books.late
     }
-    /// Packets whose payload was cut off so far, and the bytes that were cut.
+    /// Returns the packets whose payload was cut off so far, and the number of removed bytes.
     pub const fn trimmed(&self) -> Count {
         self.books.trimmed
     }
-    /// Packets that went back to their sender so far, and their bytes.
+    /// Returns the packets that were returned to their sender so far.
     pub const fn returned(&self) -> Count {
         self.books.returned
     }
-    /// Link transmissions so far, the hosts' own included.
+    /// Returns the number of link transmissions so far, including the hosts' own links.
     pub const fn packet_hops(&self) -> u64 {
         self.books.hops
     }
-    /// Events handled so far.
+    /// Returns the number of events so far.
     pub const fn events(&self) -> u64 {
         self.books.events
     }
 }
 
-/// The bytes that `left` more of service sends, rounded up, so that none counts before it has gone.
+/// Returns the bytes that a service sends in the time `left`, rounded up, so that no byte counts before it
+/// has left.
 fn bytes_left(rate: Rate, left: Duration) -> u64 {
     let whole = rate.bytes_in(left);
     whole + u64::from(rate.serialisation(whole) < left)

@@ -1,15 +1,16 @@
-//! The load balancer of one switch, which knows no more than its switch.
+//! Load balancer of one switch that uses only state of this switch.
 
 use super::config::{BalancerState, LoadBalancerConfig};
 use super::flowlet::LetFlow;
 use super::own::{LoadBalancer, PortView};
+use crate::forwarding::Choices;
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Time, mix64, reduce, stream_seed};
 
-/// The load balancer of one switch.
+/// Load balancer of one switch.
 #[derive(Debug)]
 pub(crate) enum Balancer {
     Ecmp { seed: u64 },
@@ -19,7 +20,7 @@ pub(crate) enum Balancer {
     Custom(Box<dyn LoadBalancer>),
 }
 
-/// Streams of the fabric, for [`stream_seed`].
+/// Names of random streams of the fabric, for [`stream_seed`].
 const ECMP_SEEDS: u64 = 0x6563_6d70;
 const SPRAY_DRAWS: u64 = 0x7370_7261;
 const FLOWLET_DRAWS: u64 = 0x666c_6f77;
@@ -28,7 +29,8 @@ impl Balancer {
     pub fn new(config: &LoadBalancerConfig, seed: u64, switch: u32) -> Self {
         let switch_id = u64::from(switch);
         match config {
-            // What chooses paths leaves the rest to ECMP.
+            // For designs with a path chooser, this balancer only makes the choices that the chooser leaves
+            // to ECMP.
             LoadBalancerConfig::Ecmp
             | LoadBalancerConfig::Conga(_)
             | LoadBalancerConfig::Expeditus(_)
@@ -48,36 +50,39 @@ impl Balancer {
         }
     }
 
-    /// An index below `count`; `None` from a user's own, which has to be asked.
+    /// Returns the index of one of the ports; `None` for a custom load balancer, which needs the state of the ports.
     #[inline]
-    pub fn select(&mut self, now: Time, packet: &Packet, count: u32) -> Option<u32> {
+    pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> Option<u32> {
+        let count = ports.count();
         Some(match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
             Self::Remainder => packet.flow_hash % count,
             Self::Spray(rng) => reduce(rng.next_u32(), count),
-            Self::LetFlow(flowlets) => flowlets.select(now, packet, count),
+            Self::LetFlow(flowlets) => flowlets.select(now, packet, ports),
             Self::Custom(_) => return None,
         })
     }
 
-    /// What a user's own load balancer says.
+    /// Returns the choice of a custom load balancer.
     pub fn ask(&mut self, now: Time, packet: &Packet, views: &[PortView]) -> usize {
         match self {
             Self::Custom(balancer) => balancer.select(now, packet, views),
+            // The other balancers have chosen in `select`, so no packet gets this value.
             _ => 0,
         }
     }
 
-    /// The choice of ECMP, for a balancer that is that.
+    /// Returns the choice of ECMP, if this balancer is ECMP.
     pub fn ecmp(&self, packet: &Packet, count: u32) -> u32 {
         match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
             Self::Remainder => packet.flow_hash % count,
+            // In a network with a path chooser this balancer is ECMP, so no packet gets this value.
             Self::Spray(_) | Self::LetFlow(_) | Self::Custom(_) => 0,
         }
     }
 
-    /// How much it remembers now.
+    /// Returns the number of entries in use.
     pub fn state(&self, now: Time) -> BalancerState {
         BalancerState {
             congestion: 0,
@@ -89,7 +94,7 @@ impl Balancer {
     }
 }
 
-/// The choice of ECMP at a switch with this seed.
+/// Returns the choice of ECMP at a switch with this seed.
 #[inline]
 pub(crate) const fn ecmp(flow_hash: u32, seed: u64, count: u32) -> u32 {
     reduce((mix64(flow_hash as u64 ^ seed) >> 32) as u32, count)
@@ -110,7 +115,7 @@ mod tests {
         }
     }
 
-    /// Chi-square over a uniform expectation.
+    /// Returns the chi-square statistic against a uniform distribution.
     fn chi_square(counts: &[u32]) -> f64 {
         let n: u32 = counts.iter().sum();
         let expected = f64::from(n) / counts.len() as f64;
@@ -122,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_flow_and_its_replica_on_the_next_port_choose_independently() {
-        // 3 x 3 joint choices of the two copies: uniform means independent. 8 degrees of freedom,
-        // 0.1 % critical value 26.1.
+        // The two copies have 3 x 3 joint choices. A uniform distribution means independent choices. With 8
+        // degrees of freedom, the critical value at 0.1 % is 26.1.
         let mut joint = [0u32; 9];
         for src_port in 10_000..40_000 {
             let first = ecmp(tuple(src_port, 80).hash(), 7, 3);

@@ -1,5 +1,5 @@
-//! Built-in load balancers. One that is compiled into switches, as a variant of [`LoadBalancerConfig`], stands here as a
-//! whole; any other is a file with its mechanism and its name.
+//! Built-in load balancers. If a load balancer is a variant of [`LoadBalancerConfig`], its whole entry is in
+//! this list. Every other load balancer has a file with its mechanism and its entry.
 
 use super::config::LoadBalancerConfig;
 use super::spec::{Choice, NamedBalancer};

@@ -1,10 +1,10 @@
-//! A packet at a switch of a design that chooses paths, and what it carries there.
+//! Packet at a switch of a design that chooses paths, and the data that packets carry between switches.
 
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// A packet at a switch.
+/// Packet at a switch.
 pub(crate) struct Passage<'a> {
     pub now: Time,
     pub switch: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Passage<'a> {
     pub packet: &'a mut Packet,
 }
 
-/// Something a packet carries between switches, kept by the packet's place in the pool.
+/// Data that packets carry between switches, by the slot of the packet in the pool.
 #[derive(Debug)]
 pub(crate) struct Carried<T>(Vec<T>);
 
@@ -21,7 +21,7 @@ impl<T: Clone + Default> Carried<T> {
         Self(Vec::new())
     }
 
-    /// What a packet carries; nothing by default.
+    /// Returns the data of a packet; the default value if there is none.
     #[inline]
     pub fn of(&mut self, id: PacketId) -> &mut T {
         let slot = id.0 as usize;

@@ -1,6 +1,6 @@
-//! Choosing paths by more than one switch knows: what all such designs have in common. They see every
-//! packet arrive at and leave every switch, let packets carry what they tell each other, and choose
-//! before ECMP does.
+//! Choice of paths with the state of several switches: the common part of all such designs. A chooser
+//! processes every packet at its arrival at and departure from every switch. Packets carry the data that
+//! switches exchange. A chooser decides before ECMP does.
 
 use super::carried::Passage;
 use super::config::{BalancerState, LoadBalancerConfig};
@@ -15,7 +15,7 @@ use crate::topology::Topology;
 use alloc::vec::Vec;
 use tailcut_units::{Rate, Time};
 
-/// A design and what it knows.
+/// Load balancer that chooses paths across several switches, with its state.
 #[derive(Debug)]
 pub(crate) struct PathChooser {
     wiring: Wiring,
@@ -30,7 +30,7 @@ enum Scheme {
 }
 
 impl PathChooser {
-    /// The chooser that a configuration asks for, if it asks for one.
+    /// Creates the chooser of a configuration; `None` if the configuration has none.
     pub fn new(config: &LoadBalancerConfig, topology: &Topology, seed: u64) -> Option<Self> {
         let wiring = Wiring::of(topology);
         let rates: Vec<Rate> = topology.links.iter().map(|link| link.config.rate).collect();
@@ -56,8 +56,9 @@ impl PathChooser {
         Some(Self { wiring, scheme })
     }
 
-    /// A packet enters the network, without anything of an earlier one in its place. `reverse_hash`
-    /// is the hash of the opposite direction's five-tuple, for packets of a handshake.
+    /// Resets the state of a packet that enters the network, because its slot may have belonged to another
+    /// packet. `reverse_hash` is the hash of the five-tuple in the opposite direction, for packets of a
+    /// handshake.
     pub fn enters(&mut self, id: PacketId, reverse_hash: u32) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.forget(id),
@@ -66,7 +67,7 @@ impl PathChooser {
         }
     }
 
-    /// A packet arrives over a link.
+    /// Handles a packet that arrives over a link.
     pub fn arrives(&mut self, passage: &mut Passage<'_>, link: u32, network: &Network) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.arrives(&self.wiring, passage, link),
@@ -77,7 +78,7 @@ impl PathChooser {
         }
     }
 
-    /// The index of one of several ports for a packet; `None` leaves the choice to ECMP.
+    /// Returns the index of the port for a packet; `None` leaves the choice to ECMP.
     pub fn choose(
         &mut self,
         passage: &mut Passage<'_>,
@@ -93,7 +94,7 @@ impl PathChooser {
         }
     }
 
-    /// A packet leaves through a port, numbered over the network.
+    /// Handles a packet that leaves through a port, which is numbered over the network.
     pub fn leaves(&mut self, passage: &mut Passage<'_>, port: u32, network: &Network) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.leaves(&self.wiring, passage, port),
@@ -102,7 +103,7 @@ impl PathChooser {
         }
     }
 
-    /// Takes off a packet whatever switches have put on it: it leaves the network, or turns back.
+    /// Removes the headers that switches have added to a packet, because it leaves the network or returns.
     pub fn strips(&mut self, id: PacketId, packet: &mut Packet) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.forget(id),
@@ -111,7 +112,7 @@ impl PathChooser {
         }
     }
 
-    /// Bytes that switches have put on packets that are in the network now.
+    /// Returns the number of bytes that switches have added to packets in the network.
     pub fn attached_bytes(&self) -> u64 {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.attached_bytes(),
@@ -119,7 +120,7 @@ impl PathChooser {
         }
     }
 
-    /// A link carries another rate from now on.
+    /// Updates the rate of a link.
     pub fn rate_changes(&mut self, port: u32, rate: Rate) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.rate_changes(port, rate),
@@ -128,7 +129,7 @@ impl PathChooser {
         }
     }
 
-    /// How much a switch remembers at `now`.
+    /// Returns the number of entries of a switch at `now`.
     pub fn state(&self, now: Time, switch: u32) -> BalancerState {
         match &self.scheme {
             Scheme::Conga(conga) => conga.state(&self.wiring, now, switch),
@@ -137,8 +138,8 @@ impl PathChooser {
         }
     }
 
-    /// What a switch believes of the congestion beyond its port: of the link that leads away, and of
-    /// the one that leads back. `None` for a port that it does not watch.
+    /// Returns the congestion beyond a port as its switch sees it: of the link in sending direction and of
+    /// the link in the opposite direction. Returns `None` for a port that the switch does not measure.
     pub fn levels(&self, now: Time, port: u32, network: &Network) -> Option<(u8, u8)> {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.levels(&self.wiring, now, port, network),

@@ -1,4 +1,4 @@
-//! Which load balancer switches use, and with what parameters.
+//! Load balancer of switches, with its parameters.
 
 use super::dre::DreConfig;
 use super::expeditus::ExpeditusConfig;
@@ -7,85 +7,86 @@ use super::flowlet::LetFlowConfig;
 use super::own::BuildBalancer;
 use tailcut_units::Duration;
 
-/// Which load balancer the switches use.
+/// Load balancer of the switches.
 #[derive(Clone, Default, Debug)]
 pub enum LoadBalancerConfig {
-    /// Equal-cost multi-path: a hash of the five-tuple, mixed with a seed a switch.
+    /// Equal-cost multi-path: a hash of the five-tuple, mixed with a seed per switch.
     #[default]
     Ecmp,
-    /// Equal-cost multi-path by the remainder of the flow's hash, the same at every switch: with a hash
-    /// that is not well mixed, what switches with such hashes do.
+    /// Equal-cost multi-path by the remainder of the flow's hash, which is the same at every switch. It
+    /// models switches whose hash is not well mixed.
     Remainder,
-    /// Every packet on a port drawn uniformly at random, from one stream a switch.
+    /// Every packet on a random port, with uniform draws from one stream per switch.
     Spray,
-    /// Every flowlet on a port drawn uniformly at random (LetFlow).
+    /// Every flowlet on a random port, with uniform draws (LetFlow).
     LetFlow(LetFlowConfig),
-    /// Every flowlet on the path that its leaf has heard to be the least congested (CONGA).
+    /// Every flowlet on the least congested path according to the reports to its leaf (CONGA).
     Conga(CongaConfig),
-    /// Every flow on a path that is chosen in two stages on its handshake (Expeditus).
+    /// Every flow on a path that is chosen in two stages during its handshake (Expeditus).
     Expeditus(ExpeditusConfig),
-    /// Expeditus in its first form.
+    /// First form of Expeditus.
     ExpeditusDeck(ExpeditusDeckConfig),
-    /// Every flow on the path that is the least congested when it begins: a bound.
+    /// Every flow on the path that is least congested when the flow begins: an upper bound.
     Omniscient(OmniscientConfig),
-    /// A user's own.
+    /// A custom load balancer.
     Custom(BuildBalancer),
 }
 
-/// What is done with packets between pods. CONGA's tables are made for two tiers, so that on three they know
-/// half of the path.
+/// Treatment of packets between pods. CONGA's tables are designed for two tiers, so on three tiers they cover
+/// only half of the path.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BetweenPods {
-    /// Leaves choose as they do within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger
-    /// topologies"). What a leaf is told is then of whichever cores its packets have met.
+    /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger
+    /// topologies"). The reports to a leaf then concern whichever cores its packets have passed.
     #[default]
     Leaf,
-    /// The same, and aggregation switches send each flowlet over the least loaded of their own uplinks.
+    /// As `Leaf`, and aggregation switches also send each flowlet over the least loaded of their uplinks.
     LeafAndCore,
-    /// Leaves send each flowlet over any of their uplinks, all as likely, and ECMP chooses the core: what
-    /// the code of Expeditus' authors does, who compare with it.
+    /// Leaves send each flowlet over a random uplink, and ECMP chooses the core, as in the code of Expeditus'
+    /// authors for their comparison.
     Random,
 }
 
-/// CONGA's parameters (CONGA paper, sections 3.2 and 3.6).
+/// Parameters of CONGA (CONGA paper, sections 3.2 and 3.6).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongaConfig {
-    /// tau 160 us and Q 3 (8 levels). The paper gives no alpha: 1/8, so that T is 20 us.
+    /// Rate estimators: tau 160 us and Q 3 (8 levels). The paper gives no alpha. Here it is 1/8, so that T is
+    /// 20 us.
     pub dre: DreConfig,
-    /// A flow that has sent nothing for longer than this begins a new flowlet: 500 us.
+    /// Idle time after which a flow begins a new flowlet: 500 us.
     pub gap: Duration,
-    /// A metric that is older than this counts as zero: 10 ms.
+    /// Age after which a metric counts as zero: 10 ms.
     pub metric_timeout: Duration,
-    /// What is done on three tiers.
+    /// Treatment of packets between pods on three tiers.
     pub between_pods: BetweenPods,
 }
 
-/// What the congestion of a link is.
+/// Measure of the congestion of a link.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Sight {
-    /// Its load as the estimator has it, without levels.
+    /// Load from the rate estimator, without levels.
     #[default]
     Load,
-    /// How long what waits before it takes to send.
+    /// Time that the waiting packets need for transmission.
     Queue,
 }
 
-/// The omniscient chooser's parameters.
+/// Parameters of the omniscient chooser.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OmniscientConfig {
-    /// What it sees: loads.
+    /// Measure of congestion: loads.
     pub sight: Sight,
-    /// The estimator: that of Expeditus.
+    /// Rate estimator, as in Expeditus.
     pub dre: DreConfig,
-    /// A flow that sends nothing for longer than this is new when it goes on: 100 ms.
+    /// Idle time after which a flow counts as new: 100 ms.
     pub entry_timeout: Duration,
 }
 
-/// How much a switch's load balancer remembers.
+/// Number of entries that a switch's load balancer stores.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct BalancerState {
-    /// Values that tell of congestion: estimators, and what was heard from others.
+    /// Number of congestion values: estimators, and reports from others.
     pub congestion: usize,
-    /// Entries for single flows.
+    /// Number of entries for single flows.
     pub flows: usize,
 }

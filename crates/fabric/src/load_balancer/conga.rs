@@ -1,16 +1,21 @@
-//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters",
-//! SIGCOMM 2014): leaves learn from each other how congested the paths between them are, and send each
-//! flowlet over the uplink whose path is the least.
+//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM
+//! 2014). Leaves report to each other the congestion of the paths between them, and send each flowlet over
+//! the uplink with the least congested path.
 //!
-//! Every packet between leaves carries the uplink it took (LBTag) and the worst congestion it met (CE);
-//! the leaf where it arrives notes that by source, and tells it back one uplink at a time on packets that
-//! go the other way anyway (FB_LBTag, FB_Metric).
+//! Every packet between leaves carries the number of its uplink (LBTag) and the worst congestion on its path
+//! (CE). The leaf at which it arrives stores this by source. It reports it back, one uplink at a time, on
+//! packets in the opposite direction (FB_LBTag, FB_Metric).
 //!
 //! Deviations:
-//! - Made for two tiers. What it does between pods on three is a parameter, [`BetweenPods`].
-//! - The flowlet table is exact; the paper's has 64 K entries that flows may share.
-//! - The overlay header that carries the four fields is there anyway in the paper, and takes no bytes here.
-//! - A metric that is older than a limit counts as zero at once; the paper's fades over the same time.
+//! - CONGA is designed for two tiers. Its treatment of packets between pods on three tiers is a parameter,
+//!   [`BetweenPods`].
+//! - The flowlet table is exact; the paper's table has 64 K entries that flows may share.
+//! - In the paper, the four fields are in an overlay header that exists anyway. Here they take no bytes.
+//! - A metric that exceeds an age limit counts as zero at once; in the paper it decays over the same time.
+//! - An estimator counts a packet when the packet is assigned to its port, so it also counts packets that the full
+//!   queue then drops. In the paper it counts the packets that are sent.
+//! - A flow whose flowlet has expired keeps its port at a tie, because its entry is still in the table. When the table
+//!   is resized, expired entries go, and such a flow then draws among the ties.
 
 use super::carried::{Carried, Passage};
 use super::config::{BalancerState, BetweenPods, CongaConfig};
@@ -30,19 +35,19 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::duration(
         "gap",
         "500us",
-        "A flow that has sent nothing for longer than this begins a new flowlet (CONGA paper, T_fl).",
+        "Idle time after which a flow begins a new flowlet (CONGA paper, T_fl).",
     ),
     Parameter::duration(
         "dre_interval",
         "20us",
-        "T: how often the counters of the rate estimators shrink. The paper has the time constant tau, \
+        "T: time between two reductions of the rate estimators' counters. The paper has the time constant tau, \
          T / (1 - dre_keep), of 160 us.",
     ),
     Parameter::number(
         "dre_keep",
         0.999,
         "0.875",
-        "1 - alpha: what is left of a counter each time. Not in the paper, which has tau.",
+        "1 - alpha: share of a counter that remains after each reduction. Not in the paper, which has tau.",
     ),
     Parameter::count(
         "levels",
@@ -53,15 +58,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::duration(
         "metric_timeout",
         "10ms",
-        "A metric that is older than this counts as no congestion (CONGA paper, section 3.3).",
+        "Age after which a metric counts as no congestion (CONGA paper, section 3.3).",
     ),
     Parameter::word(
         "between_pods",
         &["leaf", "leaf-and-core", "random"],
         "leaf",
-        "On three tiers, what is done with packets between pods: leaves choose as within a pod and ECMP \
+        "Treatment of packets between pods on three tiers: leaves choose as within a pod and ECMP \
          chooses the core (CONGA paper, section 7); aggregation switches also send each flowlet over the \
-         least loaded of their uplinks; or leaves send each flowlet over any uplink (Expeditus authors' code).",
+         least loaded of their uplinks; or leaves send each flowlet over a random uplink (Expeditus authors' code).",
     ),
 ];
 
@@ -86,17 +91,17 @@ impl Default for CongaConfig {
     }
 }
 
-/// Streams of draws among ties, one a switch, for [`stream_seed`].
+/// Name of the random streams for ties, one per switch, for [`stream_seed`].
 const TIES: u64 = 0x0063_6f6e_6761;
 
-/// What a packet between leaves carries.
+/// Fields that a packet between leaves carries.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
-    /// The number of the leaf that sent it; [`NO_LEAF`] on packets that carry nothing.
+    /// Number of the leaf that sent the packet; [`NO_LEAF`] on packets without fields.
     leaf: u16,
-    /// The uplink that it took.
+    /// Uplink that the packet took.
     lb_tag: u8,
-    /// The worst congestion that it met.
+    /// Worst congestion on the packet's path.
     ce: u8,
     fb_lb_tag: u8,
     fb_metric: u8,
@@ -116,61 +121,63 @@ impl Default for Tag {
     }
 }
 
-/// A level and when it was learnt.
+/// Congestion level with its time.
 #[derive(Clone, Copy, Default, Debug)]
 struct Metric {
     level: u8,
-    /// Of metrics from a leaf: whether it has changed since it was last told.
+    /// In metrics from a leaf: whether the level has changed since it was last reported.
     changed: bool,
     at_ps: u64,
 }
 
-/// What a leaf knows.
+/// Tables of a leaf.
 #[derive(Debug)]
 struct Leaf {
-    /// Uplinks; the length of a row.
+    /// Number of uplinks, which is the length of a row.
     uplinks: usize,
-    /// Congestion-To-Leaf: a row a leaf, an entry an own uplink.
+    /// Congestion-To-Leaf: one row per leaf, one entry per own uplink.
     to: Vec<Metric>,
-    /// Congestion-From-Leaf: a row a leaf, an entry one of its uplinks.
+    /// Congestion-From-Leaf: one row per leaf, one entry per uplink of that leaf.
     from: Vec<Metric>,
-    /// Which entry of each row is told next.
+    /// Entry of each row that is reported next.
     next: Vec<u8>,
 }
 
-/// What a switch that chooses remembers of flows.
+/// Flow state of a switch that chooses.
 #[derive(Debug)]
 struct Flowlets {
-    /// Each flow's port until its next flowlet.
+    /// Port of each flow until its next flowlet.
     ports: FlowTable<u32>,
     draws: Xoshiro256PlusPlus,
 }
 
-/// By what a switch chooses.
+/// Rule by which a switch chooses.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// Its own uplinks and what it was told of the paths to this leaf, by its number.
+    /// By its own uplinks, and the reports about the paths to the leaf with this number.
     PathsTo(u16),
-    /// Its own uplinks.
+    /// By its own uplinks.
     Own,
     Chance,
 }
 
 impl Leaf {
-    /// The feedback to a leaf: the next entry that has changed since it was told, else the next.
+    /// Returns the feedback for a leaf: the next entry that has changed since it was reported, or otherwise
+    /// the next entry.
     fn feedback(&mut self, leaf: usize, now: Time, timeout: Duration) -> (u8, u8) {
         let row = &mut self.from[leaf * self.uplinks..(leaf + 1) * self.uplinks];
         let first = usize::from(self.next[leaf]);
         let mut round = (first..row.len()).chain(0..first);
         let told = round.find(|&i| row[i].changed).unwrap_or(first);
         row[told].changed = false;
+        // The next search begins after this entry, so that all uplinks take turns.
         self.next[leaf] = ((told + 1) % row.len()) as u8;
         (told as u8, row[told].at(now, timeout))
     }
 }
 
 impl Metric {
-    /// The level, while it is young.
+    /// Returns the level, or 0 if it is too old.
     const fn at(&self, now: Time, timeout: Duration) -> u8 {
         if now.as_ps().saturating_sub(self.at_ps) > timeout.as_ps() {
             0
@@ -180,18 +187,19 @@ impl Metric {
     }
 }
 
-/// See the module.
+/// State of CONGA for all switches.
 #[derive(Debug)]
 pub(crate) struct Conga {
     config: CongaConfig,
     gauge: Gauge,
-    /// By port.
+    /// Rate estimator of each port.
     dre: Vec<Dre>,
+    /// Counter of each port's estimator at full load.
     full: Vec<f64>,
-    /// Which leaf a switch is, by switch.
+    /// Number of the leaf, by switch.
     numbers: Vec<u16>,
     leaves: Vec<Leaf>,
-    /// By switch.
+    /// Flowlets, by switch.
     flowlets: Vec<Flowlets>,
     tags: Carried<Tag>,
 }
@@ -202,6 +210,7 @@ impl Conga {
         let is_leaf = |switch: &u32| wiring.tier(*switch) == 0;
         let of_leaves: Vec<u32> = (0..wiring.switches() as u32).filter(is_leaf).collect();
         let most = of_leaves.iter().map(|&leaf| wiring.uplinks(leaf).len());
+        // All rows have the same length, so that a tag from any leaf finds its entry.
         let uplinks = most.max().unwrap_or(0);
         let mut numbers = alloc::vec![NO_LEAF; wiring.switches()];
         for (number, &switch) in of_leaves.iter().enumerate() {
@@ -238,8 +247,9 @@ impl Conga {
         *self.tags.of(id) = Tag::default();
     }
 
-    /// At the leaf of the destination: notes what the packet says.
+    /// Stores the fields of a packet at the destination leaf.
     pub fn arrives(&mut self, wiring: &Wiring, passage: &Passage<'_>, link: u32) {
+        // Packets from own hosts and packets in transit carry nothing for this leaf.
         if wiring.back(link) == NONE || wiring.rack(passage.packet.dst) != passage.switch {
             return;
         }
@@ -253,6 +263,7 @@ impl Conga {
         let at_ps = passage.now.as_ps();
         let from = &mut leaf.from[row + usize::from(tag.lb_tag)];
         *from = Metric {
+            // A change that was not reported yet remains a change.
             changed: from.changed || from.level != tag.ce,
             level: tag.ce,
             at_ps,
@@ -275,11 +286,13 @@ impl Conga {
         let first_port = network.first_port(passage.switch);
         let rule = self.rule(wiring, passage, first_port + ports.port(0))?;
         let flowlets = &mut self.flowlets[passage.switch as usize];
+        // After a link failure the port may be no choice any more. Then the flow begins a new flowlet.
         if let Some(&mut port) = flowlets.ports.get(now, key)
             && let Some(index) = ports.position(port)
         {
             return Some(index);
         }
+        // The port of the previous flowlet, even though its entry has expired.
         let cached = flowlets.ports.last_known(key);
         let mut best = u8::MAX;
         let mut ties: Vec<(u32, u32)> = Vec::new();
@@ -294,8 +307,9 @@ impl Conga {
             }
         }
         let flowlets = &mut self.flowlets[passage.switch as usize];
-        // A flow stays where it was unless that has become worse than another.
+        // A flow keeps its port unless another one is now better (CONGA paper, section 3.5).
         let stays = ties.iter().find(|(_, port)| cached == Some(*port));
+        // With `Chance` each flowlet gets a new random uplink, as in the code of Expeditus' authors.
         let stays = stays.filter(|_| !matches!(rule, Rule::Chance));
         let &(index, port) = stays.unwrap_or_else(|| {
             let draw = reduce(flowlets.draws.next_u32(), ties.len() as u32);
@@ -305,9 +319,10 @@ impl Conga {
         Some(index)
     }
 
-    /// How a switch chooses for a packet that may leave through this port; `None` where ECMP does.
+    /// Returns the rule for a packet that may leave through this port; `None` if ECMP chooses.
     fn rule(&self, wiring: &Wiring, passage: &Passage<'_>, port: u32) -> Option<Rule> {
         let (switch, dst) = (passage.switch, passage.packet.dst);
+        // Reports reach leaves only, so a switch after the first leaf can only compare its own uplinks.
         if wiring.rack(passage.packet.src) != switch {
             let upward = wiring.uplink(port) != NONE;
             let chooses = upward && self.config.between_pods == BetweenPods::LeafAndCore;
@@ -320,16 +335,17 @@ impl Conga {
         }
     }
 
-    /// Whether the leaves of a packet tell each other of the path that it takes; at the first of them.
+    /// Returns whether the leaves of a packet report its path to each other. Called at the first leaf.
     fn learns(&self, wiring: &Wiring, passage: &Passage<'_>) -> bool {
         self.config.between_pods != BetweenPods::Random
             || wiring.is_in_pod_of(passage.switch, passage.packet.dst)
     }
 
-    /// The congestion beyond a port, by a rule.
+    /// Returns the congestion beyond a port, according to a rule.
     fn congestion(&self, wiring: &Wiring, passage: &Passage<'_>, port: u32, rule: Rule) -> u8 {
         let (now, uplink) = (passage.now, wiring.uplink(port));
         match rule {
+            // Equal for all ports, so that the draw among ties decides.
             Rule::Chance => 0,
             Rule::PathsTo(there) if uplink != NONE => {
                 let leaf = &self.leaves[usize::from(self.numbers[passage.switch as usize])];
@@ -347,6 +363,7 @@ impl Conga {
             return;
         }
         let now = passage.now;
+        // Before `add`: the packet reports the load that it meets, without its own bytes.
         let level = self.level(now, port);
         let uplink = wiring.uplink(port);
         if uplink != NONE

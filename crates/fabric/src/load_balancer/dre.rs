@@ -1,25 +1,25 @@
-//! The discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2): a counter that grows by the bytes
-//! that pass and shrinks by a factor at fixed intervals, so that it follows the rate of the last few
-//! intervals without a window of samples.
+//! Discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2): a counter that grows by the bytes sent, and
+//! shrinks by a factor at fixed intervals. So it follows the rate of the last few intervals without a window
+//! of samples.
 //!
-//! Deviations: the counter shrinks when it is next looked at, by as many intervals as have passed,
-//! which is the same and needs no timer.
+//! Deviations: the counter shrinks at its next use, once for each interval that has passed. The result is the
+//! same, and no timer is needed.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::parameter::Values;
 use tailcut_units::{Duration, Rate, Time};
 
-/// How rates are estimated and what is told of them.
+/// Parameters of the rate estimators and of the levels that they give.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DreConfig {
-    /// T, the time between two shrinkings; at least a picosecond.
+    /// T: time between two reductions, at least a picosecond.
     pub interval: Duration,
-    /// w, what is left of the counter at each, above 0 and below 1. The estimator's time constant is
-    /// T / (1 - w).
+    /// w: share of the counter that remains after each reduction, more than 0 and less than 1. The
+    /// estimator's time constant is T / (1 - w).
     pub keep: f64,
-    /// How many levels a load is told in, 2 to 255. Level l stands for loads from l / `levels` on; the
-    /// highest for everything above.
+    /// Number of levels of a load, 2 to 255. Level l stands for loads of at least l / `levels`, and the
+    /// highest level for all higher loads.
     pub levels: u8,
 }
 
@@ -34,22 +34,23 @@ impl From<&Values> for DreConfig {
     }
 }
 
-/// What all estimators of a network share.
+/// State that all estimators of a network share.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     config: DreConfig,
-    /// What is left after 0, 1, 2, ... intervals, down to less than a byte of a full 100 Gb/s link.
+    /// Share that remains after 0, 1, 2, ... intervals, down to less than a byte of a full 100 Gb/s link.
     left: Box<[f64]>,
 }
 
-/// Below this, nothing is left.
+/// Share below which the counter counts as zero.
 const NOTHING: f64 = 1e-9;
-/// As many intervals are told apart at most.
+/// Largest number of entries of the table of shares.
 const MOST_INTERVALS: usize = 4_096;
 
 impl Gauge {
     pub fn new(config: DreConfig) -> Self {
         let mut left = Vec::from([1.0]);
+        // The second limit bounds the table if `keep` is close to 1. An older counter then counts as zero.
         while let Some(&last) = left.last()
             && last > NOTHING
             && left.len() < MOST_INTERVALS
@@ -62,36 +63,36 @@ impl Gauge {
         }
     }
 
-    /// What the counter of a link at this rate tends to when the link is full: the bytes of T / (1 - w).
+    /// Returns the limit of the counter of a fully loaded link with this rate: the bytes of T / (1 - w).
     pub fn full(&self, rate: Rate) -> f64 {
         let bytes_per_interval =
             rate.as_bps() as f64 / 8.0 * self.config.interval.as_ps() as f64 / 1e12;
         bytes_per_interval / (1.0 - self.config.keep)
     }
 
-    /// The interval that an instant lies in.
+    /// Returns the interval that contains a time.
     const fn interval(&self, now: Time) -> u64 {
         now.as_ps() / self.config.interval.as_ps()
     }
 }
 
-/// The estimator of one link.
+/// Estimator of one link.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Dre {
-    /// X, as of `interval`.
+    /// Counter X at the interval `interval`.
     bytes: f64,
     interval: u64,
 }
 
 impl Dre {
-    /// Bytes pass.
+    /// Adds bytes that are sent.
     #[inline]
     pub fn add(&mut self, gauge: &Gauge, now: Time, bytes: u32) {
         self.bytes = self.bytes(gauge, now) + f64::from(bytes);
         self.interval = gauge.interval(now);
     }
 
-    /// X.
+    /// Returns the counter X.
     #[inline]
     pub fn bytes(&self, gauge: &Gauge, now: Time) -> f64 {
         let passed = gauge.interval(now).saturating_sub(self.interval);
@@ -99,18 +100,18 @@ impl Dre {
         left.map_or(0.0, |left| self.bytes * left)
     }
 
-    /// The estimated load of a link whose counter is `full` when it is full; 1 is the line rate, and
-    /// what queues before the link can be above.
+    /// Returns the estimated load of a link; `full` is its counter at full load. 1 is the line rate. Packets
+    /// count before they queue, so the load can exceed 1.
     #[inline]
     pub fn load(&self, gauge: &Gauge, now: Time, full: f64) -> f64 {
         self.bytes(gauge, now) / full
     }
 
-    /// The load as a level.
+    /// Returns the load as a level.
     #[inline]
     pub fn level(&self, gauge: &Gauge, now: Time, full: f64) -> u8 {
         let levels = gauge.config.levels;
-        // The conversion rounds towards zero and stays within a byte.
+        // The conversion rounds towards zero and saturates at 255.
         let level = (self.load(gauge, now, full) * f64::from(levels)) as u8;
         level.min(levels - 1)
     }

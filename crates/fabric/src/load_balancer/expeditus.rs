@@ -1,15 +1,15 @@
-//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing
-//! in Clos Data Center Networks", SoCC 2016 and ToN 2017): each switch estimates the load of its own
-//! uplinks in both directions, and a path is chosen on the handshake in two stages. The choice itself
-//! is in [`super::two_stage`].
+//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing in
+//! Clos Data Center Networks", SoCC 2016 and ToN 2017). Each switch estimates the loads of its uplinks in
+//! both directions, and a path is chosen during the handshake in two stages. The choice itself is in
+//! [`super::two_stage`].
 //!
 //! Deviations:
-//! - The estimators count what is sent towards a port, before its queue, as the authors' simulation does,
-//!   so that a queue that grows shows as a load above one; it is told as the highest level.
-//! - A packet of a handshake does not count in what is decided on it.
-//! - An uplink that no longer leads to the destination, after a failure, is marked in the vector and
-//!   never chosen; an entry that names it falls back to ECMP.
-//! - The flow tables tell flows apart by both hosts and a hash of 32 bits.
+//! - The estimators count packets that are sent towards a port, before its queue, as in the authors'
+//!   simulation. So a growing queue appears as a load above one, which is reported as the highest level.
+//! - A packet of a handshake does not count in the decision about it.
+//! - An uplink that does not lead to the destination any more, after a failure, is marked in the vector and
+//!   never chosen. An entry with such an uplink falls back to ECMP.
+//! - The flow tables identify flows by both hosts and a hash of 32 bits.
 
 use super::dre::{Dre, DreConfig, Gauge};
 use super::wiring::Wiring;
@@ -18,12 +18,12 @@ use core::ops::Range;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Rate, Time};
 
-/// Expeditus' parameters, with the values of the authors' simulation.
+/// Parameters of Expeditus, with the values of the authors' simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ExpeditusConfig {
-    /// T 20 us, w 0.7 (a time constant of 66.7 us), 8 levels.
+    /// Rate estimators: T 20 us, w 0.7 (a time constant of 66.7 us), 8 levels.
     pub dre: DreConfig,
-    /// Routes of flows that send nothing for longer than this are forgotten: 100 ms.
+    /// Idle time after which the route of a flow is removed: 100 ms.
     pub entry_timeout: Duration,
 }
 
@@ -31,20 +31,21 @@ pub struct ExpeditusConfig {
 pub(super) const ENTRY_TIMEOUT: Parameter = Parameter::duration(
     "entry_timeout",
     "100ms",
-    "The route of a flow that sends nothing for longer than this is forgotten (authors' code).",
+    "Idle time after which the route of a flow is removed (authors' code).",
 );
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::duration(
         "dre_interval",
         "20us",
-        "T: how often the counters of the rate estimators shrink (authors' code).",
+        "T: time between two reductions of the rate estimators' counters (authors' code).",
     ),
     Parameter::number(
         "dre_keep",
         0.999,
         "0.7",
-        "w: what is left of a counter each time; the time constant is T / (1 - w), 66.7 us (authors' code).",
+        "w: share of a counter that remains after each reduction; the time constant is T / (1 - w), 66.7 us \
+         (authors' code).",
     ),
     Parameter::count(
         "levels",
@@ -70,7 +71,7 @@ impl Default for ExpeditusConfig {
     }
 }
 
-/// The estimated loads of one direction of all uplinks.
+/// Estimated loads of all uplinks in one direction.
 #[derive(Debug)]
 struct Direction {
     dre: Vec<Dre>,
@@ -84,7 +85,7 @@ impl Direction {
     }
 }
 
-/// The loads that switches measure at their uplinks.
+/// Loads that switches measure at their uplinks.
 #[derive(Debug)]
 pub(crate) struct Levels {
     gauge: Gauge,
@@ -100,6 +101,7 @@ impl Levels {
         for uplink in 0..wiring.uplink_count() as u32 {
             let port = wiring.port(uplink);
             let up = rates[port as usize];
+            // If there is no link in the opposite direction, its estimator is never used.
             let down = rates.get(wiring.back(port) as usize).copied().unwrap_or(up);
             north.push(gauge.full(up));
             south.push(gauge.full(down));
@@ -139,7 +141,7 @@ impl Levels {
         self.south.full[uplink as usize] = self.gauge.full(rate);
     }
 
-    /// How many estimators the owner of these uplinks has.
+    /// Returns the number of estimators at the switch of these uplinks.
     pub fn registers(&self, uplinks: Range<u32>) -> usize {
         let range = uplinks.start as usize..uplinks.end as usize;
         self.north.dre[range.clone()].len() + self.south.dre[range].len()

@@ -1,14 +1,14 @@
-//! Expeditus as first shown ("Load Balancing in Data Center Networks", Xu, slides, 2015): congestion is
-//! what waits in queues, a switch learns that of the links from above by what the packets that come
-//! down say, and the source routes a flow over the path that its handshake has found. The choice itself
-//! is in [`super::two_stage`].
+//! Expeditus as first presented ("Load Balancing in Data Center Networks", Xu, slides, 2015). The measure of
+//! congestion is the length of queues. Packets that come down a link carry the length of its queue to
+//! the switch below. The source routes a flow over the path that its handshake has found. The choice
+//! itself is in [`super::two_stage`].
 //!
 //! Deviations:
-//! - The slides leave open how two hops are combined, in how many steps queues are told, how long a
-//!   switch believes what it has heard and how many bytes the tunnel and what is told take: parameters.
-//! - The host's flow table is kept by the host's switch, and tunnels begin there.
-//! - ACKs go back through the aggregation switch that was chosen and a core by ECMP: the slides have
-//!   a path for one direction.
+//! - The slides do not define the combination of two hops, the number of levels of a queue, the lifetime of a
+//!   received level, and the bytes of the tunnel and of a level. These are parameters.
+//! - The switch of a host keeps the host's flow table, and tunnels begin at this switch.
+//! - ACKs return through the chosen aggregation switch and a core that ECMP chooses: the slides define a path
+//!   for one direction only.
 
 use super::expeditus::ENTRY_TIMEOUT;
 use super::wiring::Wiring;
@@ -17,18 +17,18 @@ use core::ops::Range;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Bytes, Duration, Time};
 
-/// How the levels of two hops become one.
+/// Combination of the levels of two hops.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Combination {
-    /// The worse of both, as in the final form.
+    /// The higher level, as in the final form.
     #[default]
     Max,
-    /// Both together.
+    /// The sum of both levels.
     Sum,
 }
 
 impl Combination {
-    /// The level of both.
+    /// Returns the combined level.
     pub(crate) fn of(self, a: u8, b: u8) -> u16 {
         match self {
             Self::Max => u16::from(a.max(b)),
@@ -37,22 +37,20 @@ impl Combination {
     }
 }
 
-/// Parameters of Expeditus' first form. The slides give none.
+/// Parameters of Expeditus' first form. The slides give no values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExpeditusDeckConfig {
-    /// A level stands for so many bytes that wait; at least one byte. There are 254. 1,538 B: a full
-    /// packet.
+    /// Number of waiting bytes per level, at least one. There are 254 levels. 1,538 B: a full packet.
     pub level_bytes: Bytes,
-    /// How two hops are combined: the worse counts.
+    /// Combination of two hops: the higher level.
     pub combination: Combination,
-    /// A level that was heard longer ago than this counts as zero: 1 ms.
+    /// Age after which a received level counts as zero: 1 ms.
     pub heard_timeout: Duration,
-    /// Bytes that a packet of a source-routed flow carries more, on its way up: 20, an IPv4 header.
+    /// Bytes that a tunnel adds to a packet of a source-routed flow on its way up: 20, an IPv4 header.
     pub encapsulation: u16,
-    /// Bytes that what is told takes on every packet that comes down from switch to switch: 1, a level.
+    /// Bytes of the level on every packet that comes down from switch to switch: 1, a level.
     pub southbound_bytes: u16,
-    /// Routes of flows that send nothing for longer than this are forgotten: 100 ms, as in the final
-    /// form.
+    /// Idle time after which the route of a flow is removed: 100 ms, as in the final form.
     pub entry_timeout: Duration,
 }
 
@@ -60,24 +58,24 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::bytes(
         "level_bytes",
         "1538",
-        "Bytes that wait for each level of congestion; there are 254.",
+        "Number of waiting bytes per level of congestion; there are 254 levels.",
     ),
     Parameter::word(
         "combination",
         &["max", "sum"],
         "max",
-        "What counts of two hops: the worse, or both together.",
+        "Combination of the levels of two hops: the higher level, or the sum.",
     ),
     Parameter::duration(
         "heard_timeout",
         "1ms",
-        "What a switch heard from above longer ago than this counts as no congestion.",
+        "Age after which a level received from above counts as no congestion.",
     ),
     Parameter::count(
         "southbound_bytes",
         (0, 255),
         "1",
-        "Bytes that the level of the link takes on every packet that comes down from switch to switch.",
+        "Bytes of the link's level on every packet that comes down from switch to switch.",
     ),
     Parameter::count(
         "encapsulation",
@@ -110,14 +108,14 @@ impl Default for ExpeditusDeckConfig {
     }
 }
 
-/// What was heard of the link from above, by uplink.
+/// Level of the link from above that a packet has brought, with the time of its arrival.
 #[derive(Clone, Copy, Default, Debug)]
 struct Heard {
     level: u8,
     at_ps: u64,
 }
 
-/// What switches know of queues.
+/// Queue lengths that switches have received.
 #[derive(Debug)]
 pub(crate) struct Occupancies {
     config: ExpeditusDeckConfig,
@@ -132,7 +130,7 @@ impl Occupancies {
         }
     }
 
-    /// The level of a queue; the highest byte stands for no level.
+    /// Returns the level of a queue. The largest `u8` is reserved for "unusable".
     pub fn level(&self, backlog_bytes: u64) -> u8 {
         let levels = backlog_bytes / self.config.level_bytes.0;
         levels.min(u64::from(u8::MAX) - 1) as u8
@@ -159,7 +157,8 @@ impl Occupancies {
         self.config.southbound_bytes
     }
 
-    /// How many levels the owner of these uplinks remembers; its own queues it can look at.
+    /// Returns the number of levels that the switch of these uplinks stores. It reads its own queues
+    /// directly.
     pub fn registers(&self, uplinks: Range<u32>) -> usize {
         self.heard[uplinks.start as usize..uplinks.end as usize].len()
     }

@@ -1,11 +1,11 @@
-//! What a switch remembers of flows: an open-addressing table with linear probing and a fixed hash,
-//! whose entries expire when nothing of their flow has passed for a while.
+//! Flow table of a switch: open addressing with linear probing and a fixed hash. An entry expires if no
+//! packet of its flow has passed for a while.
 
 use crate::packet::Packet;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time, mix64};
 
-/// What tells flows apart: the two hosts, and the hash of the five-tuple for the rest of it.
+/// Key of a flow: the two hosts, and the hash of the five-tuple.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct FlowKey {
     src: HostId,
@@ -14,7 +14,7 @@ pub(crate) struct FlowKey {
 }
 
 impl FlowKey {
-    /// The flow of a packet.
+    /// Returns the key of a packet's flow.
     pub const fn of(packet: &Packet) -> Self {
         Self {
             src: packet.src,
@@ -23,7 +23,7 @@ impl FlowKey {
         }
     }
 
-    /// The opposite direction of a packet's flow, given the hash of its five-tuple.
+    /// Returns the key of the opposite direction of a packet's flow, given the hash of its five-tuple.
     pub const fn reverse_of(packet: &Packet, reverse_hash: u32) -> Self {
         Self {
             src: packet.dst,
@@ -37,23 +37,23 @@ impl FlowKey {
 struct Entry<V> {
     key: FlowKey,
     value: V,
-    /// When a packet of the flow last passed; [`EMPTY`] for a place that holds nothing.
+    /// Time of the last packet of the flow; [`EMPTY`] in an empty entry.
     seen_ps: u64,
 }
 
 const EMPTY: u64 = u64::MAX;
 
-/// Flows and a value each. An entry that nothing has asked for longer than `idle` is not there.
+/// Table with a value per flow. An entry that was not used for longer than `idle_ps` counts as absent.
 #[derive(Debug)]
 pub(crate) struct FlowTable<V> {
-    /// A power of two of places, at most half of them used; none before the first entry.
+    /// Entries: a power of two, at most half of them used. There are none before the first insertion.
     entries: Vec<Entry<V>>,
     used: usize,
     idle_ps: u64,
 }
 
 impl<V: Copy + Default> FlowTable<V> {
-    /// An empty table whose entries live as long as something asks for them within every `idle_ps`.
+    /// Creates an empty table. An entry expires if it is not used for `idle_ps`.
     pub const fn new(idle_ps: u64) -> Self {
         Self {
             entries: Vec::new(),
@@ -62,7 +62,7 @@ impl<V: Copy + Default> FlowTable<V> {
         }
     }
 
-    /// The value of a flow, whose entry this keeps alive.
+    /// Returns the value of a flow, and keeps its entry alive.
     #[inline]
     pub fn get(&mut self, now: Time, key: FlowKey) -> Option<&mut V> {
         let place = self.place(key)?;
@@ -75,14 +75,16 @@ impl<V: Copy + Default> FlowTable<V> {
         Some(&mut entry.value)
     }
 
-    /// The value of a flow, also after its entry has expired, as long as nothing has taken its place.
+    /// Returns the value of a flow even after its entry has expired, if no other entry has replaced it.
     pub fn last_known(&self, key: FlowKey) -> Option<V> {
         let entry = &self.entries[self.place(key)?];
         (entry.seen_ps != EMPTY).then_some(entry.value)
     }
 
-    /// Gives a flow a value, in place of the one it had.
+    /// Sets the value of a flow.
     pub fn insert(&mut self, now: Time, key: FlowKey, value: V) {
+        // `used` includes expired entries. They stay until the next resize, because removing one would break
+        // a probe sequence.
         if self.used * 2 >= self.entries.len() {
             self.make_room(now);
         }
@@ -96,7 +98,7 @@ impl<V: Copy + Default> FlowTable<V> {
         }
     }
 
-    /// Flows whose entries have not expired.
+    /// Returns the number of flows whose entries have not expired.
     pub fn live(&self, now: Time) -> usize {
         let entries = self.entries.iter();
         entries.filter(|entry| self.is_live(entry, now)).count()
@@ -106,7 +108,7 @@ impl<V: Copy + Default> FlowTable<V> {
         entry.seen_ps != EMPTY && now.as_ps().saturating_sub(entry.seen_ps) <= self.idle_ps
     }
 
-    /// The place of a flow: where its entry is, or where it would go.
+    /// Returns the index of a flow's entry, or of the empty entry where it belongs.
     #[inline]
     fn place(&self, key: FlowKey) -> Option<usize> {
         let mask = self.entries.len().checked_sub(1)?;
@@ -116,14 +118,17 @@ impl<V: Copy + Default> FlowTable<V> {
             if entry.seen_ps == EMPTY || entry.key == key {
                 return Some(place);
             }
+            // The table always has an empty place, so the search ends.
             place = (place + 1) & mask;
         }
     }
 
-    /// Clears expired entries away; doubles the places where more than a quarter is still used.
+    /// Removes expired entries. Resizes the table so that at most a quarter of it is in use.
     #[cold]
     fn make_room(&mut self, now: Time) {
         let live = self.live(now);
+        // Four places per live flow, so that resizes are rare.
+        // The sum includes the flow that the caller is about to add.
         let places = ((live + 1) * 4).next_power_of_two().max(8);
         let empty = Entry {
             key: FlowKey::default(),
@@ -153,7 +158,7 @@ mod tests {
         FlowKey {
             src: HostId(number % 3),
             dst: HostId(7),
-            // Few distinct hashes, so that flows share them.
+            // Few different hashes, so that flows share them.
             hash: number / 2,
         }
     }

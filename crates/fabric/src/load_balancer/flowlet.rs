@@ -1,27 +1,29 @@
-//! Flowlet switching as in LetFlow (Vanini et al., "Let It Flow", NSDI 2017): a switch sends what
-//! follows a gap in a flow through a port drawn at random, and the sizes of flowlets do the rest,
-//! since those on slow paths end sooner.
+//! Flowlet switching as in LetFlow (Vanini et al., "Let It Flow", NSDI 2017). After a gap in a flow, a switch
+//! sends the following packets through a random port. Flowlets on slow paths end sooner, so their sizes
+//! balance the load.
 //!
-//! Deviations: the flowlet table is exact, where the paper's has 64 K entries that flows may share.
+//! Deviations: the flowlet table is exact; the paper's table has 64 K entries that flows may share. While one port
+//! leads to a destination, no flowlets are stored for it, so flows draw a port again when a second port returns.
 
 use super::flow_table::{FlowKey, FlowTable};
+use crate::forwarding::Choices;
 use crate::packet::Packet;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Time, reduce};
 
-/// LetFlow's parameter.
+/// Parameter of LetFlow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LetFlowConfig {
-    /// A flow that has sent nothing for longer than this begins a new flowlet: 500 us (LetFlow paper).
+    /// Idle time after which a flow begins a new flowlet: 500 us (LetFlow paper).
     pub gap: Duration,
 }
 
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter::duration(
     "gap",
     "500us",
-    "A flow that has sent nothing for longer than this begins a new flowlet, on a path drawn at random (LetFlow paper).",
+    "Idle time after which a flow begins a new flowlet, on a random path (LetFlow paper).",
 )];
 
 impl From<&Values> for LetFlowConfig {
@@ -38,10 +40,10 @@ impl Default for LetFlowConfig {
     }
 }
 
-/// The flowlets of one switch.
+/// Flowlets of one switch.
 #[derive(Debug)]
 pub(crate) struct LetFlow {
-    /// Which of its equal-cost ports each flow takes, until a gap.
+    /// Port of each flow, numbered within the switch, until a gap.
     flowlets: FlowTable<u32>,
     draws: Xoshiro256PlusPlus,
 }
@@ -54,22 +56,22 @@ impl LetFlow {
         }
     }
 
-    /// An index below `count`. Apart from the code of other balancers, which every hop runs through.
+    /// Returns the index of one of the ports. The function is separate from the code of other balancers, which every
+    /// hop runs.
     #[inline(never)]
-    pub fn select(&mut self, now: Time, packet: &Packet, count: u32) -> u32 {
+    pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> u32 {
         let key = FlowKey::of(packet);
-        match self.flowlets.get(now, key) {
-            // Fewer ports than at the flowlet's start: a link has failed.
-            Some(&mut index) if index < count => index,
-            _ => {
-                let index = reduce(self.draws.next_u32(), count);
-                self.flowlets.insert(now, key, index);
-                index
-            }
+        // A flowlet stays on its port while this port leads to the destination, whichever other ports do.
+        let known = self.flowlets.get(now, key);
+        if let Some(index) = known.and_then(|port| ports.position(*port)) {
+            return index;
         }
+        let index = reduce(self.draws.next_u32(), ports.count());
+        self.flowlets.insert(now, key, ports.port(index));
+        index
     }
 
-    /// Flowlets that are remembered now.
+    /// Returns the number of stored flowlets.
     pub fn flowlets(&self, now: Time) -> usize {
         self.flowlets.live(now)
     }

@@ -1,4 +1,4 @@
-//! Load balancers: which of several equal-cost ports a packet takes.
+//! Load balancers: the choice among several equal-cost ports for a packet.
 
 pub(crate) mod balancer;
 mod built_in;

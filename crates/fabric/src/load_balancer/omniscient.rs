@@ -1,6 +1,6 @@
-//! The bound: a chooser that sees the congestion of every hop of every path at the instant at which a
-//! flow's first packet enters the network, and keeps the flow on the least congested path. No switch
-//! could know that much; designs that choose once a flow can be measured against it.
+//! Upper bound for designs that choose a path once per flow. The chooser sees the congestion of every hop of
+//! every path when the first packet of a flow enters the network, and keeps the flow on the least congested
+//! path. No real switch has this information.
 
 use super::carried::Passage;
 use super::config::{BalancerState, OmniscientConfig, Sight};
@@ -23,8 +23,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "sight",
         &["load", "queue"],
         "load",
-        "What it sees of a link: its load by a rate estimator, without levels, or the time that what \
-         waits before it takes to send.",
+        "Measure of a link's congestion: its load by a rate estimator, without levels, or the transmission \
+         time of the packets that wait before it.",
     ),
     Parameter::duration(
         "dre_interval",
@@ -50,7 +50,7 @@ impl From<&Values> for OmniscientConfig {
             dre: DreConfig {
                 interval: values.duration("dre_interval"),
                 keep: values.number("dre_keep"),
-                // It compares loads without levels.
+                // The chooser compares loads without levels.
                 levels: u8::MAX,
             },
             entry_timeout: values.duration("entry_timeout"),
@@ -64,27 +64,29 @@ impl Default for OmniscientConfig {
     }
 }
 
-/// The switches of a path at most; beyond them ECMP chooses.
+/// Largest number of switches on a path. On longer paths ECMP chooses.
+// A fat-tree of three tiers has five switches on its longest path. A detour around a failure has a few more.
 const MOST_HOPS: usize = 8;
-/// The stream of draws among ties, for [`stream_seed`].
+/// Name of the random stream for ties, for [`stream_seed`].
 const TIES: u64 = 0x006f_6d6e_6973;
 
-/// The ports of a path, each numbered within its switch, in the order of the hops.
+/// Ports of a path, each numbered within its switch, in the order of the hops.
 type Path = [u16; MOST_HOPS];
 
-/// See the module.
+/// Chooser with the state of the whole network.
 #[derive(Debug)]
 pub(crate) struct Omniscient {
     sight: Sight,
     gauge: Gauge,
-    /// By port.
+    /// Rate estimator of each port.
     dre: Vec<Dre>,
+    /// Counter of each port's estimator at full load.
     full: Vec<f64>,
     paths: FlowTable<Path>,
     draws: Xoshiro256PlusPlus,
 }
 
-/// A search through all paths to a host.
+/// Search through all paths to a host.
 struct Search<'a> {
     now: Time,
     dst: HostId,
@@ -107,6 +109,7 @@ impl Omniscient {
             draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(
                 seed,
                 TIES,
+                // The chooser has one stream for the whole network, and no switch has this number.
                 wiring.switches() as u64,
             )),
         }
@@ -132,6 +135,7 @@ impl Omniscient {
         let key = FlowKey::of(packet);
         let known = self.paths.get(now, key).copied();
         let path = match known {
+            // A SYN begins a new flow, even if an old flow had the same addresses and ports.
             Some(path) if packet.handshake != Handshake::Open => path,
             _ if wiring.rack(packet.src) == passage.switch => {
                 let path = self.least_congested(now, passage.switch, packet.dst, network);
@@ -147,6 +151,7 @@ impl Omniscient {
     }
 
     fn least_congested(&mut self, now: Time, switch: u32, dst: HostId, network: &Network) -> Path {
+        // If no path is usable, the result matches no port, and ECMP chooses.
         let none = [u16::MAX; MOST_HOPS];
         let mut search = Search {
             now,
@@ -161,7 +166,7 @@ impl Omniscient {
         search.best
     }
 
-    /// Follows every path from a switch; `worst` is the congestion of the worst hop so far.
+    /// Follows every path from a switch. `worst` is the congestion of the worst hop so far.
     fn walk(&mut self, search: &mut Search<'_>, switch: u32, hop: usize, worst: f64) {
         if hop == MOST_HOPS {
             return;
@@ -172,27 +177,32 @@ impl Omniscient {
             search.path[hop] = port as u16;
             let far_end = network.far_end(link);
             if far_end == NOWHERE {
-                // It sees that, too.
+                // The chooser also sees links that are down.
                 continue;
             }
+            // All paths to a host with one link end on this link, so its congestion decides nothing.
             if far_end & HOST != 0 {
                 self.found(worst, search);
                 continue;
             }
             let worst = worst.max(self.congestion(search.now, link, network));
+            // A path that is already worse than the best is abandoned. An equal path continues, because ties
+            // are drawn.
             if worst <= search.least {
                 self.walk(search, far_end, hop + 1, worst);
             }
         }
     }
 
-    /// A path is complete: the best so far, or one of several that are, each as likely.
+    /// Compares a complete path with the best so far. Among equally good paths, each is chosen with the same
+    /// probability.
     fn found(&mut self, worst: f64, search: &mut Search<'_>) {
         if worst < search.least {
             search.least = worst;
             search.ties = 0;
         }
         search.ties += 1;
+        // Reservoir sampling: the n-th of equal paths replaces the choice with probability 1/n.
         if search.ties == 1 || reduce(self.draws.next_u32(), search.ties) == 0 {
             search.best = search.path;
         }
@@ -208,7 +218,7 @@ impl Omniscient {
         self.full[port as usize] = self.gauge.full(rate);
     }
 
-    /// All that it knows: it is not in a switch.
+    /// Returns the number of all entries, because the chooser does not belong to one switch.
     pub fn state(&self, now: Time) -> BalancerState {
         BalancerState {
             congestion: self.dre.len(),

@@ -1,43 +1,43 @@
-//! A user's own load balancer: what it is asked, and how each switch gets one.
+//! Custom load balancer: its interface, and its factory for switches.
 
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use tailcut_units::{Rate, Time};
 
-/// What a load balancer sees of an equal-cost port.
+/// Equal-cost port as a load balancer sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortView {
-    /// The port's number within the switch.
+    /// Number of the port within the switch.
     pub port: u32,
-    /// Bytes that are queued at it.
+    /// Number of bytes queued at the port.
     pub backlog_bytes: u64,
-    /// Packets that are queued at it.
+    /// Number of packets queued at the port.
     pub backlog_packets: u32,
-    /// Its link's rate.
+    /// Rate of the link.
     pub rate: Rate,
-    /// Whether its link is up.
+    /// Whether the link is up.
     pub is_up: bool,
-    /// Packets that it has sent so far; at a port with one event for each packet, those queued included.
+    /// Number of packets sent so far, including queued packets at a port with one event per packet.
     pub accepted_packets: u64,
-    /// Their bytes.
+    /// Number of bytes of these packets.
     pub accepted_bytes: u64,
-    /// Packets that it has dropped so far.
+    /// Number of packets that the port has dropped so far.
     pub dropped: u64,
 }
 
-/// A user's own choice among equal-cost ports.
+/// Custom choice among equal-cost ports.
 pub trait LoadBalancer: core::fmt::Debug + Send {
-    /// The index into `ports` (never empty) that `packet` takes.
+    /// Returns the index into `ports` (never empty) of the port for `packet`.
     fn select(&mut self, now: Time, packet: &Packet, ports: &[PortView]) -> usize;
 }
 
-/// Builds a user's own load balancer for each switch.
+/// Factory of a custom load balancer, which builds one for each switch.
 #[derive(Clone)]
 pub struct BuildBalancer(Arc<dyn Fn(u32) -> Box<dyn LoadBalancer> + Send + Sync>);
 
 impl BuildBalancer {
-    /// Calls `build` for each switch, with its number. The closure carries what parameters there are.
+    /// Calls `build` for each switch, with its number. The closure contains the parameters.
     pub fn new<L: LoadBalancer + 'static>(
         build: impl Fn(u32) -> L + Send + Sync + 'static,
     ) -> Self {

@@ -33,9 +33,10 @@ pub struct NamedBalancer {
     pub source: &'static str,
     /// Unit of traffic that is kept on one path.
     pub choice: Choice,
-    /// Whether the path is chosen on a flow's handshake, so that designs without one cannot use it.
+    /// Whether the path is chosen during a flow's handshake, so that designs without a handshake cannot use
+    /// it.
     pub needs_handshake: bool,
-    /// Whether switches know a host by one switch, so that hosts have one link.
+    /// Whether each host must have exactly one link, because switches identify a host by one switch.
     pub single_homed: bool,
     /// Keys of the section of its name.
     pub parameters: &'static [Parameter],
@@ -76,8 +77,8 @@ impl NamedBalancer {
         })
     }
 
-    /// Returns how hosts with several links use them: packet by packet if packets of a flow can overtake each other
-    /// anyway.
+    /// Returns the use of several links by a host: packet by packet if packets of a flow can overtake each
+    /// other anyway.
     pub const fn bonding(&self) -> Bonding {
         match self.choice {
             Choice::Packet | Choice::Sender => Bonding::FreeFirst,

@@ -1,11 +1,12 @@
-//! Choosing a path in two stages on a connection's handshake, with what each switch knows of its own
-//! links: what both published forms of Expeditus share.
+//! Choice of a path in two stages during a connection's handshake, with the state of each switch about its
+//! own links: the common part of both published forms of Expeditus.
 //!
-//! Between pods, the SYN takes the congestion of the source edge's uplinks to the destination edge,
-//! which picks the aggregation switch by first and last hop and answers through it. The SYN-ACK takes
-//! that of the destination aggregation's links from the cores to the source aggregation (the wiring of
-//! a fat-tree sees to it that it is the one with the same number), which picks the core by second and
-//! third hop. Within a pod the SYN-ACK carries the destination edge's state and the source edge picks.
+//! Between pods, the SYN carries the congestion of the source edge's uplinks to the destination edge. The
+//! destination edge chooses the aggregation switch by first and last hop, and answers through it. The SYN-ACK
+//! carries the congestion of the destination aggregation's links from the cores to the source aggregation.
+//! (The wiring of a fat-tree ensures that this is the aggregation switch with the same number.) The source
+//! aggregation chooses the core by second and third hop. Within a pod, the SYN-ACK carries the destination
+//! edge's state, and the source edge chooses.
 
 use super::carried::{Carried, Passage};
 use super::config::BalancerState;
@@ -22,67 +23,67 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Rate, Time, reduce, stream_seed};
 
-/// The level of an uplink that does not lead to the destination.
+/// Level of an uplink that does not lead to the destination.
 const UNUSABLE: u8 = u8::MAX;
-/// Streams of draws among ties, one a switch, for [`stream_seed`].
+/// Name of the random streams for ties, one per switch, for [`stream_seed`].
 const TIES: u64 = 0x7469_6573;
 
-/// What a packet of this design carries.
+/// Data that a packet of this design carries.
 #[derive(Clone, Default, Debug)]
 struct Tag {
-    /// The hash of the opposite direction's five-tuple, on packets of a handshake.
+    /// Hash of the five-tuple in the opposite direction, on packets of a handshake.
     reverse_hash: u32,
-    /// Bytes that this puts on the packet.
+    /// Bytes that this data adds to the packet.
     attached: u16,
-    /// A level a slot of the uplinks of the switch that sent it.
+    /// Levels of the uplinks of the switch that sent the packet, by slot.
     vector: Option<Box<[u8]>>,
-    /// The ports that source routing prescribes, and on a SYN-ACK the one that the second stage chose.
+    /// Ports for source routing; on a SYN-ACK, the port that the second stage chose.
     route: Option<Route>,
-    /// The congestion of the link on which the packet comes down.
+    /// Congestion of the link on which the packet comes down.
     southbound: u8,
-    /// Whether the bytes of that are on the packet.
+    /// Whether the packet contains the bytes of `southbound`.
     tells: bool,
 }
 
-/// The uplinks of a flow, as ports within their switches.
+/// Uplinks of a flow, as ports within their switches.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Route {
-    /// The source edge's.
+    /// Port of the source edge.
     first: u32,
-    /// The source aggregation's; [`NONE`] where the flow stays in its pod, or ECMP chooses.
+    /// Port of the source aggregation; [`NONE`] if the flow stays in its pod, or if ECMP chooses.
     second: u32,
 }
 
-/// How congestion is known, which is also how routes are kept.
+/// Form of Expeditus. It defines the measure of congestion and the place of routes.
 #[derive(Debug)]
 enum Form {
-    /// Rates in both directions measured where they are needed, routes in each switch.
+    /// Rates in both directions, measured where they are needed. Each switch stores routes.
     Final(Levels),
-    /// Queues, told to the switch below by what comes down; routes at the source.
+    /// Queue lengths, which packets carry down to the switch below. The source stores routes.
     Deck(Occupancies),
 }
 
-/// See the module.
+/// Chooser of both forms of Expeditus.
 #[derive(Debug)]
 pub(crate) struct TwoStage {
     form: Form,
     combination: Combination,
     tags: Carried<Tag>,
     attached_bytes: u64,
-    /// Routes of flows, a table a switch.
+    /// Routes of flows, one table per switch.
     tables: Vec<FlowTable<Route>>,
     draws: Vec<Xoshiro256PlusPlus>,
 }
 
 impl TwoStage {
-    /// The final form.
+    /// Creates the final form.
     pub fn final_form(config: ExpeditusConfig, wiring: &Wiring, rates: &[Rate], seed: u64) -> Self {
         let form = Form::Final(Levels::new(config.dre, wiring, rates));
         let idle_ps = config.entry_timeout.as_ps();
         Self::new(form, Combination::Max, idle_ps, wiring, seed)
     }
 
-    /// The deck's form.
+    /// Creates the form of the slides.
     pub fn deck_form(config: ExpeditusDeckConfig, wiring: &Wiring, seed: u64) -> Self {
         let idle_ps = config.entry_timeout.as_ps();
         let combination = config.combination;
@@ -120,12 +121,14 @@ impl TwoStage {
         network: &Network,
     ) {
         let back = wiring.back(link);
+        // Only a packet that comes down from a higher switch takes part in a stage or brings a level.
         if back == NONE || wiring.uplink(back) == NONE {
             return;
         }
         let switch = passage.switch;
         let at_edge = wiring.rack(passage.packet.dst) == switch;
-        // The packet itself does not count in what is decided on it.
+        // The packet itself does not count in the decision about it, so the decision precedes the update of
+        // the loads.
         match passage.packet.handshake {
             Handshake::None => {}
             Handshake::Open if at_edge => self.first_stage(wiring, passage, network),
@@ -147,8 +150,10 @@ impl TwoStage {
         }
     }
 
-    /// The SYN is at the destination edge: the uplink whose worse of first and last hop is best.
+    /// First stage, for a SYN at the destination edge: chooses the uplink with the best combination of first
+    /// and last hop.
     fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
+        // A SYN within a pod carries no vector, because the source edge chooses at the SYN-ACK.
         let Some(vector) = self.take_vector(passage) else {
             return;
         };
@@ -162,8 +167,8 @@ impl TwoStage {
         }
     }
 
-    /// The SYN-ACK is at the aggregation switch of the source: the core whose worse of second and third
-    /// hop is best.
+    /// Second stage, for a SYN-ACK at the aggregation switch of the source: chooses the core with the best
+    /// combination of second and third hop.
     fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         let Some(vector) = self.take_vector(passage) else {
             return;
@@ -190,8 +195,8 @@ impl TwoStage {
         }
     }
 
-    /// The SYN-ACK is back at the source edge. Between pods it came through the aggregation switch that
-    /// the flow is to take; within one, this is where it is chosen.
+    /// Handles the SYN-ACK at the source edge. Between pods it arrives through the aggregation switch that
+    /// the flow must use. Within a pod, the choice is made here.
     fn answered(
         &mut self,
         wiring: &Wiring,
@@ -218,15 +223,15 @@ impl TwoStage {
         }
     }
 
-    /// Routes the opposite direction of a packet's flow from this switch.
+    /// Stores the route of the opposite direction of a packet's flow at this switch.
     fn store(&mut self, passage: &Passage<'_>, route: Route) {
         let reverse_hash = self.tags.of(passage.id).reverse_hash;
         let key = FlowKey::reverse_of(passage.packet, reverse_hash);
         self.tables[passage.switch as usize].insert(passage.now, key, route);
     }
 
-    /// The best of this switch's ports towards the sender of a packet, by what the packet has brought
-    /// and what the switch knows itself; ties uniformly at random.
+    /// Returns the best of this switch's ports towards the sender of a packet. It combines the levels that
+    /// the packet carries with the switch's own levels. Ties are resolved at random.
     fn pick(
         &mut self,
         wiring: &Wiring,
@@ -248,6 +253,7 @@ impl TwoStage {
             }
             let theirs = brought.get(wiring.slot(uplink)).copied();
             let theirs = theirs.unwrap_or(UNUSABLE);
+            // The other end has no path through this port.
             if theirs == UNUSABLE {
                 continue;
             }
@@ -271,6 +277,7 @@ impl TwoStage {
     fn northbound(&self, wiring: &Wiring, now: Time, uplink: u32, network: &Network) -> u8 {
         match &self.form {
             Form::Final(levels) => levels.northbound(now, uplink),
+            // A switch reads the queues at its uplinks directly, so no packet has to carry their lengths.
             Form::Deck(occupancies) => {
                 occupancies.level(network.backlog_bytes(now, wiring.port(uplink)))
             }
@@ -290,13 +297,14 @@ impl TwoStage {
         passage: &Passage<'_>,
         ports: &Choices<'_>,
     ) -> Option<u32> {
-        // The SYN goes by ECMP, whatever an earlier connection of the same ports has left.
+        // The SYN always uses ECMP, even if an earlier connection with the same ports has left a route.
         if passage.packet.handshake == Handshake::Open {
             return None;
         }
         let prescribed = self.tags.of(passage.id).route;
         let at_edge = wiring.rack(passage.packet.src) == passage.switch;
         let port = match (&self.form, prescribed) {
+            // Without a second port the value is `NONE`. It matches no port below, so ECMP chooses.
             (Form::Deck(_), Some(route)) if !at_edge => route.second,
             _ => {
                 let key = FlowKey::of(passage.packet);
@@ -307,7 +315,7 @@ impl TwoStage {
                 route.first
             }
         };
-        // No longer there after a link has failed: ECMP.
+        // If a link has failed, the port may not be a choice any more. Then ECMP chooses.
         ports.position(port)
     }
 
@@ -322,16 +330,17 @@ impl TwoStage {
         let switch = passage.switch;
         if uplink == NONE {
             if !wiring.is_between_switches(port) {
-                // Hosts never see what switches tell each other.
+                // Hosts must not receive the data that switches exchange.
                 self.strips(passage.id, passage.packet);
             } else if let Form::Deck(occupancies) = &self.form {
                 let bytes = occupancies.southbound_bytes();
                 self.tags.of(passage.id).southbound =
                     occupancies.level(network.backlog_bytes(passage.now, port));
                 if passage.packet.handshake == Handshake::None {
-                    // The tunnel ends where the way up does.
+                    // The tunnel ends at the highest switch of the path.
                     self.detach(passage.id, passage.packet);
                 }
+                // The bytes are added once. On later links the level is replaced.
                 if !self.tags.of(passage.id).tells {
                     self.attach(passage, bytes);
                     self.tags.of(passage.id).tells = true;
@@ -343,6 +352,7 @@ impl TwoStage {
         let at_edge = wiring.rack(packet.src) == switch;
         let within_pod = wiring.is_in_pod_of(wiring.rack(packet.src), packet.dst);
         match packet.handshake {
+            // Within a pod the source edge chooses at the SYN-ACK, so its SYN needs no levels.
             Handshake::Open if at_edge && !within_pod => {
                 let northbound = |chooser: &Self, uplink| {
                     chooser.northbound(wiring, passage.now, uplink, network)
@@ -350,6 +360,8 @@ impl TwoStage {
                 let vector = self.vector(wiring, passage, network, northbound);
                 self.attach_vector(passage, vector);
             }
+            // The SYN-ACK gets the levels of the links on which the flow may come down to this switch: the
+            // destination edge within a pod, and the destination aggregation between pods.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod
@@ -367,6 +379,8 @@ impl TwoStage {
             Form::Deck(occupancies) => {
                 let encapsulation = occupancies.encapsulation();
                 let is_data = passage.packet.handshake == Handshake::None;
+                // Only data of a routed flow uses the tunnel. The handshake uses ECMP and the chosen return
+                // path.
                 if at_edge && is_data && self.tags.of(passage.id).route.is_some() {
                     self.attach(passage, encapsulation);
                 }
@@ -374,7 +388,7 @@ impl TwoStage {
         }
     }
 
-    /// The level of each of this switch's uplinks that lead to a packet's destination, by slot.
+    /// Returns the level of each of this switch's uplinks that lead to a packet's destination, by slot.
     fn vector(
         &self,
         wiring: &Wiring,
@@ -396,13 +410,13 @@ impl TwoStage {
         levels.into()
     }
 
-    /// A byte for the count and one a slot.
+    /// Adds a vector to a packet: one byte for the count, and one per slot.
     fn attach_vector(&mut self, passage: &mut Passage<'_>, vector: Box<[u8]>) {
         self.attach(passage, vector.len() as u16 + 1);
         self.tags.of(passage.id).vector = Some(vector);
     }
 
-    /// Puts bytes before a packet's own headers: they stay when its payload is cut off.
+    /// Adds bytes before a packet's own headers. They remain when the payload is cut off.
     fn attach(&mut self, passage: &mut Passage<'_>, bytes: u16) {
         self.tags.of(passage.id).attached += bytes;
         passage.packet.add_headers(bytes);
@@ -417,6 +431,7 @@ impl TwoStage {
 
     fn detach(&mut self, id: PacketId, packet: &mut Packet) {
         let tag = self.tags.of(id);
+        // The removed bytes include the byte of the level, so the next link down must add it again.
         tag.tells = false;
         let bytes = core::mem::take(&mut tag.attached);
         packet.remove_headers(bytes);
@@ -433,6 +448,7 @@ impl TwoStage {
     }
 
     pub fn rate_changes(&mut self, wiring: &Wiring, port: u32, rate: Rate) {
+        // The other form measures waiting bytes, which do not depend on the rate.
         let Form::Final(levels) = &mut self.form else {
             return;
         };

@@ -1,8 +1,8 @@
-//! Weighted ECMP (Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers", EuroSys 2014): a
-//! hash of the flow chooses a port, each with a probability in proportion to its weight.
+//! Weighted ECMP (Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers",
+//! EuroSys 2014): a hash of the flow chooses a port with a probability in proportion to the port's weight.
 //!
-//! Deviations: the weight of a port is the rate of its link, where WCMP's controller takes the capacity of the whole path.
-//! Weights are exact; a switch repeats entries of a table. A port whose link is down has no weight.
+//! Deviations: the weight of a port is the rate of its link; WCMP's controller uses the capacity of the whole
+//! path. Weights are exact; a switch repeats entries of a table. A port whose link is down has no weight.
 
 use super::own::{LoadBalancer, PortView};
 use super::spec::{Choice, NamedBalancer};
@@ -15,6 +15,7 @@ pub(super) fn balancer() -> NamedBalancer {
         "one path for each flow, by a hash of its five-tuple, in proportion to the rates of links";
     NamedBalancer {
         source: "WCMP, EuroSys 2014",
+        // A custom balancer receives only the number of its switch, so its hash is the same in every run.
         ..NamedBalancer::custom("weighted-ecmp", summary, Choice::Flow, |switch| Weighted {
             seed: mix64(u64::from(switch) + 1),
         })
@@ -36,7 +37,8 @@ impl LoadBalancer for Weighted {
         };
         let all: u128 = ports.iter().map(weight).sum();
         let hash = u128::from(mix64(u64::from(packet.flow_hash) ^ self.seed));
-        // The hash as a fraction of 2^64, of all weights. Sums of rates have less than 64 bits more.
+        // The hash, as a fraction of 2^64, of the sum of all weights. The product fits: a sum of rates has
+        // fewer than 64 bits.
         let mut place = hash.saturating_mul(all) >> 64;
         for (index, port) in ports.iter().enumerate() {
             match place.checked_sub(weight(port)) {
@@ -44,6 +46,7 @@ impl LoadBalancer for Weighted {
                 None => return index,
             }
         }
+        // The loop ends without a port only if all links are down.
         0
     }
 }

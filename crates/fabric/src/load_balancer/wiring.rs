@@ -1,5 +1,5 @@
-//! What switches know of the network that does not change: which of their ports lead up, which of
-//! them a link arrives on, and which hosts are in which rack and pod.
+//! Static facts about the network that choosers use: ports that lead up, the port opposite to a link, and the
+//! racks and pods of hosts.
 
 use crate::topology::{Node, Topology};
 use alloc::collections::BTreeMap;
@@ -7,36 +7,36 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use tailcut_units::HostId;
 
-/// No such thing.
+/// Number that stands for no port, link or switch.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The facts, by port, switch and host.
+/// Static facts by port, switch and host.
 ///
-/// Uplinks have *slots*, so that what one switch says of its uplinks another can put beside its own. Those of
-/// all edges share their slots: one for each aggregation switch of a pod, the same in every pod for those
-/// that reach the same cores. Those of aggregation switches that reach the same cores share theirs: one for
-/// each core. Of links side by side, each has its own.
+/// Uplinks have *slots*, so that the levels of one switch's uplinks can be compared with another switch's.
+/// The uplinks of all edges share their slots: one for each aggregation switch of a pod. Aggregation switches
+/// of different pods that reach the same cores have the same slot. Uplinks of aggregation switches that reach
+/// the same cores share their slots: one for each core. Parallel links have one slot each.
 #[derive(Debug)]
 pub(crate) struct Wiring {
-    /// Each port that leads up, numbered over the network, switch by switch; [`NONE`] for others.
+    /// Number of each port among the ports that lead up, in the order of switches; [`NONE`] for other ports.
     uplink: Vec<u32>,
-    /// The uplinks of each switch.
+    /// Uplinks of each switch.
     uplinks: Vec<Range<u32>>,
-    /// The ports of the uplinks.
+    /// Ports of the uplinks.
     ports: Vec<u32>,
-    /// The slots of the uplinks.
+    /// Slots of the uplinks.
     slots: Vec<u32>,
-    /// How many slots the uplinks of each switch have together with those that they share them with.
+    /// Number of slots of each switch, including slots that only other switches with shared slots use.
     slot_counts: Vec<u32>,
-    /// By link: the port that leads back to where the link comes from; [`NONE`] for a host's.
+    /// By link: port in the opposite direction; [`NONE`] for the link of a host.
     back: Vec<u32>,
-    /// The ports of each switch.
+    /// Ports of each switch.
     ports_of: Vec<Range<u32>>,
-    /// Each host's switch.
+    /// Switch of each host.
     racks: Vec<u32>,
-    /// Each switch's tier.
+    /// Tier of each switch.
     tiers: Vec<u8>,
-    /// Each switch's pod: what the two lowest tiers connect.
+    /// Pod of each switch: a part that the two lowest tiers connect.
     pods: Vec<u32>,
 }
 
@@ -51,7 +51,7 @@ impl Wiring {
         let mut uplink = alloc::vec![NONE; ends.len()];
         let mut uplinks = alloc::vec![0..0; tiers.len()];
         let mut ports = Vec::new();
-        // The n-th link from a to b and the n-th from b to a are the two directions of one.
+        // The n-th link from a to b and the n-th link from b to a are the two directions of one link.
         let mut between: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (port, &(from, to)) in ends.iter().enumerate() {
             if from == NONE || to == NONE {
@@ -61,7 +61,7 @@ impl Wiring {
             if tier(to) > tier(from) {
                 let number = ports.len() as u32;
                 let its = &mut uplinks[from as usize];
-                // A switch's ports are without a gap, so its uplinks are too.
+                // The ports of a switch have consecutive numbers, and so have its uplinks.
                 let first = if its.end == 0 { number } else { its.start };
                 *its = first..number + 1;
                 uplink[port] = number;
@@ -93,82 +93,84 @@ impl Wiring {
         }
     }
 
-    /// The number of a port among all that lead up; [`NONE`] for one that does not.
+    /// Returns the number of a port among the ports that lead up; [`NONE`] for another port.
     #[inline]
     pub fn uplink(&self, port: u32) -> u32 {
         self.uplink[port as usize]
     }
 
-    /// The numbers of a switch's uplinks.
+    /// Returns the numbers of a switch's uplinks.
     pub fn uplinks(&self, switch: u32) -> Range<u32> {
         self.uplinks[switch as usize].clone()
     }
 
-    /// How many uplinks there are in the network.
+    /// Returns the number of uplinks in the network.
     pub fn uplink_count(&self) -> usize {
         self.ports.len()
     }
 
-    /// The port of an uplink.
+    /// Returns the port of an uplink.
     pub fn port(&self, uplink: u32) -> u32 {
         self.ports[uplink as usize]
     }
 
-    /// An uplink's slot.
+    /// Returns the slot of an uplink.
     pub fn slot(&self, uplink: u32) -> usize {
         self.slots[uplink as usize] as usize
     }
 
-    /// How many slots there are for the uplinks of a switch.
+    /// Returns the number of slots for the uplinks of a switch.
     pub fn slot_count(&self, switch: u32) -> usize {
         self.slot_counts[switch as usize] as usize
     }
 
-    /// The port, of the switch where a link arrives, that leads back; [`NONE`] on a host's link.
+    /// Returns the port in the opposite direction, at the switch where a link arrives; [`NONE`] for a host's
+    /// link.
     #[inline]
     pub fn back(&self, link: u32) -> u32 {
         self.back[link as usize]
     }
 
-    /// Whether a port leads from one switch to another.
+    /// Returns whether a port leads from one switch to another.
     #[inline]
     pub fn is_between_switches(&self, port: u32) -> bool {
         self.back[port as usize] != NONE
     }
 
-    /// A switch's ports.
+    /// Returns the ports of a switch.
     pub fn ports_of(&self, switch: u32) -> Range<u32> {
         self.ports_of[switch as usize].clone()
     }
 
-    /// A host's switch.
+    /// Returns the switch of a host.
     #[inline]
     pub fn rack(&self, host: HostId) -> u32 {
         self.racks[host.0 as usize]
     }
 
-    /// A switch's tier.
+    /// Returns the tier of a switch.
     pub fn tier(&self, switch: u32) -> u8 {
         self.tiers[switch as usize]
     }
 
-    /// Whether a switch is in the pod of a host.
+    /// Returns whether a switch is in the pod of a host.
     pub fn is_in_pod_of(&self, switch: u32, host: HostId) -> bool {
         self.pods[switch as usize] == self.pods[self.rack(host) as usize]
     }
 
-    /// How many switches there are.
+    /// Returns the number of switches.
     pub fn switches(&self) -> usize {
         self.tiers.len()
     }
 }
 
-/// Each switch's part of the network of `tiers` alone, by the lowest number among the switches that these
-/// connect; a switch of another tier is its own part.
+/// Returns the part of each switch in the network of the selected tiers alone. A part is named by the lowest
+/// number among its connected switches. A switch of another tier forms a separate part.
 fn connected(tiers: &[u8], ends: &[(u32, u32)], of: impl Fn(u8) -> bool) -> Vec<u32> {
     let mut parts: Vec<u32> = (0..tiers.len() as u32).collect();
     let within = |switch: u32| switch != NONE && of(tiers[switch as usize]);
     loop {
+        // Labels spread along the links until none changes.
         let mut changed = false;
         for &(from, to) in ends {
             if within(from) && within(to) && parts[from as usize] < parts[to as usize] {
@@ -182,23 +184,24 @@ fn connected(tiers: &[u8], ends: &[(u32, u32)], of: impl Fn(u8) -> bool) -> Vec<
     }
 }
 
-/// The slots of uplinks, in their order, and how many there are for each switch: see [`Wiring`].
+/// Returns the slots of uplinks in their order, and the number of slots of each switch (see [`Wiring`]).
 fn slots(
     tiers: &[u8],
     pods: &[u32],
     ends: &[(u32, u32)],
     uplinks: impl Iterator<Item = (u32, u32)>,
 ) -> (Vec<u32>, Vec<u32>) {
-    // Aggregation switches with the cores that connect them.
+    // Planes: aggregation switches, with the cores that connect them.
     let planes = connected(tiers, ends, |tier| tier >= 1);
     let mut met: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut places = Vec::with_capacity(tiers.len());
+    // A pod may have several aggregation switches in one plane, so each gets a number among them.
     for (&pod, &plane) in pods.iter().zip(&planes) {
         let met = met.entry((pod, plane)).or_default();
         places.push(*met);
         *met += 1;
     }
-    // Who shares slots with whom, and what tells the slots apart.
+    // The switches that share slots, and the key of a slot among them.
     let sharers = |switch: u32| match tiers[switch as usize] {
         0 => NONE,
         _ => planes[switch as usize],
@@ -206,13 +209,13 @@ fn slots(
     let mut side_by_side: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let keys: Vec<(u32, [u32; 3])> = uplinks
         .map(|(from, to)| {
-            let beside = side_by_side.entry((from, to)).or_default();
-            *beside += 1;
+            let link_number = side_by_side.entry((from, to)).or_default();
+            *link_number += 1;
             let end = match tiers[from as usize] {
                 0 => [planes[to as usize], places[to as usize]],
                 _ => [to, 0],
             };
-            (sharers(from), [end[0], end[1], *beside])
+            (sharers(from), [end[0], end[1], *link_number])
         })
         .collect();
     let mut known: BTreeMap<u32, BTreeMap<[u32; 3], u32>> = BTreeMap::new();
@@ -230,7 +233,7 @@ fn slots(
     (slots.collect(), counts.collect())
 }
 
-/// Each switch's ports: they follow each other, switch by switch.
+/// Returns the ports of each switch. They are consecutive, switch by switch.
 fn ports_of(topology: &Topology) -> Vec<Range<u32>> {
     let first = topology.switches.iter().map(|spec| spec.first_port);
     let ends = first.clone().skip(1).chain([topology.links.len() as u32]);

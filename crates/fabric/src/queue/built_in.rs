@@ -1,4 +1,5 @@
-//! Built-in queue disciplines that `queue.discipline` names. Those of designs, such as trimming, have no name.
+//! Built-in queue disciplines that `queue.discipline` can name. Disciplines that belong to a design, such as
+//! trimming, have no name.
 
 use super::kind::QueueConfig;
 use super::spec::NamedQueue;

@@ -1,8 +1,8 @@
-//! CoDel: drops, or marks, at the head of a queue that has stood for too long (Nichols and Jacobson,
+//! CoDel: drops, or marks, at the head of a queue whose packets wait for too long (Nichols and Jacobson,
 //! "Controlling queue delay", CACM 2012; RFC 8289).
 //!
-//! Deviations: none in the control law. `1/sqrt(count)` is computed in floating point by `libm`, where the
-//! RFC's sample code does the same and Linux approximates it.
+//! Deviations: none in the control law. `libm` computes `1/sqrt(count)` in floating point, like the RFC's
+//! sample code; Linux approximates it.
 
 use super::discipline::{
     BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict, remove_from,
@@ -15,23 +15,23 @@ use alloc::vec::Vec;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Time};
 
-/// CoDel's parameters (RFC 8289, section 4).
+/// Parameters of CoDel (RFC 8289, section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoDel {
-    /// The wait that is acceptable: 5 ms on the Internet, some tens of microseconds in a data centre.
+    /// Acceptable waiting time: 5 ms on the Internet, some tens of microseconds in a data centre.
     pub target: Duration,
-    /// How long the wait may stay above `target`: of the order of the worst round-trip time.
+    /// Time for which the wait may exceed `target`: about the longest round-trip time.
     pub interval: Duration,
-    /// The largest packet, in bytes on the wire: a queue that holds no more than one never drops.
+    /// Largest packet in bytes on the wire. A queue that holds no more than this never drops.
     pub mtu: u32,
-    /// What may be queued, in bytes on the wire; beyond it arrivals are dropped.
+    /// Limit of the queue in bytes on the wire. Arrivals beyond it are dropped.
     pub limit_bytes: u64,
-    /// Whether packets that can be marked are, instead of being dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
 impl CoDel {
-    /// The RFC's values, with a limit of 1,000 packets of 1,538 bytes.
+    /// Values of the RFC, with a limit of 1,000 packets of 1,538 bytes.
     pub const INTERNET: Self = Self {
         target: Duration::from_ms(5),
         interval: Duration::from_ms(100),
@@ -44,18 +44,18 @@ impl CoDel {
 pub(super) const TARGET: Parameter = Parameter::duration(
     "target",
     "50us",
-    "The wait that is acceptable: 5 % of the interval (RFC 8289, section 4.3).",
+    "Acceptable waiting time: 5 % of the interval (RFC 8289, section 4.3).",
 );
 pub(super) const INTERVAL: Parameter = Parameter::duration(
     "interval",
     "1ms",
-    "How long the wait may stay above the target: the longest usual round trip. 1 ms holds for a data centre; the \
-     Internet's is 100 ms (RFC 8289, section 4.2).",
+    "Time for which the wait may exceed the target: the longest usual round trip. 1 ms suits a data centre; the \
+     Internet has 100 ms (RFC 8289, section 4.2).",
 );
 pub(super) const ECN: Parameter = Parameter::flag(
     "ecn",
     "true",
-    "Whether ECN-capable packets are marked and not dropped.",
+    "Whether ECN-capable packets are marked instead of dropped.",
 );
 
 impl CoDel {
@@ -90,20 +90,21 @@ impl From<CoDel> for QueueConfig {
     }
 }
 
-/// What was last done within one call for a packet: after a drop the law is asked of the next packet.
+/// Last decision for a packet within one call of `dequeue`. After a drop, the law decides about the next
+/// packet in the same call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Last {
     #[default]
     Forwarded,
-    /// The drop that begins a spell of dropping.
+    /// The drop that starts a dropping state.
     FirstDrop,
     Drop,
 }
 
-/// The control law's state, one for each queue.
+/// State of the control law, one per queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Control {
-    /// Until when the wait has to come down, once it is above the target; `None` while it is not.
+    /// Time by which the wait must fall below the target; `None` while it is below.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -112,7 +113,7 @@ struct Control {
     last: Last,
 }
 
-/// What the law says of a packet at the head of the queue.
+/// Decision of the law about the packet at the head of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Decision {
     Forward,
@@ -120,18 +121,18 @@ enum Decision {
     Drop,
 }
 
-/// A packet at the head of a queue.
+/// Packet at the head of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     sojourn: Duration,
-    /// Bytes that are queued behind it.
+    /// Bytes queued behind the packet.
     left: u64,
-    /// Whether it may be marked instead of being dropped.
+    /// Whether the packet may be marked instead of dropped.
     is_markable: bool,
 }
 
 impl Control {
-    /// The RFC's `dodequeue`: whether the head may be dropped.
+    /// Returns whether the head may be dropped (`dodequeue` of the RFC).
     fn may_drop(&mut self, now: Time, head: Head, config: &CoDel) -> bool {
         if head.sojourn < config.target || head.left <= u64::from(config.mtu) {
             self.first_above = None;
@@ -146,10 +147,11 @@ impl Control {
         }
     }
 
-    /// The RFC's `dequeue`, one head after the other.
+    /// Returns the decision about the next head (`dequeue` of the RFC).
     fn decide(&mut self, now: Time, head: Head, config: &CoDel) -> Decision {
         let may_drop = self.may_drop(now, head, config);
         let last = core::mem::take(&mut self.last);
+        // The RFC delivers the packet after the first drop without another check.
         if last == Last::FirstDrop {
             return Decision::Forward;
         }
@@ -158,6 +160,8 @@ impl Control {
                 self.is_dropping = false;
                 return Decision::Forward;
             }
+            // The next drop is computed only now, as in the RFC: after a drop, only if the next head still
+            // waits too long.
             if last == Last::Drop {
                 self.drop_next = control_law(self.drop_next, self.count, config.interval);
             }
@@ -176,7 +180,8 @@ impl Control {
             return Decision::Forward;
         }
         self.is_dropping = true;
-        // Where it has been dropping lately, it starts at the rate that worked then.
+        // If the queue was in the dropping state recently, it starts at the rate that controlled it then.
+        // The RFC's sample code takes 16 intervals as recent.
         let delta = self.count - self.last_count;
         let recent = now
             < self
@@ -195,22 +200,23 @@ impl Control {
         Decision::Drop
     }
 
-    /// There is nothing queued.
+    /// Handles an empty queue.
     fn empties(&mut self) {
         self.first_above = None;
+        // After a first drop the RFC keeps the dropping state even if the queue is then empty.
         if core::mem::take(&mut self.last) != Last::FirstDrop {
             self.is_dropping = false;
         }
     }
 }
 
-/// When the next drop after one at `at` is due.
+/// Returns the time of the next drop after a drop at `at`.
 fn control_law(at: Time, count: u32, interval: Duration) -> Time {
     let ps = interval.as_ps() as f64 / libm::sqrt(f64::from(count));
     at.saturating_add(Duration::from_ps(ps as u64))
 }
 
-/// A FIFO queue under CoDel.
+/// FIFO queue with CoDel.
 #[derive(Debug)]
 pub struct CoDelQueue {
     config: CoDel,
@@ -220,7 +226,7 @@ pub struct CoDelQueue {
 }
 
 impl CoDelQueue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: CoDel) -> Self {
         Self {
             config,
@@ -230,20 +236,20 @@ impl CoDelQueue {
         }
     }
 
-    /// Puts a packet at the end.
+    /// Appends a packet.
     pub(super) fn push(&mut self, now: Time, id: PacketId, packet: &Packet) {
         self.queued.push_back((id, now));
         self.bytes += u64::from(packet.size);
     }
 
-    /// Takes the packet at the head.
+    /// Removes and returns the packet at the head.
     pub(super) fn pop(&mut self, packets: &[Packet]) -> Option<(PacketId, Time)> {
         let head = self.queued.pop_front()?;
         self.bytes -= u64::from(packets[head.0.0 as usize].size);
         Some(head)
     }
 
-    /// What leaves next.
+    /// Returns the next packet to send or drop.
     pub(super) fn take(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
         let Some((id, since)) = self.pop(packets) else {
             self.control.empties();
@@ -253,6 +259,7 @@ impl CoDelQueue {
         let head = Head {
             sojourn: now.since(since),
             left: self.bytes,
+            // A packet that an earlier port has marked already carries the signal, so it is not dropped.
             is_markable: self.config.ecn && packet.ecn != Ecn::NotCapable,
         };
         match self.control.decide(now, head, &self.config) {
@@ -265,7 +272,7 @@ impl CoDelQueue {
         }
     }
 
-    /// Takes out what `matches`.
+    /// Removes all packets for which `matches` returns `true`.
     pub(super) fn remove_all(
         &mut self,
         packets: &[Packet],

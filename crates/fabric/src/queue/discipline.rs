@@ -1,4 +1,4 @@
-//! What every queue discipline is asked and says, those of users included.
+//! Interface of all queue disciplines, including custom disciplines.
 
 use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
@@ -7,17 +7,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// A size in packets or in bytes.
+/// Size limit in packets or in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Packets, whatever their size.
+    /// Number of packets of any size.
     Packets(u32),
     /// Bytes on the wire.
     Bytes(u64),
 }
 
 impl Limit {
-    /// Whether `packets` or `bytes` are more than this allows.
+    /// Returns whether `packets` or `bytes` exceed the limit.
     #[inline]
     pub const fn is_exceeded(self, packets: u32, bytes: u64) -> bool {
         match self {
@@ -27,36 +27,36 @@ impl Limit {
     }
 }
 
-/// Why a packet was dropped.
+/// Reason of a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
-    /// The port's own queue had no room.
+    /// The queue of the port was full.
     QueueFull,
-    /// The port was over its share of the switch's buffer.
+    /// The port exceeded its share of the switch's buffer.
     SharedBuffer,
-    /// The port's queue of headers and control packets had no room, and the packet had already been
-    /// returned once or could not be.
+    /// The port's queue of headers and control packets was full, and the packet could not be returned or had
+    /// already been returned once.
     HeaderQueueFull,
     /// No port led to the destination.
     NoRoute,
-    /// All members of a group that the packet was for have left it.
+    /// All receivers of the packet have left its group.
     NoMember,
     /// The link was down.
     LinkDown,
-    /// The link lost it at random.
+    /// The link lost the packet at random.
     LinkLoss,
-    /// Nobody waits for it any more.
+    /// A purging packet removed it: no receiver waits for it any more.
     Purged,
-    /// Its source or destination is no host of the network, nor a group.
+    /// The source or destination is neither a host of the network nor a group.
     UnknownAddress,
-    /// Queued packets have waited too long (CoDel and its like).
+    /// Queued packets have waited too long (CoDel and similar disciplines).
     ActiveQueue,
-    /// It has passed as many switches as it may ([`Packet::hop_limit`]).
+    /// The packet has passed the allowed number of switches ([`Packet::hop_limit`]).
     HopLimit,
 }
 
 impl DropReason {
-    /// Its name in what runs write.
+    /// Returns the name of the reason in output files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue-full",
@@ -74,33 +74,34 @@ impl DropReason {
     }
 }
 
-/// What becomes of one packet.
+/// Result of an arrival for one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It waits.
+    /// The packet waits.
     Queued,
-    /// It waits, ECN-marked.
+    /// The packet waits with an ECN mark.
     Marked,
-    /// It waits without its payload.
+    /// The packet waits without its payload.
     Trimmed {
-        /// The bytes that were cut off.
+        /// Number of bytes that were cut off.
         cut: u32,
     },
-    /// It goes back to where it came from, without its payload.
+    /// The packet returns to its sender without its payload.
     Returned {
-        /// The bytes that were cut off here; 0 when that had been done before.
+        /// Number of bytes that were cut off here; 0 if a switch had trimmed it before.
         cut: u32,
     },
-    /// It is dropped.
+    /// The packet is dropped.
     Dropped(DropReason),
 }
 
-/// What an arrival does to a queue: its own fate, and that of at most one packet that waited.
+/// Result of an arrival: for the arriving packet, and for the first of the packets that it displaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verdict {
-    /// The arriving packet's fate.
+    /// Result for the arriving packet.
     pub arrival: Fate,
-    /// A packet that waited and no longer waits as it did.
+    /// A packet that was waiting, and the change of its state. [`QueueDiscipline::also_displaced`] returns
+    /// further packets.
     pub displaced: Option<(PacketId, Fate)>,
 }
 
@@ -113,16 +114,16 @@ impl From<Fate> for Verdict {
     }
 }
 
-/// What a queue gives a link that is free.
+/// Answer of a queue to a free link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dequeued {
-    /// It is sent.
+    /// This packet is sent.
     Packet(PacketId),
-    /// There is none.
+    /// The queue is empty.
     Empty,
-    /// It is not sent but dropped.
+    /// This packet is dropped instead of sent.
     Drop(PacketId, DropReason),
-    /// There is one, and none before this time.
+    /// There are packets, but none may leave before this time.
     WaitUntil(Time),
 }
 
@@ -133,23 +134,29 @@ impl From<Option<PacketId>> for Dequeued {
     }
 }
 
-/// A queue before a link. The packet in service is not in the queue: it left with `dequeue`.
+/// Queue before a link. The packet in service is not in the queue, because `dequeue` has removed it.
 pub trait QueueDiscipline: core::fmt::Debug + Send {
-    /// A packet reaches the port at `now`. `packets` are the headers of all packets in the network,
-    /// indexed by id, so that a discipline can mark, trim or compare what it holds.
+    /// Handles a packet that reaches the port at `now`. `packets` contains the headers of all packets in the
+    /// network by id, so that a discipline can mark, trim or compare its packets.
     ///
-    /// A discipline that marks sets the packet's `ecn`, one that trims calls [`Packet::trim`]; the
-    /// verdict tells the port, which counts and disposes of what does not wait any more.
+    /// A discipline that marks sets the packet's `ecn`, and a discipline that trims calls [`Packet::trim`].
+    /// The verdict reports this to the port, which counts it and handles the packets that leave the queue.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
-    /// The link is free at `now`: the next packet, if any. A discipline that drops on the way out is asked
-    /// again at once; one that holds back is asked again at the time that it names, and not before.
+    /// Returns another packet that the last arrival displaced, and the change of its state. The port calls this
+    /// after a verdict with a displaced packet, until it returns `None`. The backlog must not include these
+    /// packets, unless they wait on as headers. By default an arrival displaces at most one packet.
+    fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
+        None
+    }
+    /// Returns the next packet when the link is free at `now`. After a drop the port calls this again at
+    /// once. After `WaitUntil` the port calls it again at the given time and not before.
     fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued;
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     fn backlog_packets(&self) -> u32;
-    /// Bytes that wait.
+    /// Returns the number of waiting bytes.
     fn backlog_bytes(&self) -> u64;
-    /// Takes every packet that `matches` out and adds it to `removed`. A discipline that does not say how
-    /// keeps what it holds.
+    /// Removes every packet for which `matches` returns `true`, and adds it to `removed`. By default a
+    /// discipline keeps its packets.
     fn remove(
         &mut self,
         _packets: &[Packet],
@@ -159,7 +166,8 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     }
 }
 
-/// Takes what `matches` out of a FIFO, for [`QueueDiscipline::remove`]; how many bytes that were.
+/// Removes the matching packets from a FIFO, for [`QueueDiscipline::remove`]. Returns the number of removed
+/// bytes.
 pub(super) fn remove_from<T>(
     fifo: &mut VecDeque<T>,
     id_of: impl Fn(&T) -> PacketId,
@@ -180,20 +188,19 @@ pub(super) fn remove_from<T>(
     bytes
 }
 
-/// Builds a user's own discipline for each port.
+/// Factory of a custom discipline, which builds one for each port.
 #[derive(Clone)]
 pub struct BuildDiscipline(Arc<dyn Fn(u64) -> Box<dyn QueueDiscipline> + Send + Sync>);
 
 impl BuildDiscipline {
-    /// Calls `build` for each port, with the seed of its random stream. The closure carries what parameters
-    /// there are.
+    /// Calls `build` for each port, with the seed of its random stream. The closure contains the parameters.
     pub fn new<Q: QueueDiscipline + 'static>(
         build: impl Fn(u64) -> Q + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(move |seed| Box::new(build(seed))))
     }
 
-    /// A port's queue.
+    /// Builds the queue of a port.
     pub(super) fn build(&self, seed: u64) -> Box<dyn QueueDiscipline> {
         (self.0)(seed)
     }

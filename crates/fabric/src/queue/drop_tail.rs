@@ -1,5 +1,5 @@
-//! FIFO, drop-tail, with an optional ECN threshold on the instantaneous queue (RFC 8257, section
-//! 3.1: a packet is marked when the queue that it finds on arrival is above K).
+//! FIFO queue with drop-tail and an optional ECN threshold on the instantaneous queue (RFC 8257, section 3.1:
+//! a packet is marked if the queue at its arrival exceeds K).
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -7,25 +7,26 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Parameters of a drop-tail queue. The packet in service counts neither against the limit nor
-/// towards the threshold.
+/// Parameters of a drop-tail queue. The packet in service counts neither for the limit nor for the threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DropTail {
-    /// What may wait.
+    /// Limit of the waiting packets.
     pub limit: Limit,
-    /// An ECN-capable packet that finds more than this waiting is marked. `None`: no marking.
+    /// Threshold: an ECN-capable packet is marked if more than this is waiting at its arrival. `None`: no
+    /// marking.
     pub mark_above: Option<Limit>,
 }
 
 impl DropTail {
-    /// Whether `size` more bytes do not fit behind what waits.
+    /// Returns whether `size` more bytes exceed the limit.
     #[inline]
     pub(crate) const fn is_full(&self, packets: u32, bytes: u64, size: u32) -> bool {
+        // A limit of `u32::MAX` means no limit, so the sum must not wrap.
         self.limit
             .is_exceeded(packets.saturating_add(1), bytes + size as u64)
     }
 
-    /// Whether an ECN-capable packet that finds so much waiting is marked.
+    /// Returns whether an ECN-capable packet is marked that finds this many packets and bytes waiting.
     #[inline]
     pub(crate) const fn marks(&self, packets: u32, bytes: u64) -> bool {
         match self.mark_above {
@@ -35,7 +36,7 @@ impl DropTail {
     }
 }
 
-/// A drop-tail queue.
+/// Drop-tail queue.
 #[derive(Debug)]
 pub struct DropTailQueue {
     config: DropTail,
@@ -44,7 +45,7 @@ pub struct DropTailQueue {
 }
 
 impl DropTailQueue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub const fn new(config: DropTail) -> Self {
         Self {
             config,
@@ -53,7 +54,12 @@ impl DropTailQueue {
         }
     }
 
-    /// The packet that leaves next.
+    /// Returns the waiting packets, the next one first.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = PacketId> {
+        self.waiting.iter().copied()
+    }
+
+    /// Removes and returns the next packet.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let id = self.waiting.pop_front()?;
         self.bytes -= u64::from(packets[id.0 as usize].size);
@@ -68,6 +74,8 @@ impl QueueDiscipline for DropTailQueue {
         if self.config.is_full(waiting, self.bytes, packet.size) {
             return Fate::Dropped(DropReason::QueueFull).into();
         }
+        // The arrival itself does not count (RFC 8257, section 3.1), so the length is read before it is
+        // added.
         let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);

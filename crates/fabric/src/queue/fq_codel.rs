@@ -1,7 +1,8 @@
-//! FQ-CoDel: a CoDel queue for each of many flows, served in turns by bytes, new flows first (RFC 8290).
+//! FQ-CoDel: a CoDel queue for each of many flows. The queues take turns by bytes, and new flows are first
+//! (RFC 8290).
 //!
-//! Deviations: flows are told apart by the packet's flow hash and a seed of the port. A packet that finds
-//! the queue full makes the flow with the most bytes drop one packet from its head; Linux drops up to 64.
+//! Deviations: the packet's flow hash and a seed of the port identify a flow. If the queue is full, packets
+//! are dropped at the head of the flow with the most bytes until the arrival fits; Linux drops up to 64.
 
 use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
 use super::discipline::{BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
@@ -13,21 +14,22 @@ use alloc::vec::Vec;
 use tailcut_units::parameter::Parameter;
 use tailcut_units::{Time, mix64, reduce};
 
-/// FQ-CoDel's parameters (RFC 8290, section 5.2).
+/// Parameters of FQ-CoDel (RFC 8290, section 5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FqCoDel {
-    /// Queues that flows are hashed into, 1 to 65,536; the RFC has 1,024.
+    /// Number of queues into which flows are hashed, 1 to 65,536; 1,024 in the RFC.
     pub flows: u32,
-    /// Bytes that a queue may send in its turn; the RFC has 1,514, a full packet.
+    /// Bytes that a queue may send in its turn; 1,514 in the RFC, a full packet.
     pub quantum: u32,
-    /// What each queue does. Its limit is that of all queues together.
+    /// CoDel parameters of each queue. The limit applies to all queues together.
     pub codel: CoDel,
 }
 
 impl FqCoDel {
-    /// The RFC's values.
+    /// Values of the RFC.
     pub const INTERNET: Self = Self {
         flows: 1_024,
+        // Sizes include check sequence, preamble and gap, so the RFC's 1,514 B are 1,538 B here.
         quantum: 1_538,
         codel: CoDel::INTERNET,
     };
@@ -41,7 +43,7 @@ const PARAMETERS: &[Parameter] = &[
         "flows",
         (1, 65_536),
         "1024",
-        "Queues that flows are hashed into (RFC 8290, section 5.2.2).",
+        "Number of queues into which flows are hashed (RFC 8290, section 5.2.2).",
     ),
     Parameter::bytes(
         "quantum",
@@ -76,7 +78,7 @@ impl From<FqCoDel> for QueueConfig {
     }
 }
 
-/// Which list a flow is on.
+/// List on which a flow is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum On {
     None,
@@ -91,7 +93,7 @@ struct Flow {
     on: On,
 }
 
-/// Queues under FQ-CoDel.
+/// Queue with FQ-CoDel.
 #[derive(Debug)]
 pub struct FqCoDelQueue {
     config: FqCoDel,
@@ -101,10 +103,12 @@ pub struct FqCoDelQueue {
     old: VecDeque<u32>,
     packets: u32,
     bytes: u64,
+    /// Packets that the last arrival displaced and that the port has not fetched.
+    displaced: Vec<PacketId>,
 }
 
 impl FqCoDelQueue {
-    /// Empty queues; `seed` decides which flows share one.
+    /// Creates empty queues. `seed` decides which flows share a queue.
     pub fn new(config: FqCoDel, seed: u64) -> Self {
         let flow = || Flow {
             queue: CoDelQueue::new(config.codel),
@@ -114,6 +118,7 @@ impl FqCoDelQueue {
         Self {
             config,
             seed,
+            // Without any queue no packet could wait, and the upper bound limits the memory of each port.
             flows: (0..config.flows.clamp(1, 1 << 16))
                 .map(|_| flow())
                 .collect(),
@@ -121,10 +126,11 @@ impl FqCoDelQueue {
             old: VecDeque::new(),
             packets: 0,
             bytes: 0,
+            displaced: Vec::new(),
         }
     }
 
-    /// The queue of a packet.
+    /// Returns the number of a packet's queue.
     pub fn flow_of(&self, packet: &Packet) -> u32 {
         let mixed = mix64(u64::from(packet.flow_hash) ^ self.seed) >> 32;
         reduce(mixed as u32, self.flows.len() as u32)
@@ -135,11 +141,11 @@ impl FqCoDelQueue {
         self.bytes -= u64::from(packets[id.0 as usize].size);
     }
 
-    /// The head of the flow with the most bytes: what makes room.
-    fn displaced(&mut self, packets: &[Packet]) -> Option<PacketId> {
+    /// Removes and returns the head of the flow with the most bytes, to make room.
+    fn make_room(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let flows = self.flows.iter().enumerate();
         let (fattest, _) = flows.max_by_key(|(number, flow)| {
-            // The first of several.
+            // Ties go to the flow with the lowest number.
             (flow.queue.bytes, core::cmp::Reverse(*number))
         })?;
         let (id, _) = self.flows[fattest].queue.pop(packets)?;
@@ -153,6 +159,7 @@ impl QueueDiscipline for FqCoDelQueue {
         let packet = &packets[id.0 as usize];
         let number = self.flow_of(packet);
         let flow = &mut self.flows[number as usize];
+        // The packet enters first, because its own flow may then be the one with the most bytes.
         flow.queue.push(now, id, packet);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
@@ -161,18 +168,23 @@ impl QueueDiscipline for FqCoDelQueue {
             flow.credit = i64::from(self.config.quantum);
             self.new.push_back(number);
         }
-        if self.bytes <= self.config.codel.limit_bytes {
-            return Fate::Queued.into();
+        let mut arrival = Fate::Queued;
+        while self.bytes > self.config.codel.limit_bytes {
+            match self.make_room(packets) {
+                Some(own) if own == id => arrival = Fate::Dropped(DropReason::QueueFull),
+                Some(other) => self.displaced.push(other),
+                None => break,
+            }
         }
-        let dropped = Fate::Dropped(DropReason::QueueFull);
-        match self.displaced(packets) {
-            Some(own) if own == id => dropped.into(),
-            Some(other) => Verdict {
-                arrival: Fate::Queued,
-                displaced: Some((other, dropped)),
-            },
-            None => Fate::Queued.into(),
+        Verdict {
+            arrival,
+            displaced: self.also_displaced(),
         }
+    }
+
+    fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
+        let victim = self.displaced.pop()?;
+        Some((victim, Fate::Dropped(DropReason::QueueFull)))
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
@@ -187,6 +199,8 @@ impl QueueDiscipline for FqCoDelQueue {
                 _ => &mut self.old,
             };
             let flow = &mut self.flows[number as usize];
+            // A flow without credit gets its quantum and goes to the end of the old flows (RFC 8290, section
+            // 4.2).
             if flow.credit <= 0 {
                 flow.credit += i64::from(self.config.quantum);
                 flow.on = On::Old;
@@ -206,7 +220,9 @@ impl QueueDiscipline for FqCoDelQueue {
                 }
                 Dequeued::Empty | Dequeued::WaitUntil(_) => {
                     list.pop_front();
-                    // A new flow goes through the old ones once, so that it cannot come back as new at once.
+                    // A new flow passes through the old flows once, so that it does not become new again at
+                    // once and starve them (RFC 8290, section 4.2).
+                    // Without old flows there is nothing to starve. Linux leaves out the pass then, too.
                     if from == On::New && !self.old.is_empty() {
                         flow.on = On::Old;
                         self.old.push_back(number);

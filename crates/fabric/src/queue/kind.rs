@@ -1,6 +1,6 @@
-//! Which discipline a port has, and its queue.
+//! Kind of a port's discipline, and its queue.
 
-use super::discipline::{BuildDiscipline, Dequeued, QueueDiscipline, Verdict};
+use super::discipline::{BuildDiscipline, Dequeued, Fate, QueueDiscipline, Verdict};
 use super::drop_tail::{DropTail, DropTailQueue};
 use super::pfabric::{PFabric, PFabricQueue};
 use super::priority::{Priority, PriorityQueue};
@@ -11,24 +11,24 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{Time, stream_seed};
 
-/// The configuration of a queue; each port builds its own from it.
+/// Configuration of a queue. Each port builds its own queue from it.
 #[derive(Clone, Debug)]
 pub enum QueueConfig {
     /// FIFO with a limit and an optional ECN threshold.
     DropTail(DropTail),
     /// Strict priority.
     Priority(Priority),
-    /// Strict priority where classes push out those below.
+    /// Strict priority, where classes push out lower classes.
     PushOut(PushOut),
-    /// pFabric's.
+    /// Queue of pFabric.
     PFabric(PFabric),
     /// Trimming, as in NDP and SCDP.
     Trimming(Trimming),
-    /// A user's own.
+    /// A custom discipline.
     Custom(BuildDiscipline),
 }
 
-/// A queue of a known kind, or a user's own.
+/// Queue of a built-in kind, or custom queue.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -43,10 +43,10 @@ pub(crate) enum Queue {
     Custom(Box<dyn QueueDiscipline>),
 }
 
-/// The random streams of ports, for [`stream_seed`].
+/// Name of the random streams of ports, for [`stream_seed`].
 const PORT_DRAWS: u64 = 0x706f_7274;
 
-/// Calls a method of whichever discipline a queue is.
+/// Calls a method of the discipline.
 macro_rules! each {
     ($queue:expr, $inner:ident => $call:expr) => {
         match $queue {
@@ -73,8 +73,8 @@ impl Queue {
         }
     }
 
-    /// Whether a packet that finds the queue empty and the link idle may go by; if so, the queue is as if
-    /// it had come and gone. No from disciplines that do not say.
+    /// Returns whether a packet that finds the queue empty and the link idle may bypass it. If so, the state
+    /// of the queue is as after an enqueue and a dequeue. Other disciplines return `false`.
     #[inline]
     pub fn passes(&mut self, packet: &Packet) -> bool {
         match self {
@@ -87,8 +87,22 @@ impl Queue {
         each!(self, queue => queue.enqueue(now, id, packets))
     }
 
+    pub fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
+        each!(self, queue => queue.also_displaced())
+    }
+
     pub fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
         each!(self, queue => queue.dequeue(now, packets))
+    }
+
+    /// Returns the waiting packets of a FIFO, the next one first. Other disciplines return none, because their order is
+    /// not fixed. The uplinks of hosts are FIFOs.
+    pub fn waiting(&self) -> impl Iterator<Item = PacketId> {
+        let fifo = match self {
+            Self::DropTail(queue) => Some(queue.waiting()),
+            _ => None,
+        };
+        fifo.into_iter().flatten()
     }
 
     pub fn backlog_packets(&self) -> u32 {

@@ -1,10 +1,10 @@
-//! Several first-in, first-out lists of packets over one pool of nodes: what a port with classes holds
-//! lies in one or two cache lines, however many classes it has.
+//! Several FIFO lists of packets over one pool of nodes. The packets of a port with classes lie in one or two
+//! cache lines, whatever the number of classes.
 
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 
-/// Lists at most: eight classes, as switches have, one above them, and one below them for duplicates.
+/// Largest number of lists: eight classes, as in switches, one above them, and one below them for duplicates.
 pub(super) const MAX_LISTS: usize = 10;
 const NONE: u32 = u32::MAX;
 
@@ -21,13 +21,14 @@ struct Ends {
     tail: u32,
 }
 
-/// Lists numbered from 0. The fields that every operation touches come first.
+/// Doubly linked lists of packets, numbered from 0. All nodes are in one pool. Fields that every operation
+/// uses come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Lists {
     nodes: Vec<Node>,
     free: u32,
-    /// A bit a list: whether it holds anything.
+    /// Bit mask of the lists with packets.
     occupied: u32,
     ends: [Ends; MAX_LISTS],
 }
@@ -45,24 +46,12 @@ impl Lists {
         }
     }
 
-    /// The first list from number `from` on that holds anything.
+    /// Returns the first list with packets, starting at number `from`.
     #[inline]
     pub(super) fn first_occupied(&self, from: usize) -> Option<usize> {
+        // Without packets in these lists the count is 32, so the number is beyond all lists.
         let list = (self.occupied >> from).trailing_zeros() as usize + from;
         (list < MAX_LISTS).then_some(list)
-    }
-
-    /// The last list that holds anything.
-    #[inline]
-    pub(super) fn last_occupied(&self) -> Option<usize> {
-        self.occupied.checked_ilog2().map(|list| list as usize)
-    }
-
-    /// The packet that joined a list last.
-    #[inline]
-    pub(super) fn back(&self, list: usize) -> Option<PacketId> {
-        let node = self.nodes.get(self.ends[list].tail as usize)?;
-        Some(node.packet)
     }
 
     #[inline]
@@ -94,6 +83,7 @@ impl Lists {
     #[inline]
     pub(super) fn pop_front(&mut self, list: usize) -> Option<PacketId> {
         let at = self.ends[list].head;
+        // `NONE` is beyond every index, so an empty list returns `None` here.
         let node = *self.nodes.get(at as usize)?;
         self.ends[list].head = node.next;
         if node.next == NONE {
@@ -108,6 +98,7 @@ impl Lists {
 
     pub(super) fn pop_back(&mut self, list: usize) -> Option<PacketId> {
         let at = self.ends[list].tail;
+        // `NONE` is beyond every index, so an empty list returns `None` here.
         let node = *self.nodes.get(at as usize)?;
         self.ends[list].tail = node.previous;
         if node.previous == NONE {
@@ -120,7 +111,7 @@ impl Lists {
         Some(node.packet)
     }
 
-    /// Takes every packet of a list that `matches` out and adds it to `removed`.
+    /// Removes every packet of a list for which `matches` returns `true`, and adds it to `removed`.
     pub(super) fn remove(
         &mut self,
         list: usize,
@@ -135,6 +126,7 @@ impl Lists {
         }) = self.nodes.get(at as usize)
         {
             if matches(packet) {
+                // `NONE` is beyond every index, so a missing neighbour means an end of the list.
                 match self.nodes.get_mut(previous as usize) {
                     Some(node) => node.next = next,
                     None => self.ends[list].head = next,
@@ -191,13 +183,10 @@ mod tests {
                     }
                     _ => prop_assert_eq!(lists.pop_back(list), model[list].pop_back()),
                 }
-                for (list, held) in model.iter().enumerate() {
-                    prop_assert_eq!(lists.back(list), held.back().copied());
+                for list in 0..3 {
                     let first = (list..3).find(|&l| !model[l].is_empty());
                     prop_assert_eq!(lists.first_occupied(list), first);
                 }
-                let last = (0..3).rev().find(|&l| !model[l].is_empty());
-                prop_assert_eq!(lists.last_occupied(), last);
             }
         }
     }

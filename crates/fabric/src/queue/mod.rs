@@ -1,5 +1,5 @@
-//! Queue disciplines: what is kept, marked, trimmed or dropped, and what leaves next. A discipline
-//! decides; it never schedules.
+//! Queue disciplines: they decide which packets are kept, marked, trimmed or dropped, and which packet leaves
+//! next. A discipline never schedules events.
 
 mod built_in;
 mod codel;

@@ -1,11 +1,11 @@
-//! pFabric's queue (Alizadeh et al., SIGCOMM 2013, section 4.1): a small buffer; on overflow the
-//! packet with the most remaining bytes is dropped; the flow of the packet with the fewest is served,
-//! and of that flow the packet that came first, so that a flow's packets are not reordered.
+//! Queue of pFabric (Alizadeh et al., SIGCOMM 2013, section 4.1): a small buffer. On overflow it drops the
+//! packet with the most remaining bytes. It serves the flow of the packet with the fewest remaining bytes,
+//! and of this flow the packet that arrived first, so that packets of a flow keep their order.
 //!
-//! Deviations: ties in remaining bytes are broken by age (drop the latest, serve the earliest), which
-//! the paper leaves open. A limit in bytes drops the worst of those packets that make room enough on
-//! their own: a worse one that is too small, such as a probe, would go for nothing. A flow is known by
-//! its addresses and the hash of its five-tuple.
+//! Deviations: ties in remaining bytes are resolved by age (the latest is dropped, the earliest is served),
+//! which the paper leaves open. With a limit in bytes, an arrival may be larger than the worst packet. Then as
+//! many of the worst packets are dropped as the arrival needs. If all worse packets together do not make
+//! enough room, only the arrival is dropped. Addresses and the hash of the five-tuple identify a flow.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
@@ -15,25 +15,28 @@ use tailcut_units::Time;
 /// Parameters of a pFabric queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PFabric {
-    /// What may wait (36 KB in the paper).
+    /// Limit of the waiting packets (36 KB in the paper).
     pub limit: Limit,
 }
 
-/// A pFabric queue. Holds a few dozen packets, so it searches them in order of arrival.
+/// pFabric queue. It holds a few dozen packets, so it searches them in order of arrival.
 #[derive(Debug)]
 pub struct PFabricQueue {
     config: PFabric,
     waiting: Vec<PacketId>,
     bytes: u64,
+    /// Packets that the last arrival displaced and that the port has not fetched.
+    displaced: Vec<PacketId>,
 }
 
 impl PFabricQueue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub const fn new(config: PFabric) -> Self {
         Self {
             config,
             waiting: Vec::new(),
             bytes: 0,
+            displaced: Vec::new(),
         }
     }
 
@@ -43,10 +46,10 @@ impl PFabricQueue {
         id
     }
 
-    /// The packet that leaves next.
+    /// Removes and returns the next packet.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let header = |id: &PacketId| &packets[id.0 as usize];
-        // The earliest of the smallest: `min_by_key` gives the first of equal ones.
+        // The earliest of the smallest: `min_by_key` returns the first of equal elements.
         let best = self.waiting.iter().min_by_key(|id| header(id).rank)?;
         let best = *header(best);
         let earliest = self
@@ -60,33 +63,42 @@ impl PFabricQueue {
 impl QueueDiscipline for PFabricQueue {
     fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
         let arrival = packets[id.0 as usize];
-        let (count, bytes) = (
-            self.waiting.len() as u32,
-            self.bytes + u64::from(arrival.size),
-        );
         let limit = self.config.limit;
-        let mut displaced = None;
-        if limit.is_exceeded(count + 1, bytes) {
-            let header = |at: usize| &packets[self.waiting[at].0 as usize];
-            let makes_room = |at: &usize| {
-                let other = header(*at);
-                other.rank > arrival.rank
-                    && !limit.is_exceeded(count, bytes - u64::from(other.size))
-            };
-            // The latest of the largest: `max_by_key` gives the last of equal ones.
-            let candidates = (0..self.waiting.len()).filter(makes_room);
-            let Some(worst) = candidates.max_by_key(|&at| header(at).rank) else {
+        let mut count = self.waiting.len() as u32 + 1;
+        let mut bytes = self.bytes + u64::from(arrival.size);
+        if limit.is_exceeded(count, bytes) {
+            let waiting = self.waiting.iter().map(|id| &packets[id.0 as usize]);
+            let worse = waiting.filter(|other| other.rank > arrival.rank);
+            let (worse, size) = worse.fold((0, 0), |(worse, size), other| {
+                (worse + 1, size + u64::from(other.size))
+            });
+            // A drop that does not save the arrival would be wasted.
+            if limit.is_exceeded(count - worse, bytes - size) {
                 return Fate::Dropped(DropReason::QueueFull).into();
+            }
+        }
+        while limit.is_exceeded(count, bytes) {
+            let rank = |at: &usize| packets[self.waiting[*at].0 as usize].rank;
+            // The latest of the largest: `max_by_key` returns the last of equal elements.
+            let Some(worst) = (0..self.waiting.len()).max_by_key(rank) else {
+                break;
             };
             let victim = self.take(worst, packets);
-            displaced = Some((victim, Fate::Dropped(DropReason::QueueFull)));
+            count -= 1;
+            bytes -= u64::from(packets[victim.0 as usize].size);
+            self.displaced.push(victim);
         }
         self.waiting.push(id);
         self.bytes += u64::from(arrival.size);
         Verdict {
             arrival: Fate::Queued,
-            displaced,
+            displaced: self.also_displaced(),
         }
+    }
+
+    fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
+        let victim = self.displaced.pop()?;
+        Some((victim, Fate::Dropped(DropReason::QueueFull)))
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {

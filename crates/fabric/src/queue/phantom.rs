@@ -1,76 +1,95 @@
-//! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3): a counter that simulates a queue
-//! drained slower than the link, and marks by it, so that congestion is signalled before a queue
-//! forms. On every packet v <- max(0, v - gamma C dt), the packet is marked if v is above the
-//! threshold and it is ECN-capable, then v <- v + size. The packets themselves are never delayed.
+//! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3). A counter simulates a queue that drains
+//! slower than the link, and marks packets. So it signals congestion before a real queue forms. For every
+//! packet, v <- max(0, v - gamma C dt). The packet is marked if v exceeds the threshold and the packet is
+//! ECN-capable. Then v <- v + size. The packets themselves are never delayed.
 //!
-//! The counter is kept as the instant at which it would be empty, which is exact in picoseconds.
+//! The counter is stored as the time at which it would be empty, which is exact in picoseconds.
 //!
-//! Deviations: none known. Whether the packet itself counts in what is compared the paper leaves open:
-//! here it does not, as at a port (RFC 8257, section 3.1), since a threshold of 1 KB, which the paper
-//! has, would mark every full packet; one public emulator adds the packet first, and that rule is
-//! offered. Public ns-2 code has the counter beside the port instead of behind it; both placements are
-//! offered.
+//! Deviations: none known. The paper leaves open whether the packet itself counts in the comparison. By
+//! default it does not, as at a port (RFC 8257, section 3.1), because the paper's threshold of 1 KB would
+//! otherwise mark every full packet. One public emulator adds the packet first, and this rule is an option.
+//! Public ns-2 code has the counter in parallel to the port instead of after it; both placements are options.
 
 use crate::packet::{Ecn, Packet};
 use tailcut_units::Rate;
 
-/// A phantom queue's parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Parameters of a phantom queue.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Phantom {
-    /// The drain rate, gamma C; 0.95 of the link's in the paper's main setting.
-    pub drain: Rate,
-    /// Packets are marked when the counter is above this many bytes (1 to 30 KB in the paper).
+    /// Drain rate gamma, as a share of the link's present rate, above 0 and at most 1; 0.95 in the paper's main setting.
+    pub drain: f64,
+    /// Threshold in bytes: packets are marked if the counter exceeds it (1 to 30 KB in the paper).
     pub mark_above_bytes: u64,
-    /// Which value of the counter that is.
+    /// Value of the counter that is compared with the threshold.
     pub compare: Compare,
-    /// Where packets are counted.
+    /// Place at which packets are counted.
     pub placement: Placement,
 }
 
-/// Where a phantom queue sees the packets.
+impl Phantom {
+    /// Returns the drain rate at a link with this rate: at least 1 bit per second.
+    pub(crate) fn drain_rate(&self, link: Rate) -> Rate {
+        Rate::from_bps((link.as_bps() as f64 * self.drain) as u64).unwrap_or(Rate::LEAST)
+    }
+}
+
+/// Place of a phantom queue.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// On the link behind the port ("bump on the wire"): packets arrive one after another at the
-    /// line rate.
+    /// On the link after the port ("bump on the wire"): packets arrive one after another at the line rate.
     #[default]
     Series,
-    /// Beside the port: packets are counted as they arrive, bursts included.
+    /// In parallel to the port: packets are counted as they arrive, including bursts.
     Parallel,
 }
 
-/// What is compared with the threshold.
+/// Value that is compared with the threshold.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Compare {
-    /// What the packet finds, as at a port (RFC 8257, section 3.1).
+    /// Counter before the packet, as at a port (RFC 8257, section 3.1).
     #[default]
     Before,
-    /// What it leaves, itself included, as in one public emulator of HULL.
+    /// Counter after the packet, which includes the packet itself, as in one public emulator of HULL.
     After,
 }
 
-/// A phantom queue at work.
+/// State of a phantom queue.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct PhantomState {
     empty_at_ps: u64,
 }
 
 impl PhantomState {
-    /// Counts a packet at `now` and marks it if the counter is above the threshold. Says whether it
-    /// did.
-    pub fn pass(&mut self, now_ps: u64, config: &Phantom, packet: &mut Packet) -> bool {
-        let takes = config.drain.serialisation(u64::from(packet.size)).as_ps();
+    /// Counts a packet at `now`, and marks it if the counter exceeds the threshold. Returns whether it was
+    /// marked. `drain` is the drain rate.
+    pub fn pass(
+        &mut self,
+        now_ps: u64,
+        config: &Phantom,
+        drain: Rate,
+        packet: &mut Packet,
+    ) -> bool {
+        let takes = drain.serialisation(u64::from(packet.size)).as_ps();
         let found = self.empty_at_ps.max(now_ps);
         self.empty_at_ps = found + takes;
         let compared = match config.compare {
             Compare::Before => found,
             Compare::After => self.empty_at_ps,
         };
-        let threshold = config.drain.serialisation(config.mark_above_bytes).as_ps();
+        let threshold = drain.serialisation(config.mark_above_bytes).as_ps();
         let marks = compared - now_ps > threshold && packet.ecn.is_markable();
         if marks {
             packet.ecn = Ecn::Marked;
         }
         marks
+    }
+
+    /// Changes the drain rate at `now`. The bytes in the counter stay.
+    pub fn drain_changes(&mut self, now_ps: u64, before: Rate, after: Rate) {
+        let left = u128::from(self.empty_at_ps.saturating_sub(now_ps));
+        let bits = left * u128::from(before.as_bps());
+        let left = bits.div_ceil(u128::from(after.as_bps()));
+        self.empty_at_ps = now_ps.saturating_add(u64::try_from(left).unwrap_or(u64::MAX));
     }
 }
 
@@ -82,13 +101,13 @@ mod tests {
     fn the_counter_follows_its_closed_form_and_marks_by_either_rule() {
         for compare in [Compare::Before, Compare::After] {
             let config = Phantom {
-                drain: Rate::from_mbps(950),
+                drain: 0.95,
                 mark_above_bytes: 6_000,
                 compare,
                 placement: Placement::Series,
             };
             let mut phantom = PhantomState::default();
-            // v <- max(0, v - gamma C dt), then + size, in floating point.
+            // The reference: v <- max(0, v - gamma C dt), then + size, in floating point.
             let (mut v, mut before) = (0.0f64, 0u64);
             let mut state = 9;
             let mut now = 0;
@@ -105,7 +124,7 @@ mod tests {
                     ecn: Ecn::Capable,
                     ..Packet::default()
                 };
-                let marks = phantom.pass(now, &config, &mut packet);
+                let marks = phantom.pass(now, &config, Rate::from_mbps(950), &mut packet);
                 let compared = match compare {
                     Compare::Before => found,
                     Compare::After => v,
@@ -122,7 +141,7 @@ mod tests {
     #[test]
     fn a_threshold_below_a_packet_marks_only_what_finds_one() {
         let config = Phantom {
-            drain: Rate::from_gbps(1),
+            drain: 1.0,
             mark_above_bytes: 1_000,
             compare: Compare::default(),
             placement: Placement::Series,
@@ -134,16 +153,39 @@ mod tests {
                 ecn: Ecn::Capable,
                 ..Packet::default()
             };
-            phantom.pass(now_us * 1_000_000, &config, &mut packet)
+            phantom.pass(now_us * 1_000_000, &config, Rate::from_gbps(1), &mut packet)
         };
-        // 1,538 B drain in 12.3 us: the first two find nothing, the third finds the second.
+        // 1,538 B drain in 12.3 us. The first two packets find an empty counter, and the third finds the
+        // second.
         assert_eq!([pass(0), pass(20), pass(21)], [false, false, true]);
+    }
+
+    #[test]
+    fn the_counter_keeps_its_bytes_when_the_drain_rate_changes() {
+        let config = Phantom {
+            drain: 1.0,
+            mark_above_bytes: 10_000,
+            compare: Compare::Before,
+            placement: Placement::Series,
+        };
+        let (fast, slow) = (Rate::from_gbps(8), Rate::from_gbps(2));
+        let mut phantom = PhantomState::default();
+        let mut packet = Packet {
+            size: 3_000,
+            ..Packet::default()
+        };
+        phantom.pass(0, &config, fast, &mut packet);
+        // 1,000 B have drained after 1 us, and the other 2,000 B take 8 us at a quarter of the rate.
+        phantom.drain_changes(1_000_000, fast, slow);
+        assert_eq!(phantom.empty_at_ps, 9_000_000);
+        phantom.drain_changes(5_000_000, slow, fast);
+        assert_eq!(phantom.empty_at_ps, 6_000_000);
     }
 
     #[test]
     fn a_packet_that_is_not_ecn_capable_counts_but_is_not_marked() {
         let config = Phantom {
-            drain: Rate::from_gbps(1),
+            drain: 1.0,
             mark_above_bytes: 0,
             compare: Compare::After,
             placement: Placement::Series,
@@ -152,7 +194,7 @@ mod tests {
             size: 1_000,
             ..Packet::default()
         };
-        assert!(!PhantomState::default().pass(0, &config, &mut packet));
+        assert!(!PhantomState::default().pass(0, &config, Rate::from_gbps(1), &mut packet));
         assert_eq!(packet.ecn, Ecn::NotCapable);
     }
 }

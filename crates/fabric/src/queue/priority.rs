@@ -1,9 +1,7 @@
-//! Strict priority: n classes, each FIFO, over one buffer that they share or one each, with an ECN
-//! threshold on the whole port, as commodity switches offer it and PIAS (Bai et al., NSDI 2015, section
-//! 4.2) sets it up.
-//!
-//! Marking by the whole port and not by class is what PIAS asks for: with a threshold a class, low
-//! classes would build queues unmarked.
+//! Strict priority: n FIFO classes with one shared buffer or one buffer each, and an ECN threshold on the
+//! whole port. Commodity switches offer this, and PIAS (Bai et al., NSDI 2015, section 4.2) configures it so.
+//! PIAS requires marking by the whole port and not by class: with a threshold per class, low classes would
+//! build queues without marks.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::trimming::Sharing;
@@ -15,24 +13,25 @@ use tailcut_units::Time;
 /// Parameters of a strict-priority queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Priority {
-    /// Number of classes; a packet's `priority` beyond the last counts as the last.
+    /// Number of classes. A larger `priority` of a packet counts as the last class.
     pub classes: u8,
-    /// What may wait.
+    /// Limit of the waiting packets.
     pub limit: Limit,
-    /// Whether that is for all classes together or for each.
+    /// Whether the limit is for all classes together or for each class.
     pub sharing: Sharing,
-    /// An ECN-capable packet that finds more than this waiting, in all classes together, is marked.
+    /// Threshold: an ECN-capable packet is marked if more than this is waiting, in all classes together, at
+    /// its arrival.
     pub mark_above: Option<Limit>,
 }
 
-/// What waits of one class.
+/// Waiting packets of one class.
 #[derive(Clone, Default, Debug)]
 struct Class {
     ids: VecDeque<PacketId>,
     bytes: u64,
 }
 
-/// A strict-priority queue.
+/// Strict-priority queue.
 #[derive(Debug)]
 pub struct PriorityQueue {
     config: Priority,
@@ -42,7 +41,7 @@ pub struct PriorityQueue {
 }
 
 impl PriorityQueue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: Priority) -> Self {
         let classes = usize::from(config.classes.max(1));
         Self {
@@ -53,7 +52,7 @@ impl PriorityQueue {
         }
     }
 
-    /// The packet that leaves next.
+    /// Removes and returns the next packet.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let mut classes = self.classes.iter_mut();
         let class = classes.find(|class| !class.ids.is_empty())?;
@@ -74,7 +73,7 @@ impl QueueDiscipline for PriorityQueue {
         let size = u64::from(packet.size);
         let (waiting, bytes) = match self.config.sharing {
             Sharing::Shared => (self.packets, self.bytes),
-            // No design asks for a strict-priority queue whose last class is apart.
+            // No design uses a strict-priority queue with `LastApart`.
             Sharing::PerClass | Sharing::LastApart => (class.ids.len() as u32, class.bytes),
         };
         if self.config.limit.is_exceeded(waiting + 1, bytes + size) {

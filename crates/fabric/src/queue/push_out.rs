@@ -1,6 +1,6 @@
-//! Strict priority where no group of classes knows of those below it: what waits in lower classes gives way to what
-//! arrives above, and is not counted when that is admitted or marked. What RANS asks of switches, so that
-//! duplicates take only what primaries leave, in buffers as on links.
+//! Strict priority where higher classes push out lower classes: packets of lower classes are dropped to make
+//! room for a packet of a higher class, and they do not count when it is admitted or marked. RANS needs such
+//! switches, so that duplicates only use the buffers and the bandwidth that primaries leave free.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -9,48 +9,50 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Parameters of a strict-priority queue whose classes push out those below.
+/// Parameters of a strict-priority queue whose classes push out lower classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PushOut {
-    /// Number of classes; a packet's `priority` beyond the last counts as the last.
+    /// Number of classes. A larger `priority` of a packet counts as the last class.
     pub classes: u8,
-    /// How many of the first classes are one group, at least 1: they share their room, and their packets
-    /// are marked, as in a queue of these classes alone. Each class after them is a group of its own.
+    /// Number of leading classes that form one group, at least 1. They share their room, and their packets
+    /// are marked, as in a queue with only these classes. Each later class forms a separate group.
     pub group: u8,
-    /// What may wait in a group and those above it. Where all classes together hold more, the last packet
-    /// of the lowest one goes, one an arrival: in bytes the queue may stay above the limit while small
-    /// packets give way to large ones.
+    /// Limit of the packets of a group and of higher groups. While all classes together exceed it, the last
+    /// packet of the lowest class is dropped.
     pub limit: Limit,
-    /// An ECN-capable packet that finds more than this waiting, in its own group and those above, is
-    /// marked.
+    /// Threshold: an ECN-capable packet is marked if more than this is waiting, in its own group and higher
+    /// groups, at its arrival.
     pub mark_above: Option<Limit>,
 }
 
-/// One class.
+/// Waiting packets of one class.
 #[derive(Clone, Debug, Default)]
 struct Class {
     waiting: VecDeque<PacketId>,
     bytes: u64,
 }
 
-/// A strict-priority queue whose classes push out those below.
+/// Strict-priority queue whose classes push out lower classes.
 #[derive(Debug)]
 pub struct PushOutQueue {
     config: PushOut,
     classes: Box<[Class]>,
+    /// Packets that the last arrival displaced and that the port has not fetched.
+    displaced: Vec<PacketId>,
 }
 
 impl PushOutQueue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: PushOut) -> Self {
         let classes = usize::from(config.classes.max(1));
         Self {
             config,
             classes: alloc::vec![Class::default(); classes].into_boxed_slice(),
+            displaced: Vec::new(),
         }
     }
 
-    /// Packets and bytes of the classes `0..below`.
+    /// Returns the packets and bytes of the classes `0..below`.
     fn down_to(&self, below: usize) -> (u32, u64) {
         let classes = self.classes[..below].iter();
         classes.fold((0, 0), |(packets, bytes), class| {
@@ -58,7 +60,7 @@ impl PushOutQueue {
         })
     }
 
-    /// The packet that leaves next.
+    /// Removes and returns the next packet.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         self.classes.iter_mut().find_map(|class| {
             let id = class.waiting.pop_front()?;
@@ -73,6 +75,7 @@ impl QueueDiscipline for PushOutQueue {
         let packet = &mut packets[id.0 as usize];
         let number = usize::from(packet.priority).min(self.classes.len() - 1);
         let group = usize::from(self.config.group).clamp(1, self.classes.len());
+        // Only classes that this packet cannot push out count against it.
         let (before, bytes_before) = self.down_to(group.max(number + 1));
         let limit = self.config.limit;
         if limit.is_exceeded(before + 1, bytes_before + u64::from(packet.size)) {
@@ -90,17 +93,28 @@ impl QueueDiscipline for PushOutQueue {
             }
             false => Fate::Queued,
         };
-        let (all, all_bytes) = self.down_to(self.classes.len());
-        let lowest = self.classes.iter_mut().rev();
-        let displaced = match limit.is_exceeded(all, all_bytes) {
-            true => lowest.into_iter().find_map(|class| {
-                let last = class.waiting.pop_back()?;
-                class.bytes -= u64::from(packets[last.0 as usize].size);
-                Some((last, Fate::Dropped(DropReason::QueueFull)))
-            }),
-            false => None,
-        };
-        Verdict { arrival, displaced }
+        let (mut all, mut all_bytes) = self.down_to(self.classes.len());
+        // The packets that count against the arrival fit with it, so only packets of lower groups are dropped.
+        for class in self.classes.iter_mut().rev() {
+            while limit.is_exceeded(all, all_bytes)
+                && let Some(last) = class.waiting.pop_back()
+            {
+                let size = u64::from(packets[last.0 as usize].size);
+                class.bytes -= size;
+                all -= 1;
+                all_bytes -= size;
+                self.displaced.push(last);
+            }
+        }
+        Verdict {
+            arrival,
+            displaced: self.also_displaced(),
+        }
+    }
+
+    fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
+        let victim = self.displaced.pop()?;
+        Some((victim, Fate::Dropped(DropReason::QueueFull)))
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {

@@ -1,18 +1,17 @@
-//! RED's ramp on the instantaneous length of the queue (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments"
-//! (DCQCN), SIGCOMM 2015, section 3.1; Floyd and Jacobson, "Random Early Detection", 1993): no mark up to Kmin, each packet
-//! marked above Kmax, and between them a probability that grows in proportion from 0 to Pmax.
+//! RED with marks by the instantaneous queue length (Zhu et al., "Congestion Control for Large-Scale RDMA
+//! Deployments" (DCQCN), SIGCOMM 2015, section 3.1; Floyd and Jacobson, "Random Early Detection", 1993). A
+//! packet is not marked if the queue has at most Kmin bytes, and always marked if it has more than Kmax
+//! bytes. Between Kmin and Kmax the probability grows linearly from 0 to Pmax.
 //!
 //! Deviations:
-//! - The length is the instantaneous one, as in DCQCN; RED of 1993 averages it.
-//! - Packets that cannot be marked are dropped only when the queue is full.
+//! - The queue length is instantaneous, as in DCQCN. RED of 1993 uses an average.
+//! - A packet that cannot be marked is dropped only if the queue is full.
 
-use super::discipline::{
-    BuildDiscipline, Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from,
-};
+use super::discipline::{BuildDiscipline, Dequeued, Fate, Limit, QueueDiscipline, Verdict};
+use super::drop_tail::{DropTail, DropTailQueue};
 use super::kind::QueueConfig;
 use super::spec::NamedQueue;
 use crate::packet::{Ecn, Packet, PacketId};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -48,6 +47,7 @@ pub(super) fn discipline() -> NamedQueue {
             let kmin = values.bytes("kmin").0;
             let ramp = Ramp {
                 kmin,
+                // A smaller `kmax` would give a ramp of negative length.
                 kmax: values.bytes("kmax").0.max(kmin),
                 pmax: values.number("pmax"),
             };
@@ -59,7 +59,7 @@ pub(super) fn discipline() -> NamedQueue {
     }
 }
 
-/// Probability of a mark by the bytes that wait.
+/// Probability of a mark as a function of the waiting bytes.
 #[derive(Clone, Copy, Debug)]
 struct Ramp {
     kmin: u64,
@@ -68,7 +68,7 @@ struct Ramp {
 }
 
 impl Ramp {
-    /// Returns the probability of a mark, 0 to 1, of a packet that finds `waiting` bytes.
+    /// Returns the probability, 0 to 1, that a packet is marked if it finds `waiting` bytes in the queue.
     fn probability(&self, waiting: u64) -> f64 {
         if waiting <= self.kmin {
             0.0
@@ -83,58 +83,49 @@ impl Ramp {
 #[derive(Debug)]
 struct Red {
     ramp: Ramp,
-    limit: Limit,
     draws: Xoshiro256PlusPlus,
-    waiting: VecDeque<PacketId>,
-    bytes: u64,
+    queue: DropTailQueue,
 }
 
 impl Red {
     fn new(ramp: Ramp, limit: Limit, seed: u64) -> Self {
         Self {
             ramp,
-            limit,
             draws: Xoshiro256PlusPlus::seed_from_u64(seed),
-            waiting: VecDeque::new(),
-            bytes: 0,
+            queue: DropTailQueue::new(DropTail {
+                limit,
+                mark_above: None,
+            }),
         }
     }
 
-    fn marks(&mut self) -> bool {
-        let probability = self.ramp.probability(self.bytes);
-        // A draw only on the ramp, so that the stream does not depend on packets outside it.
-        match probability {
+    /// Returns whether a packet is marked that finds `waiting` bytes in the queue.
+    fn marks(&mut self, waiting: u64) -> bool {
+        // Certain results use no random number, so packets outside the ramp do not change later draws.
+        match self.ramp.probability(waiting) {
             0.0 => false,
             1.0 => true,
-            _ => f64::from(self.draws.next_u32()) < probability * 4_294_967_296.0,
+            // A draw has 32 bits, so the probability is scaled by 2^32.
+            probability => f64::from(self.draws.next_u32()) < probability * 4_294_967_296.0,
         }
     }
 }
 
 impl QueueDiscipline for Red {
-    fn enqueue(&mut self, _: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
-        let packet = &mut packets[id.0 as usize];
-        let size = u64::from(packet.size);
-        let packets_with = self.waiting.len() as u32 + 1;
-        if self.limit.is_exceeded(packets_with, self.bytes + size) {
-            return Fate::Dropped(DropReason::QueueFull).into();
-        }
-        let is_marked = packet.ecn.is_markable() && self.marks();
-        self.waiting.push_back(id);
-        self.bytes += size;
-        if is_marked {
-            packet.ecn = Ecn::Marked;
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        // The arrival itself does not count, so the length is read first.
+        let waiting = self.queue.backlog_bytes();
+        let verdict = self.queue.enqueue(now, id, packets);
+        let ecn = &mut packets[id.0 as usize].ecn;
+        if verdict.arrival == Fate::Queued && ecn.is_markable() && self.marks(waiting) {
+            *ecn = Ecn::Marked;
             return Fate::Marked.into();
         }
-        Fate::Queued.into()
+        verdict
     }
 
-    fn dequeue(&mut self, _: Time, packets: &mut [Packet]) -> Dequeued {
-        let head = self.waiting.pop_front();
-        if let Some(id) = head {
-            self.bytes -= u64::from(packets[id.0 as usize].size);
-        }
-        head.into()
+    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.queue.dequeue(now, packets)
     }
 
     fn remove(
@@ -143,15 +134,15 @@ impl QueueDiscipline for Red {
         matches: &mut dyn FnMut(PacketId) -> bool,
         removed: &mut Vec<PacketId>,
     ) {
-        self.bytes -= remove_from(&mut self.waiting, |id| *id, packets, matches, removed);
+        self.queue.remove(packets, matches, removed);
     }
 
     fn backlog_packets(&self) -> u32 {
-        self.waiting.len() as u32
+        self.queue.backlog_packets()
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.bytes
+        self.queue.backlog_bytes()
     }
 }
 
@@ -176,7 +167,7 @@ mod tests {
             let found = ramp.probability(waiting);
             assert!((found - expected).abs() < 1e-12, "{waiting}: {found}");
         }
-        // Without a ramp it is a threshold.
+        // With kmax = kmin the ramp is a threshold.
         let step = Ramp {
             kmax: 5_000,
             ..ramp
@@ -195,9 +186,8 @@ mod tests {
             pmax: 0.5,
         };
         let mut queue = Red::new(ramp, Limit::Packets(100), 7);
-        queue.bytes = 2_000;
-        let marks = (0..100_000).filter(|_| queue.marks()).count();
-        // 0.25 +- 5 standard deviations.
+        let marks = (0..100_000).filter(|_| queue.marks(2_000)).count();
+        // Expected: 25,000 marks. The interval is 5 standard deviations on each side.
         assert!((24_300..25_700).contains(&marks), "{marks}");
     }
 }

@@ -4,10 +4,11 @@ use super::discipline::Limit;
 use super::drop_tail::DropTail;
 use super::kind::QueueConfig;
 use alloc::sync::Arc;
+use core::fmt;
 use tailcut_units::Rate;
 use tailcut_units::parameter::{Parameter, Values};
 
-/// A switch port that gets a queue.
+/// Properties of a switch port for which a queue is configured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortBuffer {
     /// Rate of the port's link.
@@ -54,6 +55,12 @@ pub struct NamedQueue {
     pub parameters: &'static [Parameter],
     /// Configuration of a port's queue.
     pub build: BuildQueue,
+}
+
+impl fmt::Debug for NamedQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NamedQueue").field(&self.name).finish()
+    }
 }
 
 impl NamedQueue {

@@ -1,76 +1,79 @@
-//! Trimming queues: a data packet that finds no room loses its payload, not its header, and the
-//! header hurries to the receiver ahead of data.
+//! Trimming queues. If a data packet finds no room, the queue cuts off its payload and keeps its header,
+//! which reaches the receiver before waiting data.
 //!
-//! NDP (Handley et al., SIGCOMM 2017, section 3.1): two queues a port, one for data (8 packets) and
-//! one of the same bytes for headers and control packets, served 10 to 1 while both wait; when the
-//! data queue is full, a coin decides between the arrival and the *tail* of the queue (trimming one
-//! and the same flow again and again is what the coin prevents); a header that finds no room goes
-//! back to its sender, once.
+//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port: one for data (8 packets), and one
+//! of the same bytes for headers and control packets. While both wait, 10 headers are served for each data
+//! packet. If the data queue is full, a random draw decides whether the arrival or the *tail* of the queue is
+//! trimmed. The draw prevents that the same flow is trimmed again and again. A header that finds no room
+//! returns to its sender, once.
 //!
-//! SCDP and NDP+ (SCDP paper, sections IV-B and V): the same, with several data queues in strict
-//! priority below the header queue; the buffer is split among them, or shared.
+//! SCDP and NDP+ (SCDP paper, sections IV-B and V) do the same, with several data queues in strict priority
+//! below the header queue. The data queues share a buffer or have one each.
 //!
-//! Deviations: with several classes that share the buffer and `Victim::Coin`, the tail is that of the lowest class that
-//! waits, if that is not above the arrival's own (the SCDP paper says only "trim on overflow").
+//! Deviations: with several classes in a shared buffer and `Victim::Coin`, the tail is the tail of the lowest
+//! waiting class, if that is not above the arrival's own class (the SCDP paper only says "trim on overflow").
+//! With a limit in bytes, as many tails are trimmed as the arrival needs; if they do not make enough room, the
+//! arrival is trimmed.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::lists::{Lists, MAX_LISTS};
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
+use core::ops::Range;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::Time;
 
-/// Which packet is trimmed when a data packet finds no room.
+/// Packet that is trimmed when a data packet finds no room.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Victim {
-    /// With probability one half the arrival, else the tail of the queue (NDP).
+    /// The arrival with probability one half, otherwise the tail of the queue (NDP).
     #[default]
     Coin,
     /// Always the arrival.
     Arrival,
 }
 
-/// What the limit on data holds for.
+/// Scope of the limit on data.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Sharing {
     /// All classes together.
     #[default]
     Shared,
-    /// Each class for itself: low classes cannot take the room of high ones.
+    /// Each class separately: low classes cannot use the room of high classes.
     PerClass,
-    /// All classes together but the last, which has as much for itself: that of duplicates of requests,
-    /// which cannot take the room of the others, nor be trimmed in their place.
+    /// All classes together except the last, which has a limit of the same size. The last class is for
+    /// duplicates of requests. They cannot use the room of other classes, and are not trimmed in their place.
     LastApart,
 }
 
 /// Parameters of a trimming queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
-    /// Data classes in strict priority, 1 to 9: 1 for NDP, 5 for SCDP and NDP+; one more where requests
-    /// have duplicates.
+    /// Number of data classes in strict priority, 1 to 9: 1 for NDP, 5 for SCDP and NDP+, and one more if
+    /// requests have duplicates.
     pub classes: u8,
-    /// Data that may wait (8 packets in NDP).
+    /// Limit of the waiting data (8 packets in NDP).
     pub data_limit: Limit,
-    /// Whether that is for all classes together or for each.
+    /// Scope of `data_limit`.
     pub sharing: Sharing,
-    /// Bytes of headers and control packets that may wait.
+    /// Limit of the waiting headers and control packets, in bytes.
     pub header_limit_bytes: u64,
-    /// Headers served for each data packet while both wait (10 in NDP).
+    /// Number of headers served for each data packet while both wait (10 in NDP).
     pub headers_per_data: u32,
-    /// Which packet is trimmed.
+    /// Packet that is trimmed.
     pub victim: Victim,
-    /// Whether a header that finds no room goes back to its sender.
+    /// Whether a header that finds no room returns to its sender.
     pub return_to_sender: bool,
 }
 
-/// Classes at most.
+/// Largest number of classes.
 const MAX_CLASSES: usize = MAX_LISTS - 1;
-/// The list of headers and control packets; data classes follow it.
+/// List of headers and control packets. The lists of data classes follow it.
 const HEADERS: usize = 0;
 const DATA: usize = 1;
 
-/// A trimming queue. What every packet touches is in its first cache line.
+/// Trimming queue. Its first cache line holds the fields that every packet uses.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TrimmingQueue {
@@ -78,17 +81,19 @@ pub struct TrimmingQueue {
     data_bytes: u64,
     header_packets: u32,
     data_packets: u32,
-    /// Headers sent since the last data packet.
+    /// Number of headers sent since the last data packet.
     headers_in_a_row: u32,
     lists: Lists,
     config: Trimming,
     coin: Xoshiro256PlusPlus,
-    /// What each class holds, where each has a limit of its own.
+    /// Packets and bytes of each class, if each class has a limit.
     held: [(u32, u64); MAX_CLASSES],
+    /// Packets that the last arrival displaced and that the port has not fetched.
+    displaced: Vec<(PacketId, Fate)>,
 }
 
 impl TrimmingQueue {
-    /// An empty queue whose coin is drawn from `seed`.
+    /// Creates an empty queue. `seed` is the seed of its random draws.
     pub fn new(config: Trimming, seed: u64) -> Self {
         Self {
             header_bytes: 0,
@@ -103,10 +108,11 @@ impl TrimmingQueue {
             },
             coin: Xoshiro256PlusPlus::seed_from_u64(seed),
             held: [(0, 0); MAX_CLASSES],
+            displaced: Vec::new(),
         }
     }
 
-    /// See [`super::Queue::passes`].
+    /// Returns whether a packet may bypass the empty queue ([`super::Queue::passes`]).
     #[inline]
     pub(super) fn passes(&mut self, packet: &Packet) -> bool {
         let size = u64::from(packet.size);
@@ -116,6 +122,7 @@ impl TrimmingQueue {
             size <= self.config.header_limit_bytes
         };
         if fits {
+            // Data resets the count, and so does a header that leaves while no data waits.
             self.headers_in_a_row = 0;
         }
         fits
@@ -125,12 +132,12 @@ impl TrimmingQueue {
         usize::from(self.config.classes)
     }
 
-    /// The list that a data packet of a priority belongs to.
+    /// Returns the list of a data packet with this priority.
     fn list_of(&self, priority: u8) -> usize {
         DATA + usize::from(priority.min(self.config.classes - 1))
     }
 
-    /// A header or control packet of `size` bytes joins its queue, if it finds room there.
+    /// Adds a header or control packet of `size` bytes to its queue. Returns `false` if there is no room.
     #[inline]
     fn admit_header(&mut self, id: PacketId, size: u32) -> bool {
         let would_be = self.header_bytes + u64::from(size);
@@ -143,7 +150,7 @@ impl TrimmingQueue {
         fits
     }
 
-    /// A data packet loses its payload and joins the queue of headers, or does not.
+    /// Trims a data packet, and adds its header to the queue of headers if there is room.
     fn trim(&mut self, id: PacketId, packets: &mut [Packet]) -> Fate {
         let packet = &mut packets[id.0 as usize];
         let cut = packet.trim();
@@ -153,8 +160,8 @@ impl TrimmingQueue {
         self.refuse_header(packet, cut)
     }
 
-    /// A header that finds no room goes back or is dropped; one of which `cut` bytes were cut off here is
-    /// dropped with its payload.
+    /// Returns or drops a header that finds no room. `cut` is the number of bytes that were cut off here: a
+    /// dropped packet gets them back, because it is counted with its payload.
     #[cold]
     fn refuse_header(&self, packet: &mut Packet, cut: u32) -> Fate {
         if self.config.return_to_sender && packet.trimmed && !packet.returned {
@@ -171,6 +178,7 @@ impl TrimmingQueue {
         self.lists.push_back(list, id);
         self.data_packets += 1;
         self.data_bytes += u64::from(size);
+        // With a shared buffer the totals are enough.
         if self.config.sharing != Sharing::Shared {
             let (packets, bytes) = &mut self.held[list - DATA];
             *packets += 1;
@@ -188,7 +196,7 @@ impl TrimmingQueue {
         }
     }
 
-    /// Packets and bytes that count towards the limit for a packet of this list.
+    /// Returns the packets and bytes that count towards the limit for a packet of this list.
     fn counted(&self, list: usize) -> (u32, u64) {
         match self.config.sharing {
             Sharing::Shared => (self.data_packets, self.data_bytes),
@@ -204,24 +212,50 @@ impl TrimmingQueue {
         }
     }
 
-    /// The list whose tail may be trimmed in place of a packet of `list`.
-    fn lowest_beside(&self, list: usize) -> Option<usize> {
+    /// Returns the lists whose tails may be trimmed instead of a packet of `list`.
+    fn lists_to_trim(&self, list: usize) -> Range<usize> {
+        let last = DATA + self.classes() - 1;
         match self.config.sharing {
-            Sharing::Shared => self.lists.last_occupied().filter(|&last| last >= list),
-            Sharing::PerClass => Some(list),
-            Sharing::LastApart => {
-                let last = DATA + self.classes() - 1;
-                match list == last {
-                    true => Some(list),
-                    false => (list..last)
-                        .rev()
-                        .find(|&other| self.lists.back(other).is_some()),
-                }
-            }
+            Sharing::Shared => list..last + 1,
+            Sharing::LastApart if list < last => list..last,
+            Sharing::PerClass | Sharing::LastApart => list..list + 1,
         }
     }
 
-    /// The packet that leaves next.
+    /// Trims tails of waiting data, the lowest class first, until a packet of `list` with `size` bytes fits.
+    /// Returns `false` and changes nothing if it cannot fit.
+    fn tails_make_room(&mut self, list: usize, size: u32, packets: &mut [Packet]) -> bool {
+        let limit = self.config.data_limit;
+        let (waiting, bytes) = self.counted(list);
+        let (mut waiting, mut bytes) = (waiting + 1, bytes + u64::from(size));
+        for other in self.lists_to_trim(list).rev() {
+            while limit.is_exceeded(waiting, bytes)
+                && let Some(tail) = self.lists.pop_back(other)
+            {
+                let size = packets[tail.0 as usize].size;
+                self.data_left(other, size);
+                waiting -= 1;
+                bytes -= u64::from(size);
+                // The result of the trimming replaces this fate below, once it is certain that the arrival fits.
+                self.displaced.push((tail, Fate::Queued));
+            }
+        }
+        if limit.is_exceeded(waiting, bytes) {
+            // The last tail taken is added first, so every list gets its former order.
+            while let Some((tail, _)) = self.displaced.pop() {
+                let packet = &packets[tail.0 as usize];
+                self.admit_data(tail, self.list_of(packet.priority), packet.size);
+            }
+            return false;
+        }
+        for at in 0..self.displaced.len() {
+            let tail = self.displaced[at].0;
+            self.displaced[at].1 = self.trim(tail, packets);
+        }
+        true
+    }
+
+    /// Removes and returns the next packet.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let data_turn = self.headers_in_a_row >= self.config.headers_per_data;
         let data_first = self.header_packets == 0 || (data_turn && self.data_packets > 0);
@@ -235,7 +269,7 @@ impl TrimmingQueue {
         let id = self.lists.pop_front(HEADERS)?;
         self.header_packets -= 1;
         self.header_bytes -= u64::from(packets[id.0 as usize].size);
-        // Headers sent while no data waits take nobody's turn.
+        // Headers that leave while no data waits do not delay data, so they do not count.
         self.headers_in_a_row = if self.data_packets > 0 {
             self.headers_in_a_row + 1
         } else {
@@ -266,22 +300,18 @@ impl QueueDiscipline for TrimmingQueue {
             Victim::Coin => self.coin.next_u32() & 1 == 1,
             Victim::Arrival => false,
         };
-        if let (true, Some(lowest)) = (take_tail, self.lowest_beside(list))
-            && let Some(tail) = self.lists.back(lowest)
-        {
-            let tail_size = packets[tail.0 as usize].size;
-            let after = bytes - u64::from(tail_size) + u64::from(size);
-            if !limit.is_exceeded(waiting, after) {
-                self.lists.pop_back(lowest);
-                self.data_left(lowest, tail_size);
-                self.admit_data(id, list, size);
-                return Verdict {
-                    arrival: Fate::Queued,
-                    displaced: Some((tail, self.trim(tail, packets))),
-                };
-            }
+        if take_tail && self.tails_make_room(list, size, packets) {
+            self.admit_data(id, list, size);
+            return Verdict {
+                arrival: Fate::Queued,
+                displaced: self.displaced.pop(),
+            };
         }
         self.trim(id, packets).into()
+    }
+
+    fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
+        self.displaced.pop()
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
@@ -391,8 +421,8 @@ mod tests {
             prop_assert_eq!(queue.backlog_bytes(), 0);
         }
 
-        /// Packets of 64 to 319 bytes, control packets among them: some are too large for the queue of
-        /// headers, and pass no more than they would be queued.
+        /// Packets of 64 to 319 bytes, including control packets. Some exceed the queue of headers, and may
+        /// bypass it only if they could be queued.
         #[test]
         fn what_passes_an_empty_queue_leaves_it_as_if_it_had_come_and_gone(
             operations in proptest::collection::vec((any::<bool>(), any::<bool>(), any::<u8>()), 1..200)

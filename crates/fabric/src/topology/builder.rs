@@ -1,4 +1,5 @@
-//! Collects links by node, so that a switch's ports are contiguous whatever the order of insertion.
+//! Builder of topologies. It collects links by node, so that a switch's ports are contiguous whatever the
+//! order of insertion.
 
 use super::error::TopologyError;
 use super::graph::{Link, SwitchSpec, Topology, Wire};
@@ -10,7 +11,8 @@ use crate::shared_buffer::SharedBuffer;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// The queue of a host's uplink: the host feeds it as it empties, so it never needs a limit.
+/// Queue of a host's uplink. The host sends a packet only when the uplink is free, so the queue needs no
+/// limit.
 const UPLINK_QUEUE: QueueConfig = QueueConfig::DropTail(DropTail {
     limit: Limit::Packets(u32::MAX),
     mark_above: None,
@@ -18,7 +20,7 @@ const UPLINK_QUEUE: QueueConfig = QueueConfig::DropTail(DropTail {
 
 pub(super) struct Builder {
     uplinks: Vec<Link>,
-    /// Each host's first uplink.
+    /// First uplink of each host.
     first_uplinks: Vec<u32>,
     racks: Vec<u32>,
     down_and_up: Vec<Vec<Link>>,
@@ -40,26 +42,27 @@ impl Builder {
         }
     }
 
-    /// Adds a switch and gives its number.
+    /// Adds a switch and returns its number.
     pub fn switch(&mut self, tier: u8, forwarding: Forwarding) -> u32 {
         self.forwarding.push((forwarding, tier));
         self.down_and_up.push(Vec::new());
         (self.forwarding.len() - 1) as u32
     }
 
-    /// Adds a host on a switch, with both directions of its link.
+    /// Adds a host at a switch, with both directions of its link.
     pub fn host(&mut self, switch: u32, wire: Wire) {
         self.first_uplinks.push(self.uplinks.len() as u32);
         self.racks.push(switch);
         self.further_link(switch, wire);
     }
 
-    /// Links the host that was added last to a switch once more, in both directions.
+    /// Adds another link, in both directions, between the last host and a switch.
     pub fn further_link(&mut self, switch: u32, wire: Wire) {
         let host = Node::Host(HostId((self.first_uplinks.len() - 1) as u32));
         self.uplinks.push(Link {
             from: host,
             to: Node::Switch(switch),
+            number: None,
             config: LinkConfig {
                 rate: wire.rate,
                 delay: wire.delay,
@@ -70,8 +73,9 @@ impl Builder {
         self.port(switch, host, wire);
     }
 
-    /// Adds the hosts of a rack, `hosts` for each of its `together` switches from `first` on. Every host
-    /// is linked to all of them, first to its own and then to those after it, around.
+    /// Adds the hosts of a rack: `hosts` hosts for each of its `together` switches, which start at `first`.
+    /// Every host has a link to each of these switches: first to its own switch, then to the next ones in
+    /// cyclic order.
     pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
         for own in 0..together {
             for _ in 0..hosts {
@@ -79,6 +83,7 @@ impl Builder {
                 for next in 1..together {
                     self.further_link(first + (own + next) % together, wire);
                 }
+                // All hosts of a rack name its first switch, whichever switch their first link leads to.
                 if let Some(rack) = self.racks.last_mut() {
                     *rack = first;
                 }
@@ -86,11 +91,12 @@ impl Builder {
         }
     }
 
-    /// Adds a switch's port towards a node: its next one in order.
+    /// Adds the next port of a switch, towards a node.
     pub fn port(&mut self, from: u32, to: Node, wire: Wire) {
         let link = Link {
             from: Node::Switch(from),
             to,
+            number: None,
             config: LinkConfig {
                 rate: wire.rate,
                 delay: wire.delay,
@@ -118,6 +124,7 @@ impl Builder {
             });
             links.extend(ports);
         }
+        number_parallel(&mut links);
         Topology {
             links,
             switches,
@@ -132,21 +139,37 @@ impl Builder {
     }
 }
 
-/// The racks below a switch that has a port to each of their switches.
+/// Numbers the links between two nodes that have several, in the order of the ports.
+fn number_parallel(links: &mut [Link]) {
+    let ends = |link: &Link| (link.from, link.to);
+    let mut order: Vec<usize> = (0..links.len()).collect();
+    order.sort_by_key(|&port| ends(&links[port]));
+    for start in 1..order.len() {
+        let (before, port) = (order[start - 1], order[start]);
+        if ends(&links[before]) == ends(&links[port]) {
+            let number = *links[before].number.get_or_insert(0);
+            links[port].number = Some(number + 1);
+        }
+    }
+}
+
+/// Racks below a switch that has a port to each of their switches.
 pub(super) struct Racks {
     pub first_host: u32,
     pub count: u32,
-    /// Hosts of each.
+    /// Number of hosts per rack.
     pub hosts: u32,
-    /// Switches of each, all linked to all of its hosts.
+    /// Number of switches per rack. Each of them has links to all hosts of the rack.
     pub switches: u32,
 }
 
 impl Racks {
-    /// How the switch forwards in a network of `all_hosts`, with `up_ports` behind those to the racks. A
-    /// pinned path p takes choice `p / pin_divisor`, modulo their number, wherever there are several.
+    /// Returns the forwarding of the switch in a network of `all_hosts`, with `up_ports` ports after the
+    /// ports to the racks. At every switch with several choices, a pinned path p takes choice
+    /// `p / pin_divisor`, modulo the number of choices.
     pub fn forwarding(&self, up_ports: u32, all_hosts: u32, pin_divisor: u32) -> Forwarding {
         let (first, hosts) = (self.first_host, self.count * self.hosts);
+        // With one switch per rack, arithmetic is enough and needs no table.
         if self.switches == 1 {
             let clos = Clos::new(first, hosts, self.hosts, up_ports, pin_divisor);
             return Forwarding::Clos(clos);
@@ -154,6 +177,8 @@ impl Racks {
         let ports = |first: u32, count: u32| (first..first + count).map(|port| port as u16);
         let down = (0..self.count).map(|rack| ports(rack * self.switches, self.switches));
         let up = ports(self.count * self.switches, up_ports);
+        // For a host before `first` the subtraction wraps to a large number, so one comparison covers both
+        // ends.
         let group_of = |host: u32| match host.wrapping_sub(first) {
             below if below < hosts => below / self.hosts,
             _ => self.count,
@@ -166,7 +191,7 @@ impl Racks {
     }
 }
 
-/// Refuses a number of links a host that does not divide the `switches` that share hosts.
+/// Rejects a number of links per host that does not divide the number of `switches` in a rack.
 pub(super) fn sharing(
     host_links: u32,
     switches: u32,
@@ -182,7 +207,7 @@ pub(super) fn sharing(
     ))
 }
 
-/// Refuses a parameter outside `1..=most`.
+/// Rejects a parameter outside `1..=most`.
 pub(super) fn within(parameter: &'static str, found: u32, most: u32) -> Result<(), TopologyError> {
     if (1..=most).contains(&found) {
         return Ok(());

@@ -1,10 +1,11 @@
-//! A network of the user's own: named nodes and links, forwarded along all shortest paths.
+//! Custom network: named nodes and links, with forwarding along all shortest paths.
 
 use super::builder::Builder;
 use super::error::TopologyError;
 use super::graph::{Topology, Wire};
 use super::node::{Node, NodeNames};
 use super::routes::{self, UNREACHED, distances_to, ports_towards};
+use super::size::{MOST_ENTRIES, Part, Size};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
@@ -14,42 +15,42 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// A bidirectional link between two nodes.
+/// Bidirectional link between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CustomLink {
-    /// One end.
+    /// First end.
     pub a: Node,
-    /// The other.
+    /// Second end.
     pub b: Node,
     /// Rate and delay of both directions.
     pub wire: Wire,
 }
 
-/// A network given by its links. Switches send along every shortest path (in hops), in the order of
-/// the links; a pinned path p takes choice `p mod n` at every switch with n choices.
+/// Network defined by its links. Switches use every shortest path (in hops), in the order of the links. A
+/// pinned path p takes choice `p mod n` at every switch with n choices.
 ///
-/// A host with several links is multi-homed: it sends on all of them as [`Fabric::inject`] says, and is
-/// reached over all that are on shortest paths.
+/// A host with several links is multi-homed: it sends on all of them as [`Fabric::inject`] describes, and
+/// receives on all links that are on shortest paths.
 ///
 /// [`Fabric::inject`]: crate::Fabric::inject
 #[derive(Clone, Debug)]
 pub struct CustomTopology {
-    /// Number of hosts. Each has one link at least, and all its links lead to switches.
+    /// Number of hosts. Each host has at least one link, and all its links lead to switches.
     pub hosts: u32,
     /// Number of switches.
     pub switches: u32,
-    /// The links.
+    /// Links of the network.
     pub links: Vec<CustomLink>,
-    /// The queue of every switch port.
+    /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Each switch's memory, when its ports share it.
+    /// Shared memory of each switch, if its ports share one.
     pub shared_buffer: Option<SharedBuffer>,
-    /// What the nodes are called.
+    /// Names of the nodes.
     pub names: NodeNames,
 }
 
 impl CustomTopology {
-    /// The network, or what is wrong with it.
+    /// Builds the network, or returns the error in its parameters.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         let attachments = self.attachments()?;
         let mut neighbours = alloc::vec![Vec::new(); self.switches as usize];
@@ -60,7 +61,7 @@ impl CustomTopology {
             }
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // Ports of each switch towards hosts, and the places of each host's among those of its own.
+        // Number of ports of each switch towards hosts, and the ports of each host's links among them.
         let mut down = alloc::vec![0u16; self.switches as usize];
         let places: Vec<Vec<u16>> = attachments
             .iter()
@@ -72,7 +73,7 @@ impl CustomTopology {
                 places.collect()
             })
             .collect();
-        // A switch's first ports lead down.
+        // The first ports of a switch lead to hosts.
         let numbered = neighbours.iter().zip(&down).map(|(its, &hosts)| {
             let others = its.iter().map(|&(other, _)| other);
             (hosts..).zip(others).collect()
@@ -115,6 +116,7 @@ impl CustomTopology {
                     }
                     let counts = path_counts(&racks, &linked, &distances);
                     let others = (0..self.switches).filter(|&s| down[s as usize] > 0);
+                    // Only paths from switches with hosts count.
                     paths = others.map(|s| counts[s as usize]).fold(paths, u32::max);
                     let switches = 0..self.switches as usize;
                     let ports = switches.map(|s| ports_towards(s, &linked, &distances));
@@ -141,14 +143,38 @@ impl CustomTopology {
         })
     }
 
-    /// Each host's links, and the switches that they lead to.
+    /// Returns the number of ports of the switch with most ports.
+    fn most_ports(&self) -> u64 {
+        let mut ports = alloc::vec![0u64; self.switches as usize];
+        for link in &self.links {
+            for end in [link.a, link.b] {
+                if let Node::Switch(switch) = end
+                    && let Some(count) = ports.get_mut(switch as usize)
+                {
+                    *count += 1;
+                }
+            }
+        }
+        ports.into_iter().max().unwrap_or(0)
+    }
+
+    /// Returns each host's links, with the switches at their ends.
     fn attachments(&self) -> Result<Vec<Vec<(u32, Wire)>>, TopologyError> {
         let wrong = |found: String, allowed| Err(TopologyError::new("links", found, allowed));
+        // Forwarding tables store 16-bit numbers.
         if self.hosts == 0 || self.hosts > 65_535 || self.switches > 65_535 {
             let found = alloc::format!("{} hosts and {} switches", self.hosts, self.switches);
             let allowed = "1 to 65535 and 0 to 65535";
             return Err(TopologyError::new("hosts", found, allowed));
         }
+        let entries = u64::from(self.hosts) * u64::from(self.switches);
+        Part::new("hosts", entries).at_most(MOST_ENTRIES, "pairs of a host and a switch")?;
+        Size {
+            hosts: Part::new("hosts", u64::from(self.hosts)),
+            links: Part::new("links", self.links.len() as u64),
+            ports: Part::new("links", self.most_ports()),
+        }
+        .check()?;
         let mut found: Vec<Vec<(u32, Wire)>> = alloc::vec![Vec::new(); self.hosts as usize];
         for link in &self.links {
             for end in [link.a, link.b] {
@@ -186,8 +212,8 @@ impl CustomTopology {
     }
 }
 
-/// Each switch's tier: hops to the nearest switch with hosts. A switch from which no way leads to one has
-/// no place in the network; it counts as just above them.
+/// Returns the tier of each switch: the number of hops to the nearest switch with hosts. A switch that is not
+/// connected to hosts has no place in the network, and gets tier 1.
 fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = u8> {
     let with_hosts = (0..).zip(hosts).filter(|(_, hosts)| **hosts > 0);
     let with_hosts: Vec<u32> = with_hosts.map(|(switch, _)| switch).collect();
@@ -198,11 +224,11 @@ fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = 
     })
 }
 
-/// Forwarding of a switch whose table is not made yet: it leads nowhere.
+/// Forwarding of a switch before its table is built: it leads nowhere.
 const NOWHERE: Clos = Clos::new(0, 0, 1, 0, 1);
 
-/// Number of shortest paths from every switch to `racks`, saturating; a rack that is there twice has
-/// two.
+/// Returns the number of shortest paths from every switch to `racks`, saturating. A rack that appears twice
+/// counts twice.
 fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..neighbours.len() as u32)
         .filter(|&s| distances[s as usize] != UNREACHED)
@@ -214,6 +240,7 @@ fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32])
     }
     for switch in order {
         for &(_, next) in &neighbours[switch as usize] {
+            // Switches are in the order of their distance, so the count of `switch` is final here.
             if distances[next as usize] == distances[switch as usize] + 1 {
                 counts[next as usize] =
                     counts[next as usize].saturating_add(counts[switch as usize]);

@@ -1,16 +1,16 @@
-//! What is wrong with the parameters of a topology.
+//! Error in the parameters of a topology.
 
 use alloc::string::String;
 use core::fmt;
 
-/// What a topology cannot be.
+/// Error in a parameter of a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TopologyError {
-    /// The parameter at fault.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// What was found.
+    /// Value that was found.
     pub found: String,
-    /// What is allowed; empty where nothing of the kind is.
+    /// Allowed values; empty if there are none.
     pub allowed: String,
 }
 

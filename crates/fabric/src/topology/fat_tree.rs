@@ -5,56 +5,58 @@ use super::error::TopologyError;
 use super::graph::{Topology, Wire};
 use super::leaf_spine::LeafSpine;
 use super::node::{Node, TierName};
+use super::size::{Part, Size};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// A fat-tree of k-port switches.
+/// Fat-tree of k-port switches.
 ///
-/// Three tiers: k pods of k/2 edge and k/2 aggregation switches; aggregation switch j of every pod
-/// is linked to the cores `j * c .. (j + 1) * c`, where c is k/2 unless the core is thinner. With m = k/2, a pinned path p between pods goes over aggregation switch
-/// `p mod m`, then that switch's core number `p div m`, modulo c; within a pod over aggregation `p mod m`.
-/// With several links a host, it comes down to edge `p div m` of those that the host is linked to, modulo
-/// their number.
+/// Three tiers: k pods of k/2 edge and k/2 aggregation switches. Aggregation switch j of every pod has links
+/// to the cores `j * c .. (j + 1) * c`, where c is k/2 unless the core is thinner. With m = k/2, a pinned
+/// path p between pods uses aggregation switch `p mod m`, and then core number `p div m`, modulo c, of that
+/// switch. Within a pod it uses aggregation switch `p mod m`. If hosts have several links, it comes down
+/// through edge switch `p div m` of the host's switches, modulo their number.
 ///
-/// Two tiers: k leaves and k/2 spines, a [`LeafSpine`]. A pinned path p goes over spine p.
+/// Two tiers: k leaves and k/2 spines, a [`LeafSpine`]. A pinned path p uses spine p.
 #[derive(Clone, Debug)]
 pub struct FatTree {
-    /// Ports a switch, even, 2 to 64; also the number of pods.
+    /// Number of ports per switch, even, 2 to 64; also the number of pods.
     pub k: u32,
-    /// 2 or 3.
+    /// Number of tiers, 2 or 3.
     pub tiers: u32,
-    /// Links to hosts of an edge switch, 1 to 2,048: k/2, as many as it has uplinks, is not
-    /// oversubscribed, four times as many is 4:1.
+    /// Number of host links per edge switch, 1 to 2,048. k/2 equals the number of its uplinks, so the network
+    /// is not oversubscribed. Four times as many give 4:1.
     pub edge_downlinks: u32,
-    /// Uplinks per host, a divisor of k/2. With n above 1, n neighbouring edge switches form one rack and
-    /// each of its hosts connects to all n. An edge switch keeps its downlinks, so there are fewer hosts.
+    /// Number of uplinks per host, a divisor of k/2. If n is above 1, n neighbouring edge switches form one
+    /// rack, and each host of the rack connects to all n. The number of downlinks per edge switch stays the
+    /// same, so there are fewer hosts.
     pub host_links: u32,
-    /// How many cores an aggregation switch reaches. Three tiers only.
+    /// Number of cores per aggregation switch. Three tiers only.
     pub core_oversubscription: CoreOversubscription,
-    /// Each host's link.
+    /// Link of each host.
     pub host_wire: Wire,
-    /// Each link between an edge switch and one of the tier above.
+    /// Link between an edge switch and a switch of the tier above.
     pub fabric_wire: Wire,
-    /// Each link between an aggregation switch and a core. Three tiers only.
+    /// Link between an aggregation switch and a core. Three tiers only.
     pub core_wire: Wire,
-    /// The queue of every switch port.
+    /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Each switch's memory, when its ports share it.
+    /// Shared memory of each switch, if its ports share one.
     pub shared_buffer: Option<SharedBuffer>,
 }
 
-/// How thin the core is.
+/// Oversubscription of the core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CoreOversubscription {
-    /// k/2 cores an aggregation switch.
+    /// k/2 cores per aggregation switch.
     None,
-    /// That many cores an aggregation switch, 1 to k/2.
+    /// This number of cores per aggregation switch, 1 to k/2.
     CoresPerAggregation(u32),
 }
 
 impl FatTree {
-    /// The network, or what is wrong with the parameters.
+    /// Builds the network, or returns the error in its parameters.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("k", self.k, 64)?;
         if !self.k.is_multiple_of(2) {
@@ -63,6 +65,7 @@ impl FatTree {
         }
         within("edge_downlinks", self.edge_downlinks, 2_048)?;
         sharing(self.host_links, self.k / 2, "half of k")?;
+        // The quotient is the number of hosts per edge switch.
         if !self.edge_downlinks.is_multiple_of(self.host_links) {
             let found = alloc::format!("{}", self.edge_downlinks);
             let allowed = alloc::format!("multiples of host_links, {}", self.host_links);
@@ -105,12 +108,17 @@ impl FatTree {
         let hosts_per_rack = hosts_per_edge * together;
         let hosts_per_pod = hosts_per_edge * m;
         let hosts = hosts_per_pod * self.k;
-        if hosts > 1 << 20 {
-            let found = "more than 1,048,576 hosts with this oversubscription";
-            return Err(TopologyError::new("k", found, ""));
+        let (edges, downlinks) = (u64::from(self.k * m), u64::from(self.edge_downlinks));
+        let uplinks = u64::from(m + cores_per_aggregation);
+        Size {
+            hosts: Part::new("k", u64::from(hosts)),
+            links: Part::new("k", edges * (downlinks + uplinks)),
+            // Aggregation switches and cores have at most 64 ports, so only an edge switch can exceed the limit.
+            ports: Part::new("edge_downlinks", downlinks + u64::from(m)),
         }
+        .check()?;
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // Numbered edges first, then aggregations, then cores.
+        // Switches are numbered by tier: edges, then aggregations, then cores.
         for edge in 0..self.k * m {
             let first_host = edge / together * hosts_per_rack;
             let down_and_up = Clos::new(first_host, hosts_per_rack, 1, m, 1);
@@ -132,7 +140,7 @@ impl FatTree {
         }
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
-        // A port's place follows from the order of these loops: down before up, children in order.
+        // The port numbers follow from the order of these loops: down before up, children in order.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
                 if edge.is_multiple_of(together) {
@@ -153,7 +161,7 @@ impl FatTree {
                 }
             }
         }
-        // What is chosen on the way down follows from the same digit as the core.
+        // The choice on the way down uses the same digit of a pinned path as the choice of the core.
         let mut upper = (1..).map(|n| n * cores_per_aggregation);
         let upper = upper.find(|n| n.is_multiple_of(together));
         let in_pods = |name| TierName { name, in_pod: m };

@@ -1,59 +1,69 @@
-//! Links that are slow or down, from the start or for a while.
+//! Links that are slow, down or lossy, during the whole run or a part of it.
 
+use super::graph::Link;
 use super::node::Node;
 use crate::links::LossRate;
 use tailcut_units::{Duration, Rate, Time};
 
-/// What is wrong with a link.
+/// Fault of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// It carries nothing: what is sent into it is lost.
+    /// The link carries nothing: packets on it are lost.
     Down,
-    /// It carries less than it should, in both directions.
+    /// The link has a lower rate in both directions.
     Slow(Rate),
-    /// It loses packets at random, in each direction on its own.
+    /// The link loses packets at random, independently in each direction.
     Lossy(LossRate),
 }
 
-/// Trouble on all links between two nodes, in both directions.
+/// Fault of all links between two nodes, or of one of them, in both directions.
 ///
-/// A link under several troubles is down if one of them says so, and else as slow as the slowest and as
-/// lossy as the one that loses most.
+/// If a link has several faults, it is down if one of them is `Down`. Otherwise it has the lowest rate and
+/// the highest loss of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkFault {
-    /// One end.
+    /// First end.
     pub a: Node,
-    /// The other.
+    /// Second end.
     pub b: Node,
-    /// What is wrong.
+    /// Number of the link among the links between the two ends ([`Link::number`]). `None` for all of them.
+    pub number: Option<u32>,
+    /// Kind of the fault.
     pub trouble: Trouble,
-    /// Since when.
+    /// Start of the fault.
     pub from: Time,
-    /// Until when; [`Time::MAX`] for ever.
+    /// End of the fault; [`Time::MAX`] for no end.
     pub until: Time,
-    /// How long routing takes to notice that the link is down, or up again: until then switches send
-    /// into it, or not yet. A link that is down from the start is known to be.
+    /// Time until routing notices that the link is down, or up again. Until then switches still send into it,
+    /// or do not yet use it. Routing knows a link that is down from the start.
     pub reconvergence: Duration,
 }
 
 impl LinkFault {
-    /// Whether the link is in trouble at `now`.
+    /// Returns whether the fault is active at `now`.
     pub fn is_on(&self, now: Time) -> bool {
         self.from <= now && now < self.until
     }
 
-    /// From when and until when routing avoids the link; `None` for one that is not down.
+    /// Returns the start and end of the time in which routing avoids the link; `None` for a fault that is not
+    /// `Down`.
     pub fn avoided(&self) -> Option<(Time, Time)> {
         let noticed = |at: Time| at.saturating_add(self.reconvergence);
         let from = match self.from {
+            // No detection is needed: routing knows a link that is down from the start.
             Time::ZERO => Time::ZERO,
             at => noticed(at),
         };
         (self.trouble == Trouble::Down).then(|| (from, noticed(self.until)))
     }
 
-    /// Whether a link is one of those in trouble.
-    pub fn is_about(&self, from: Node, to: Node) -> bool {
-        (from, to) == (self.a, self.b) || (from, to) == (self.b, self.a)
+    /// Returns whether the fault affects a link.
+    pub fn is_about(&self, link: &Link) -> bool {
+        let ends = (link.from, link.to);
+        let is_between = ends == (self.a, self.b) || ends == (self.b, self.a);
+        is_between
+            && self
+                .number
+                .is_none_or(|number| number == link.number.unwrap_or(0))
     }
 }

@@ -1,4 +1,4 @@
-//! A network: who is linked to whom, how switches forward, and which links are in trouble.
+//! Network: links between nodes, forwarding of switches, and faults of links.
 
 use super::error::TopologyError;
 use super::fault::{LinkFault, Trouble};
@@ -9,9 +9,12 @@ use crate::shared_buffer::SharedBuffer;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-use tailcut_units::{Duration, HostId, Rate, Time};
+use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
 
-/// A kind of link in a regular topology.
+/// Random stream of the deviations of hosts' clocks, for [`stream_seed`].
+const DRIFT: u64 = 0x6472_6966;
+
+/// Line rate and propagation delay that all links of one kind share, such as the links of hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wire {
     /// Line rate.
@@ -20,88 +23,101 @@ pub struct Wire {
     pub delay: Duration,
 }
 
-/// A directed link with the port before it.
+/// Directed link with the port before it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The sending end.
+    /// Sending end.
     pub from: Node,
-    /// The receiving end.
+    /// Receiving end.
     pub to: Node,
+    /// Number among the links between the same two ends, from 0 in the order of the ports. `None` for the only link.
+    /// Both directions of a link have the same number.
+    pub number: Option<u32>,
     /// Rate, delay and queue.
     pub config: LinkConfig,
 }
 
-/// A switch and its place in the network.
+impl Link {
+    /// Returns "from>to" with the names that `name` returns, and the number of a parallel link.
+    fn named(&self, name: impl Fn(Node) -> String) -> String {
+        let [from, to] = [self.from, self.to].map(name);
+        match self.number {
+            Some(number) => alloc::format!("{from}>{to}#{number}"),
+            None => alloc::format!("{from}>{to}"),
+        }
+    }
+}
+
+/// Switch with its place in the network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SwitchSpec {
-    /// Its first port; the others follow without a gap.
+    /// First port of the switch. Its other ports follow without a gap.
     pub first_port: u32,
-    /// How it forwards.
+    /// Forwarding of the switch.
     pub forwarding: Forwarding,
-    /// Its packet memory, when its ports share one.
+    /// Packet memory of the switch, if its ports share one.
     pub shared_buffer: Option<SharedBuffer>,
-    /// Hops from the hosts: 0 for a switch that has hosts.
+    /// Number of hops from the hosts: 0 for a switch that has hosts.
     pub tier: u8,
 }
 
-/// A network: hosts, switches, and links in both directions.
+/// Network of hosts, switches, and links in both directions.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// Every port with its link. Hosts' uplinks come first.
+    /// All ports with their links. Hosts' uplinks are first.
     pub links: Vec<Link>,
-    /// Every switch.
+    /// All switches.
     pub switches: Vec<SwitchSpec>,
-    /// Each host's first uplink, an index into `links`; its others follow.
+    /// First uplink of each host, as an index into `links`. Its other uplinks follow.
     pub uplinks: Vec<u32>,
-    /// Uplinks of all hosts together.
+    /// Number of uplinks of all hosts.
     pub uplink_count: u32,
-    /// Each host's rack: the number of the switch that its first link leads to, or in a regular topology
-    /// with several links a host of the first of those that they lead to.
+    /// Rack of each host: the number of the switch at its first link. In a regular topology with several
+    /// links per host, it is the first switch of the rack.
     pub racks: Vec<u32>,
-    /// The largest number of equal-cost paths between two hosts; a pinned path is below it.
+    /// Largest number of equal-cost paths between two hosts. A pinned path is below this number.
     pub paths: u32,
-    /// Links in trouble; see [`Topology::add_faults`].
+    /// Faults of links (see [`Topology::add_faults`]).
     pub faults: Vec<LinkFault>,
-    /// What its nodes are called where they have names of their own.
+    /// Names of the nodes that have their own names.
     pub names: NodeNames,
-    /// What its switches are called by their place, a name for each tier from the hosts up; none where
-    /// the place says nothing.
+    /// Names of the switches by tier and place, from the hosts up; empty if the place has no meaning.
     pub tiers: Vec<TierName>,
 }
 
 impl Topology {
-    /// Number of hosts.
+    /// Returns the number of hosts.
     pub fn hosts(&self) -> u32 {
         self.uplinks.len() as u32
     }
 
-    /// A host's uplinks, indices into `links`: one, or more when it is multi-homed.
+    /// Returns the uplinks of a host, as indices into `links`: one, or more if the host is multi-homed.
     pub fn uplinks_of(&self, host: HostId) -> Range<u32> {
         let place = host.0 as usize;
         let end = self.uplinks.get(place + 1).copied();
         self.uplinks[place]..end.unwrap_or(self.uplink_count)
     }
 
-    /// Whether a host has several uplinks.
+    /// Returns whether a host has several uplinks.
     pub fn is_multi_homed(&self, host: HostId) -> bool {
         self.uplinks_of(host).len() > 1
     }
 
-    /// The rates of a host's uplinks together.
+    /// Returns the sum of the rates of a host's uplinks.
     pub fn host_rate(&self, host: HostId) -> Rate {
         let uplinks = self.uplinks_of(host);
         let rates = uplinks.map(|link| self.links[link as usize].config.rate.as_bps());
         Rate::from_bps(rates.sum()).expect("a host has an uplink, and a link a rate above zero")
     }
 
-    /// Sum of the rates of hosts' uplinks in bits per second.
+    /// Returns the sum of the rates of all hosts' uplinks, in bits per second.
     pub fn host_capacity_bps(&self) -> u64 {
         let uplinks = self.links[..self.uplink_count as usize].iter();
         uplinks.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// Sum of the rates of all links from switches with hosts to other switches, in bits per
-    /// second: what the racks can send each other. Zero with a single switch.
+    /// Returns the sum of the rates of all links from switches with hosts to other switches, in bits per
+    /// second. This is the capacity between racks. It is zero with a single switch.
     pub fn rack_uplink_capacity_bps(&self) -> u64 {
         let up = self.links.iter().filter(|link| match (link.from, link.to) {
             (Node::Switch(from), Node::Switch(to)) => {
@@ -113,8 +129,8 @@ impl Topology {
         up.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// The ports of a switch over which shortest paths lead to a host, numbered like `links`; of a pinned
-    /// path the one that it takes.
+    /// Returns the ports of a switch on shortest paths to a host, numbered like `links`. For a pinned path it
+    /// returns only the port of this path.
     pub fn ports_towards(&self, switch: u32, dst: HostId, path: Option<u16>) -> Vec<u32> {
         let spec = &self.switches[switch as usize];
         let choices = spec.forwarding.towards(dst);
@@ -128,13 +144,13 @@ impl Topology {
         }
     }
 
-    /// The switches of a tier, which follow each other in a regular topology.
+    /// Returns the switches of a tier, which are consecutive in a regular topology.
     pub fn tier(&self, tier: u8) -> Range<u32> {
         let first = |tier| self.switches.partition_point(|spec| spec.tier < tier) as u32;
         first(tier)..first(tier.saturating_add(1))
     }
 
-    /// What a node is called: by its own name, else by its place, such as `leaf[3]`, else by its number,
+    /// Returns the name of a node: by its place, such as `leaf[3]`, or else its own name, or else its number,
     /// such as `h3`.
     pub fn name_of(&self, node: Node) -> String {
         let by_place = match node {
@@ -147,26 +163,25 @@ impl Topology {
         by_place.unwrap_or_else(|| self.names.of(node))
     }
 
-    /// What the link that a port feeds is called: "from>to", by the names of [`Topology::name_of`].
+    /// Returns the name of a port's link: "from>to", with the names of [`Topology::name_of`]. Each of several links
+    /// between two nodes has its number: "from>to#1".
     pub fn link_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
-        let [from, to] = [link.from, link.to].map(|node| self.name_of(node));
-        Some(alloc::format!("{from}>{to}"))
+        Some(link.named(|node| self.name_of(node)))
     }
 
-    /// A label for a port that stays the same whatever places are called: "from>to", by nodes' own names
-    /// and else by their numbers.
+    /// Returns a label of a port that does not depend on names by place: "from>to", with the nodes' own names
+    /// or else their numbers, and with the number of a parallel link.
     pub fn port_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
-        let [from, to] = [link.from, link.to].map(|node| self.names.of(node));
-        Some(alloc::format!("{from}>{to}"))
+        Some(link.named(|node| self.names.of(node)))
     }
 
-    /// Puts faults on links. Links that are slow for ever are made so at once.
+    /// Adds faults to links. A link that is slow during the whole run gets its lower rate at once.
     ///
     /// # Errors
-    /// Nodes without a link between them, a time that ends before it begins, or a rate above that of
-    /// the link.
+    /// Nodes without a link between them, a time that ends before it begins, or a rate above the rate of the
+    /// link.
     pub fn add_faults(&mut self, faults: &[LinkFault]) -> Result<(), TopologyError> {
         for fault in faults {
             let wrong = |parameter, found, allowed: String| {
@@ -181,14 +196,21 @@ impl Topology {
                 );
                 return wrong("until", found, allowed);
             }
-            let is_about = |link: &&mut Link| fault.is_about(link.from, link.to);
+            let is_about = |link: &&mut Link| fault.is_about(link);
             let affected: Vec<_> = self.links.iter_mut().filter(is_about).collect();
             if affected.is_empty() {
-                return wrong(
-                    "b",
-                    alloc::format!("{a} to {b}"),
-                    "nodes with a link".into(),
-                );
+                return match fault.number {
+                    Some(number) => wrong(
+                        "link",
+                        alloc::format!("{number} between {a} and {b}"),
+                        "the number of a link between them, from 0".into(),
+                    ),
+                    None => wrong(
+                        "b",
+                        alloc::format!("{a} to {b}"),
+                        "nodes with a link".into(),
+                    ),
+                };
             }
             let Trouble::Slow(rate) = fault.trouble else {
                 continue;
@@ -198,6 +220,8 @@ impl Topology {
                     let allowed = alloc::format!("{} at most", link.config.rate);
                     return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
+                // A link that is slow during the whole run never changes, so its port may use one event per
+                // packet.
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;
                 }
@@ -207,14 +231,30 @@ impl Topology {
         Ok(())
     }
 
-    /// Whether the rate of a link, by its place in `links`, changes while the network runs.
+    /// Gives each host a clock with a random deviation of at most `ppm` parts per million. It scales the rates of
+    /// the host's uplinks.
+    pub fn drift_hosts(&mut self, ppm: f64, seed: u64) {
+        for host in 0..self.hosts() {
+            let draw = stream_seed(seed, DRIFT, u64::from(host)) >> 11;
+            // 53 random bits, as a number from -1 to 1.
+            let deviation = draw as f64 / (1u64 << 52) as f64 - 1.0;
+            for link in self.uplinks_of(HostId(host)) {
+                let rate = &mut self.links[link as usize].config.rate;
+                let bps = rate.as_bps() as f64 * (1.0 + deviation * ppm / 1e6);
+                // A rate cannot be 0, so the rate stays if the deviation would remove all of it.
+                *rate = Rate::from_bps(bps as u64).unwrap_or(*rate);
+            }
+        }
+    }
+
+    /// Returns whether the rate of a link changes during a run. `link` is an index into `links`.
     pub(crate) fn changes_rate(&self, link: usize) -> bool {
         let link = &self.links[link];
         let mut faults = self.faults.iter();
         faults.any(|fault| {
             let lasting = fault.from == Time::ZERO && fault.until == Time::MAX;
             let slow = matches!(fault.trouble, Trouble::Slow(_));
-            slow && !lasting && fault.is_about(link.from, link.to)
+            slow && !lasting && fault.is_about(link)
         })
     }
 }

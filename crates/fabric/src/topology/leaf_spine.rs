@@ -1,46 +1,48 @@
-//! Leaf-spine: two tiers, every leaf linked to every spine.
+//! Leaf-spine network: two tiers, with a link from every leaf to every spine.
 
 use super::builder::{Builder, Racks, sharing, within};
 use super::error::TopologyError;
 use super::graph::{Topology, Wire};
 use super::node::{Node, TierName};
+use super::size::{Part, Size};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// A leaf-spine network. A pinned path p goes over spine `p mod spines`, and with several links a host
-/// from there to leaf `p div spines` of those that the host is linked to.
+/// Leaf-spine network. A pinned path p uses spine `p mod spines`. If hosts have several links, it then uses
+/// leaf `p div spines` of the host's leaves.
 ///
-/// It is oversubscribed by `hosts_per_leaf * host_links * host_wire.rate / (spines * spine_wire.rate)`.
+/// The oversubscription is `hosts_per_leaf * host_links * host_wire.rate / (spines * spine_wire.rate)`.
 #[derive(Clone, Debug)]
 pub struct LeafSpine {
-    /// Leaf switches (racks), 1 to 4,096.
+    /// Number of leaf switches (racks), 1 to 4,096.
     pub leaves: u32,
-    /// Spine switches, 1 to 4,096; as many equal-cost paths between racks.
+    /// Number of spine switches, 1 to 4,096. It equals the number of paths between racks.
     pub spines: u32,
-    /// Hosts a leaf, 1 to 4,096: those whose first link leads to it.
+    /// Number of hosts per leaf, 1 to 4,096: hosts whose first link leads to the leaf.
     pub hosts_per_leaf: u32,
-    /// Links a host, a divisor of `leaves`: so many leaves in a row are one rack, and each of its hosts is
-    /// linked to all of them.
+    /// Number of links per host, a divisor of `leaves`. This number of neighbouring leaves forms one rack,
+    /// and each host of the rack has a link to all of them.
     pub host_links: u32,
-    /// Each host's link.
+    /// Link of each host.
     pub host_wire: Wire,
-    /// Each link between a leaf and a spine.
+    /// Link between a leaf and a spine.
     pub spine_wire: Wire,
-    /// The queue of every switch port.
+    /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Each switch's memory, when its ports share it.
+    /// Shared memory of each switch, if its ports share one.
     pub shared_buffer: Option<SharedBuffer>,
 }
 
 impl LeafSpine {
-    /// The network, or what is wrong with the parameters.
+    /// Builds the network, or returns the error in its parameters.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("leaves", self.leaves, 4_096)?;
         within("spines", self.spines, 4_096)?;
         within("hosts_per_leaf", self.hosts_per_leaf, 4_096)?;
         let together = self.host_links;
         sharing(together, self.leaves, "the number of leaves")?;
+        self.size().check()?;
         let hosts_per_rack = together * self.hosts_per_leaf;
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
         for leaf in 0..self.leaves {
@@ -62,7 +64,7 @@ impl LeafSpine {
             switches: together,
         };
         let hosts = self.leaves * self.hosts_per_leaf;
-        // Of one link to each rack there is no choice, but for detours around failures.
+        // A spine with one link to each rack has no choice, except for detours around failures.
         let pin_divisor = if together > 1 { self.spines } else { 1 };
         for _ in 0..self.spines {
             builder.switch(1, racks.forwarding(0, hosts, pin_divisor));
@@ -76,6 +78,7 @@ impl LeafSpine {
                 builder.port(spine, Node::Switch(leaf), self.spine_wire);
             }
         }
+        // In a single rack every leaf reaches every host directly, so no switch has a choice.
         let several_racks = self.leaves > together;
         let paths = if several_racks {
             self.spines * together
@@ -86,5 +89,21 @@ impl LeafSpine {
             tiers: ["leaf", "spine"].map(TierName::flat).to_vec(),
             ..builder.finish(paths)
         })
+    }
+
+    fn size(&self) -> Size {
+        let [leaves, spines, hosts] =
+            [self.leaves, self.spines, self.hosts_per_leaf].map(u64::from);
+        let downlinks = hosts * u64::from(self.host_links);
+        let most_links = if downlinks > spines {
+            "hosts_per_leaf"
+        } else {
+            "spines"
+        };
+        Size {
+            hosts: Part::new("hosts_per_leaf", leaves * hosts),
+            links: Part::new(most_links, leaves * (downlinks + spines)),
+            ports: Part::new(most_links, leaves.max(downlinks + spines)),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Topologies: who is linked to whom, and how switches forward.
+//! Topologies: links between nodes, and forwarding of switches.
 
 mod builder;
 mod custom;
@@ -10,6 +10,7 @@ mod leaf_spine;
 mod node;
 mod routes;
 mod single_switch;
+mod size;
 
 pub use custom::{CustomLink, CustomTopology};
 pub use error::TopologyError;
@@ -20,3 +21,4 @@ pub use leaf_spine::LeafSpine;
 pub use node::{Node, NodeNames, TierName};
 pub use routes::Routes;
 pub use single_switch::SingleSwitch;
+pub use size::MOST_LINKS;

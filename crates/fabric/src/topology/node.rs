@@ -1,16 +1,16 @@
-//! Hosts and switches, and what they are called.
+//! Hosts and switches, and their names.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use tailcut_units::HostId;
 
-/// One end of a link.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// End of a link.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Node {
-    /// A host.
+    /// Host.
     Host(HostId),
-    /// A switch, numbered from zero.
+    /// Switch, numbered from zero.
     Switch(u32),
 }
 
@@ -23,22 +23,22 @@ impl fmt::Display for Node {
     }
 }
 
-/// What the switches of a tier are called by their place in a regular topology.
+/// Name of the switches of a tier by their place in a regular topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TierName {
-    /// The name that they share, such as `leaf`.
+    /// Common name of the switches, such as `leaf`.
     pub name: &'static str,
-    /// How many of them a pod has; 0 where they are not in pods.
+    /// Number of the tier's switches per pod; 0 if they are not in pods.
     pub in_pod: u32,
 }
 
 impl TierName {
-    /// Of a tier without pods.
+    /// Creates the name of a tier without pods.
     pub(super) const fn flat(name: &'static str) -> Self {
         Self { name, in_pod: 0 }
     }
 
-    /// The name of the switch at `place` in its tier: `leaf[3]`, and with pods `edge[1.0]`.
+    /// Returns the name of the switch at `place` in its tier: `leaf[3]`, or `edge[1.0]` with pods.
     pub(super) fn of(&self, place: u32) -> String {
         match (self.name, self.in_pod) {
             (name, 0) => alloc::format!("{name}[{place}]"),
@@ -47,18 +47,17 @@ impl TierName {
     }
 }
 
-/// What nodes are called where they have names of their own, by their numbers; a list that is too short
-/// leaves the others to their numbers.
+/// Own names of nodes, by number. Nodes beyond the end of a list have only a number.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct NodeNames {
-    /// The hosts' names.
+    /// Names of hosts.
     pub hosts: Vec<String>,
-    /// The switches' names.
+    /// Names of switches.
     pub switches: Vec<String>,
 }
 
 impl NodeNames {
-    /// The name of a node: its own, or `h3`, `s0`.
+    /// Returns the name of a node: its own name, or `h3` or `s0`.
     pub fn of(&self, node: Node) -> String {
         let own = match node {
             Node::Host(host) => self.hosts.get(host.0 as usize),

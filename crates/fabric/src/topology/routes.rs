@@ -1,4 +1,4 @@
-//! Forwarding anew when links are down: along all shortest paths over those that are left.
+//! New forwarding when links are down: along all shortest paths over the remaining links.
 
 use super::graph::Topology;
 use super::node::Node;
@@ -10,29 +10,29 @@ use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// The distance of a switch from which no way leads.
+/// Distance of a switch without a path.
 pub(super) const UNREACHED: u32 = u32::MAX;
 
-/// A network as routing sees it.
+/// Network as routing sees it.
 #[derive(Debug)]
 pub struct Routes {
     topology: Topology,
 }
 
 impl Routes {
-    /// Of a network whose links are all up.
+    /// Creates the routes of a network whose links are all up.
     pub const fn new(topology: Topology) -> Self {
         Self { topology }
     }
 
-    /// How each switch forwards while links are down that are not `up`: as the topology says, where that
-    /// comes to the same.
+    /// Returns the forwarding of each switch while only the links that are `up` are usable. It is the
+    /// topology's own forwarding if the result is the same.
     pub(crate) fn avoiding(&self, up: impl Fn(PortId) -> bool) -> Vec<Forwarding> {
         let topology = &self.topology;
         let switches = topology.switches.len();
-        // The ports of each switch that are up, and the switches that they lead to.
+        // Ports of each switch that are up, and the switches at their ends.
         let mut neighbours: Vec<Vec<(u16, u32)>> = alloc::vec![Vec::new(); switches];
-        // The ports that lead to each host, and their switches.
+        // Ports that lead to each host, and their switches.
         let mut last_hops: Vec<Vec<(u32, u16)>> = alloc::vec![Vec::new(); topology.uplinks.len()];
         for (port, link) in topology.links.iter().enumerate() {
             let Node::Switch(from) = link.from else {
@@ -47,7 +47,7 @@ impl Routes {
                 Node::Host(host) => last_hops[host.0 as usize].push((from, port)),
             }
         }
-        // By the switches of a host: every switch's ports towards the nearest of them.
+        // Ports of every switch towards the nearest switch of a host, by the set of the host's switches.
         let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
         let racks = |host: usize| last_hops[host].iter().map(|&(rack, _)| rack).collect();
         for host in 0..last_hops.len() {
@@ -70,6 +70,7 @@ impl Routes {
                 }
             };
             let usual = &topology.switches[switch].forwarding;
+            // If the result is the same, forwarding by arithmetic stays, which is faster than a table.
             let same = (0..last_hops.len()).all(|host| {
                 let usual = usual.towards(HostId(host as u32));
                 usual
@@ -89,7 +90,7 @@ impl Routes {
     }
 }
 
-/// Hops from every switch to the nearest of `racks`.
+/// Returns the hops from every switch to the nearest of `racks`.
 pub(super) fn distances_to(racks: &[u32], neighbours: &[Vec<(u16, u32)>]) -> Vec<u32> {
     let mut distances = alloc::vec![UNREACHED; neighbours.len()];
     let mut queue: VecDeque<u32> = racks.iter().copied().collect();
@@ -97,7 +98,7 @@ pub(super) fn distances_to(racks: &[u32], neighbours: &[Vec<(u16, u32)>]) -> Vec
         distances[rack as usize] = 0;
     }
     while let Some(switch) = queue.pop_front() {
-        // Links are up or down in both directions.
+        // A link is up or down in both directions, so a search in one direction is enough.
         for &(_, next) in &neighbours[switch as usize] {
             if distances[next as usize] == UNREACHED {
                 distances[next as usize] = distances[switch as usize] + 1;
@@ -108,7 +109,7 @@ pub(super) fn distances_to(racks: &[u32], neighbours: &[Vec<(u16, u32)>]) -> Vec
     distances
 }
 
-/// The ports of a switch that lead one hop closer.
+/// Returns the ports of a switch that lead one hop closer.
 pub(super) fn ports_towards(
     switch: usize,
     neighbours: &[Vec<(u16, u32)>],
@@ -116,12 +117,13 @@ pub(super) fn ports_towards(
 ) -> Box<[u16]> {
     let closer = neighbours[switch].iter().filter(|(_, next)| {
         let distance = distances[*next as usize];
+        // This check comes first, because the sum would overflow without a path.
         distance != UNREACHED && distance + 1 == distances[switch]
     });
     closer.map(|&(port, _)| port).collect()
 }
 
-/// A table of the ports towards each host, equal groups kept once.
+/// Returns a table of the ports towards each host. Equal groups are stored once.
 pub(super) fn table(by_host: impl IntoIterator<Item = Box<[u16]>>, pin_divisor: u32) -> Table {
     let mut groups: Vec<Box<[u16]>> = Vec::new();
     let by_host = by_host.into_iter().map(|ports| {

@@ -1,4 +1,4 @@
-//! Hosts on one switch.
+//! Hosts at one switch.
 
 use super::builder::{Builder, within};
 use super::error::TopologyError;
@@ -7,21 +7,21 @@ use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// `hosts` hosts on one switch: every pair shares exactly one path.
+/// `hosts` hosts at one switch. Every pair shares exactly one path.
 #[derive(Clone, Debug)]
 pub struct SingleSwitch {
     /// Number of hosts, 1 to 65,535.
     pub hosts: u32,
-    /// Each host's link.
+    /// Link of each host.
     pub host_wire: Wire,
-    /// The queue of every switch port.
+    /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// The switch's memory, when its ports share it.
+    /// Shared memory of the switch, if its ports share one.
     pub shared_buffer: Option<SharedBuffer>,
 }
 
 impl SingleSwitch {
-    /// The network, or what is wrong with the parameters.
+    /// Builds the network, or returns the error in its parameters.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("hosts", self.hosts, 65_535)?;
         let mut builder = Builder::new(&self.queue, self.shared_buffer);

@@ -1,4 +1,4 @@
-//! CONGA on three tiers: what becomes of flowlets between pods.
+//! CONGA on three tiers: flowlets between pods.
 
 use crate::common::{Deliveries, tuple};
 use crate::net::{Net, fat_tree};
@@ -7,9 +7,9 @@ use tailcut_fabric::Packet;
 use tailcut_fabric::load_balancer::{BetweenPods, CongaConfig, LoadBalancerConfig};
 use tailcut_units::{Duration, HostId, Time};
 
-/// The ways on which new flows of h0 leave for `dst` while the way of `busy` over the first aggregation switch
-/// and the first core has traffic, and how many take each: whether they leave over that aggregation switch,
-/// and then over that core.
+/// Returns the paths of new flows from h0 to `dst`, and the number of flows on each, while `busy` loads the
+/// path over the first aggregation switch and the first core. A path is given by two flags: whether flows use
+/// that aggregation switch, and whether they use that core.
 fn ways_beside(
     busy: (HostId, HostId),
     dst: HostId,
@@ -44,10 +44,10 @@ fn ways_beside(
 }
 
 const SAME_EDGE: HostId = HostId(1);
-/// In another pod.
+/// A host in another pod.
 const ELSEWHERE: HostId = HostId(13);
 
-/// 200 with a probability of one half: 100 with a standard deviation of 7.1.
+/// Returns whether `count` is about half of 200. The mean is 100, and the standard deviation is 7.1.
 fn is_half(count: u32) -> bool {
     (70..130).contains(&count)
 }
@@ -68,13 +68,13 @@ fn a_leaf_avoids_its_own_busy_uplink_also_between_pods_unless_it_goes_by_chance(
 
 #[test]
 fn the_core_is_left_to_ecmp_unless_aggregation_switches_choose_it() {
-    // Through the same aggregation switches from another edge.
+    // The load passes through the same aggregation switches, from another edge.
     let other_edge = (HostId(2), HostId(12));
     for between_pods in [BetweenPods::Leaf, BetweenPods::Random] {
         let ways = ways_beside(other_edge, ELSEWHERE, between_pods);
         let [to_busy, to_other] = [[true, true], [true, false]].map(|way| ways[&way]);
         assert!(is_half(to_busy + to_other), "{ways:?}");
-        // A half of about 100: a standard deviation of 5.
+        // Half of about 100 packets are expected. The standard deviation is 5.
         assert!((30..70).contains(&to_busy), "{ways:?}");
     }
     let ways = ways_beside(other_edge, ELSEWHERE, BetweenPods::LeafAndCore);
@@ -109,14 +109,14 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                 net.now = net.now.saturating_add(Duration::from_us(100));
                 while net.fabric.delivery(net.now).is_some() {}
             };
-            // From another pod down through the first aggregation switch to the second edge.
+            // This packet loads a path from another pod to the second edge, through the first aggregation switch.
             send(&mut net, 12, 2, 8);
-            // What meets that there, and, if at all, word of it back to the first edge.
+            // The next packet finds this load. If `told`, an answer carries the report of the load to the first edge.
             send(&mut net, 0, 3, 1);
             if told {
                 send(&mut net, 2, 1, 2);
             }
-            // The own uplink has been quiet for many time constants, and what is told is still young.
+            // The own uplink has been idle for many time constants, and the report is still valid.
             net.now = net.now.saturating_add(Duration::from_ms(2));
             *over_first += u32::from(net.data(tuple(1, 2, 9))[1] == net.uplinks(0)[0]);
         }

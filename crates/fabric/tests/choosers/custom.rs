@@ -1,4 +1,4 @@
-//! Networks of the user's own with three tiers: switches find out from the links what is above what.
+//! Custom networks with three tiers: switches derive the tiers from the links.
 
 use crate::common::{tuple, wire};
 use crate::expeditus::{LASTING, finds_the_best_path_between_pods};
@@ -9,7 +9,7 @@ use tailcut_fabric::load_balancer::{
 };
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology};
 
-/// The links of a network, from below to above, in the order of the lower ends' ports.
+/// Returns the links of a network, from lower to higher tiers, in the order of the lower ends' ports.
 fn links(topology: &Topology) -> Vec<CustomLink> {
     let order = |node| match node {
         Node::Host(host) => (0, host.0),
@@ -25,7 +25,7 @@ fn links(topology: &Topology) -> Vec<CustomLink> {
     .collect()
 }
 
-/// The built-in fat-tree, written down link by link.
+/// Returns the built-in fat-tree as a list of links.
 fn written_down(links: Vec<CustomLink>) -> Topology {
     let built_in = fat_tree();
     let custom = CustomTopology {

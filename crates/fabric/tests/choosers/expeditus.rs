@@ -1,5 +1,5 @@
-//! Expeditus: the path that a handshake leaves a flow is the best of all by what the switches on them
-//! know, and whatever happens to the handshake, the flow has a path.
+//! Expeditus: a handshake finds the best of all paths according to the state of the switches on them.
+//! The flow has a path even if its handshake is lost, repeated or reordered.
 
 use crate::common::{self, Deliveries, drop_tail, tuple, wire};
 use crate::net::{Net, fat_tree, traffic};
@@ -13,12 +13,12 @@ use tailcut_fabric::topology::{LeafSpine, LinkFault, Node, Topology, Trouble};
 use tailcut_fabric::{FaultPlan, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
-/// Nothing fades within the first 20 ms, so that what a switch knows then is a sum that can be read.
+/// Nothing decays within the first 20 ms, so the state of a switch is a sum that a test can read.
 pub const LASTING: ExpeditusConfig = ExpeditusConfig {
     dre: DreConfig {
         interval: Duration::from_ms(20),
         keep: 0.01,
-        // Of about 10 KB at 1 Gb/s.
+        // At 1 Gb/s, a level is about 10 KB.
         levels: 254,
     },
     entry_timeout: Duration::from_ms(100),
@@ -39,9 +39,9 @@ fn leaf_spine() -> Topology {
     .expect("a leaf-spine network")
 }
 
-/// Opens a flow between pods, and holds the path that it is left against brute force on the same state: the
-/// best of all by the worse of first and last hop, and of those over its first switch the best by the worse of
-/// second and third.
+/// Opens a flow between pods, and compares its path with brute force on the same state: the best of all paths
+/// by the worse of first and last hop, and among those over its first switch the best by the worse of second
+/// and third hop.
 pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
     let (from, to) = (rack(flow.src), rack(flow.dst));
@@ -75,7 +75,7 @@ pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     assert_eq!(Some(&inner[&(first, second)]), best);
 }
 
-/// Opens a flow to another edge below the same switches, and holds the path that it is left against brute force.
+/// Opens a flow to another edge below the same switches, and compares its path with brute force.
 fn finds_the_best_path_in_one_stage(net: &mut Net, flow: FiveTuple) {
     net.open(flow);
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// Both forms, on a quiet network.
+/// Returns the configurations of both forms of Expeditus, for an idle network.
 fn forms() -> [LoadBalancerConfig; 2] {
     [
         LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
@@ -141,7 +141,7 @@ fn forms() -> [LoadBalancerConfig; 2] {
     ]
 }
 
-/// The switches' ports of the way of a flow between pods.
+/// Returns the switches' ports on the path of a flow between pods.
 fn way(net: &mut Net, flow: FiveTuple) -> [u32; 2] {
     let taken = net.data(flow);
     [taken[1], taken[2]]
@@ -158,7 +158,7 @@ fn ties_are_broken_evenly_over_all_paths() {
             net.answer(flow);
             *chosen.entry(way(&mut net, flow)).or_insert(0u32) += 1;
         }
-        // 400 over 4 paths: 100 with a standard deviation of 8.7.
+        // 400 flows choose among 4 paths. The mean per path is 100, and the standard deviation is 8.7.
         assert_eq!(chosen.len(), 4);
         assert!(chosen.values().all(|n| (65..135).contains(n)), "{chosen:?}");
     }
@@ -174,7 +174,7 @@ fn a_flow_keeps_the_path_that_its_handshake_found_whatever_happens_later() {
             let back = net.answer(flow);
             let chosen = way(&mut net, flow);
             let at = net.far_end(chosen[0]);
-            // The answer came down through the aggregation switch that the flow goes up through.
+            // The answer came down through the aggregation switch that the flow uses on its way up.
             let down = &net.topology.links[back[4] as usize];
             assert_eq!(down.from, Node::Switch(at));
             for n in 0..50 {
@@ -195,7 +195,7 @@ fn a_flow_that_nobody_knows_goes_by_ecmp() {
             let mut ecmp = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, 5);
             let mut net = Net::new(fat_tree(), form.clone(), 5);
             assert_eq!(net.data(flow), ecmp.data(flow));
-            // So does the SYN itself, also the second one of the same ports.
+            // The SYN uses ECMP too, even the second SYN with the same ports.
             assert_eq!(net.open(flow), ecmp.open(flow));
             net.answer(flow);
             assert_eq!(net.open(flow), ecmp.open(flow));
@@ -213,10 +213,10 @@ fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
             net.open(flow);
             net.answer(flow);
             let first = way(&mut net, flow);
-            // A SYN whose answer is lost changes nothing for the flow: what was stored stays.
+            // A SYN whose answer is lost changes nothing: the stored route remains.
             net.open(flow);
             assert_eq!(way(&mut net, flow), first);
-            // An answer without the SYN that it belongs to, and the SYN again.
+            // An answer arrives without its SYN. Then the SYN is sent again.
             net.answer(flow);
             net.open(flow);
             net.answer(flow);
@@ -224,7 +224,7 @@ fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
             moved += u32::from(then != first);
             assert_eq!(way(&mut net, flow), then);
         }
-        // Ties among four paths: three times in four another one.
+        // Ties among four paths: in three of four cases the new path differs.
         assert!((18..40).contains(&moved), "{moved} of 40 {form:?}");
     }
 }
@@ -268,11 +268,11 @@ fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
             assert_eq!(
                 state(deck.clone(), switch),
                 k / 2,
-                "one: its own queues it can see"
+                "one for each of k/2 uplinks: the switch sees its own queues"
             );
         }
         assert_eq!(state(expeditus, core), 0);
-        // CONGA: a table each way with k/2 entries for k*k/2 leaves, beside k/2 estimators.
+        // CONGA: two tables with k/2 entries for k*k/2 leaves each, and k/2 estimators.
         let conga = state(LoadBalancerConfig::Conga(CongaConfig::default()), edge);
         assert_eq!(conga, k / 2 + 2 * (k / 2) * (k * k / 2));
     }
@@ -301,13 +301,13 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
     assert_eq!(
         answer[..4],
         [78, 78, 81, 81],
-        "from the aggregation switch on"
+        "the vector is present after the aggregation switch"
     );
     let data = carried(deck, &[open, Net::answer, Net::data]);
-    // The SYN has gone the same way on the first link; ECMP took it from there.
+    // The SYN used the same first link. ECMP chose the links after the first link.
     let with_tunnel = |bytes: u64| bytes == 1_558 || bytes == 1_558 + 81;
     assert!(with_tunnel(data[1]) && with_tunnel(data[2]), "{data:?}");
-    // A byte for what comes down to tell.
+    // One byte for the level on a packet that comes down.
     assert!(data[3] == 1_539 || data[3] == 1_539 + 82, "{data:?}");
 }
 
@@ -317,6 +317,7 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
     let slow = LinkFault {
         a: Node::Switch(0),
         b: Node::Switch(8),
+        number: None,
         trouble: Trouble::Slow(Rate::from_mbps(100)),
         from: Time::from_ns(1_000),
         until: Time::MAX,
@@ -329,7 +330,7 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
     while net.fabric.delivery(net.now).is_some() {}
     let changed = faults.apply(net.now, &mut net.fabric);
     changed.expect("a link that can change");
-    // 12 Mb/s or so up and down over both uplinks of the first edge.
+    // About 12 Mb/s in both directions over both uplinks of the first edge.
     for (src, dst) in [(0, 12), (12, 0)] {
         for path in [0, 1] {
             for _ in 0..20 {
@@ -350,7 +351,7 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
         panic!("two uplinks")
     };
     let (slow, usual) = (net.levels(slow), net.levels(usual));
-    // 20 packets of 2.5 MB, in 254 levels.
+    // The estimator counts 20 packets. Its maximum of 2.5 MB is divided into 254 levels.
     assert_eq!(usual, (3, 3));
     assert_eq!(slow, (30, 30), "10 times the load");
 }

@@ -1,4 +1,4 @@
-//! A network through which packets go one at a time, so that the way of each can be seen.
+//! Network through which packets travel one at a time, so that a test sees the path of each.
 
 use crate::common::{self, Deliveries, drop_tail, wire};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Handshake, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
-/// Four pods of two edges and two aggregations, two hosts an edge, four cores.
+/// Four pods of two edges and two aggregations, with two hosts per edge and four cores.
 pub fn fat_tree() -> Topology {
     let queue = drop_tail(Limit::Packets(10_000), None);
     common::fat_tree(4, wire(1, 100), wire(1, 100), queue)
@@ -34,8 +34,8 @@ impl Net {
         }
     }
 
-    /// A network through which `traffic` has gone, all at once: what its switches know is arbitrary, and does
-    /// not fade any more.
+    /// Creates a network after `traffic` has passed through it, all at once: the state of its switches is
+    /// arbitrary, and does not decay any more.
     pub fn congested(
         topology: Topology,
         load_balancer: LoadBalancerConfig,
@@ -59,19 +59,19 @@ impl Net {
         net
     }
 
-    /// Sends a packet and gives the ports that it takes, its host's own first.
+    /// Sends a packet. Returns the ports on its path, its host's own port first.
     fn send(&mut self, tuple: FiveTuple, size: u32, handshake: Handshake) -> Vec<u32> {
         let (taken, delivery) = self.try_to_send(tuple, size, handshake, Packet::ANY_PATH);
         let delivery = delivery.expect("it arrives");
         assert_eq!(delivery.host, tuple.dst);
         assert_eq!(
             delivery.packet.size, size,
-            "hosts see no vector and no tunnel"
+            "hosts receive packets without vector and tunnel"
         );
         taken
     }
 
-    /// The same for a packet that need not arrive soon.
+    /// Does the same for a packet that may arrive late.
     fn try_to_send(
         &mut self,
         tuple: FiveTuple,
@@ -108,7 +108,7 @@ impl Net {
         (taken, delivery)
     }
 
-    /// Up before down, and from tier to tier.
+    /// Returns the order of a port on a path: up before down, and from tier to tier.
     fn place_on_the_way(&self, port: u32) -> (bool, i32) {
         let link = &self.topology.links[port as usize];
         let tier = |node| match node {
@@ -131,12 +131,12 @@ impl Net {
         self.send(tuple, 1_538, Handshake::None)
     }
 
-    /// The ports on a pinned path.
+    /// Returns the ports on a pinned path.
     pub fn pinned(&mut self, tuple: FiveTuple, path: u16) -> Vec<u32> {
         self.try_to_send(tuple, 1_538, Handshake::None, path).0
     }
 
-    /// The uplink that a packet of a flow leaves its edge by, also where it waits there.
+    /// Returns the uplink through which a packet of a flow leaves its edge, even if the packet waits there.
     pub fn uplink_of(&mut self, tuple: FiveTuple) -> u32 {
         let any = Packet::ANY_PATH;
         self.try_to_send(tuple, 1_538, Handshake::None, any).0[1]
@@ -147,7 +147,7 @@ impl Net {
         levels.expect("an uplink")
     }
 
-    /// The ports of a switch that lead up, by where they lead.
+    /// Returns the ports of a switch that lead up, in the order of their far ends.
     pub fn uplinks(&self, switch: u32) -> Vec<u32> {
         let links = self.topology.links.iter().enumerate();
         let tier = |switch: u32| self.topology.switches[switch as usize].tier;
@@ -158,7 +158,8 @@ impl Net {
         up.map(|(port, _)| port as u32).collect()
     }
 
-    /// Of an uplink, and another that comes down on the other side of the same switches above: the worse level.
+    /// Returns the worse level of an uplink and of another uplink on the other side of the same higher
+    /// switches, on which the path comes down.
     pub fn worse(&self, up: u32, down: u32) -> u8 {
         self.levels(up).0.max(self.levels(down).1)
     }
@@ -171,7 +172,7 @@ impl Net {
     }
 }
 
-/// Source, destination, path and size of packets of anybody.
+/// Source, destination, path and size of random packets.
 pub type Traffic = Vec<(u32, u32, u16, u32)>;
 
 pub fn traffic(hosts: u32, paths: u16) -> impl Strategy<Value = Traffic> {

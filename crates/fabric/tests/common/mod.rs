@@ -4,7 +4,9 @@
 use std::ops::{Deref, DerefMut};
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
-use tailcut_fabric::queue::{Dequeued, DropTail, Limit, QueueConfig};
+use tailcut_fabric::queue::{
+    Dequeued, DropTail, Fate, Limit, QueueConfig, QueueDiscipline, Verdict,
+};
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Topology, Wire};
 use tailcut_fabric::{
     Delivery, Ecn, Fabric, FabricConfig, FaultPlan, Hints, Observer, Output, Packet, PacketId,
@@ -23,6 +25,19 @@ pub fn drop_tail(limit: Limit, mark_above: Option<Limit>) -> QueueConfig {
     QueueConfig::DropTail(DropTail { limit, mark_above })
 }
 
+/// Returns all packets that an arrival displaced, with the changes of their state.
+pub fn displaced<Q: QueueDiscipline + ?Sized>(
+    queue: &mut Q,
+    verdict: Verdict,
+) -> Vec<(PacketId, Fate)> {
+    let mut all: Vec<_> = verdict.displaced.into_iter().collect();
+    if !all.is_empty() {
+        all.extend(std::iter::from_fn(|| queue.also_displaced()));
+    }
+    assert_eq!(queue.also_displaced(), None);
+    all
+}
+
 /// Three leaves of four hosts and two spines, oversubscribed 2:1.
 pub fn leaf_spine(queue: QueueConfig) -> Topology {
     LeafSpine {
@@ -39,8 +54,8 @@ pub fn leaf_spine(queue: QueueConfig) -> Topology {
     .expect("a leaf-spine network")
 }
 
-/// k pods of k/2 edges and k/2 aggregations, k/2 hosts an edge, not oversubscribed; with k = 4 there are four
-/// cores.
+/// k pods of k/2 edges and k/2 aggregations, with k/2 hosts per edge, not oversubscribed. With k = 4 there
+/// are four cores.
 pub fn fat_tree(k: u32, host_wire: Wire, fabric_wire: Wire, queue: QueueConfig) -> Topology {
     FatTree {
         k,
@@ -81,7 +96,7 @@ pub fn packet(src: u32, dst: u32, size: u32, src_port: u16) -> Packet {
     }
 }
 
-/// The packet that a queue gives, if any.
+/// Returns the packet that a queue sends, if any.
 pub fn served(dequeued: Dequeued) -> Option<PacketId> {
     match dequeued {
         Dequeued::Packet(id) => Some(id),
@@ -90,9 +105,10 @@ pub fn served(dequeued: Dequeued) -> Option<PacketId> {
     }
 }
 
-/// What leaves a fabric at hosts.
+/// Packets that reach hosts.
 pub trait Deliveries<B> {
-    /// The next packet that reaches its host by `until`; those that are dropped until then go.
+    /// Returns the next packet that reaches its host not later than `until`. Packets that are dropped before it are
+    /// ignored.
     fn delivery(&mut self, until: Time) -> Option<Delivery<B>>;
 }
 
@@ -106,7 +122,7 @@ impl<B: Clone, O: Observer<B>> Deliveries<B> for Fabric<B, O> {
     }
 }
 
-/// A fabric and the faults of its topology.
+/// Fabric with the faults of its topology.
 pub struct Faulty<B> {
     fabric: Fabric<B>,
     plan: Option<FaultPlan>,
@@ -120,7 +136,7 @@ impl<B: Clone> Faulty<B> {
         }
     }
 
-    /// The next packet that reaches its host by `until`, links failing on the way.
+    /// Returns the next packet that reaches its host not later than `until`. Applies all faults before this time.
     pub fn delivery(&mut self, until: Time) -> Option<Delivery<B>> {
         loop {
             let next = self.plan.as_ref().and_then(FaultPlan::next);
@@ -151,7 +167,7 @@ impl<B> DerefMut for Faulty<B> {
     }
 }
 
-/// The hints of a packet of a handshake: the hash of its answers.
+/// Returns the hints of a packet of a handshake: the hash of its answers.
 pub fn answers(reverse_hash: u32) -> Hints {
     Hints {
         reverse_hash,
@@ -159,10 +175,10 @@ pub fn answers(reverse_hash: u32) -> Hints {
     }
 }
 
-/// An injection: when (ns), the packet.
+/// Injection: the time (in ns) and the packet.
 pub type Injection = (u64, Packet);
 
-/// Everything that comes out when `injections` (in time order) go in.
+/// Returns everything that leaves after `injections` (in order of time).
 pub fn run(
     topology: &Topology,
     engine: EngineKind,
@@ -183,7 +199,7 @@ pub fn run(
     let mut out = Vec::new();
     for (number, &(at, packet)) in injections.iter().enumerate() {
         let at = Time::from_ns(at);
-        // Up to the instant before, so that an injection precedes what happens at its own instant.
+        // Run to the instant before, so that an injection precedes the events at its time.
         while let Some(delivery) = fabric.delivery(Time::from_ps(at.as_ps().saturating_sub(1))) {
             out.push(delivery);
         }

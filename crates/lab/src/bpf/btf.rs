@@ -1,9 +1,9 @@
-//! BTF, the kernel's description of its types and functions (Documentation/bpf/btf.rst), as far as it is
-//! needed to find fields, values and functions by their names.
+//! Reader of BTF, the kernel's description of its types and functions (Documentation/bpf/btf.rst). It finds fields,
+//! enumeration values and functions by name.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The kinds of types that are looked for or looked through.
+/// Kinds of types that the reader needs.
 pub mod kind {
     pub const INT: u32 = 1;
     pub const POINTER: u32 = 2;
@@ -25,52 +25,53 @@ pub mod kind {
 }
 
 const MAGIC: u16 = 0xeb9f;
-/// Bytes of a header as far as it is read, and of what all types begin with.
+/// Length of the header in bytes.
 const HEADER: usize = 24;
+/// Length in bytes of the part that all types have at their start.
 const TYPE: usize = 12;
-/// Types that hide another one, one within the other, at most.
+/// Maximum number of nested typedefs, qualifiers and arrays around a type.
 const MOST_HIDING: u32 = 32;
 
-/// Types, numbered from 1.
+/// Parsed BTF. Its types have the numbers 1, 2, and so on.
 #[derive(Debug)]
 pub struct Btf {
     data: Vec<u8>,
-    /// Where each type begins.
+    /// Offset of each type in `data`.
     types: Vec<usize>,
-    /// Where the names are.
+    /// Offset of the names in `data`.
     names: usize,
 }
 
-/// A member of a structure or union.
+/// Member of a structure or union.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Member<'b> {
-    /// Its name; empty where it has none.
+    /// Name; empty if the member has none.
     pub name: &'b str,
-    /// Its type.
+    /// Number of its type.
     pub of: u32,
-    /// Where it begins, in bits.
+    /// Offset in bits.
     pub bit_offset: u32,
-    /// Whether it has not its type's size.
+    /// Whether it is a bit field, whose size differs from the size of its type.
     pub is_bit_field: bool,
 }
 
 impl Btf {
-    /// That of the running kernel.
+    /// Reads the BTF of the running kernel.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not provide BTF.
     pub fn of_kernel() -> Result<Self> {
         let path = "/sys/kernel/btf/vmlinux";
         let data = std::fs::read(path).with_context(|| {
-            format!("cannot read {path}, which kernels with CONFIG_DEBUG_INFO_BTF have")
+            format!("cannot read {path}, which exists in kernels with CONFIG_DEBUG_INFO_BTF")
         })?;
         Self::parse(data).context(path)
     }
 
-    /// Reads BTF.
+    /// Parses BTF.
     ///
     /// # Errors
-    /// It is no BTF, or one of a later kind.
+    /// The data are not BTF, or they contain an unknown kind of type.
     pub fn parse(data: Vec<u8>) -> Result<Self> {
         let mut btf = Self {
             data,
@@ -79,17 +80,14 @@ impl Btf {
         };
         ensure!(
             btf.data.len() >= HEADER && btf.word(0) & 0xffff == u32::from(MAGIC),
-            "found no BTF of this machine's byte order"
+            "found no BTF in this machine's byte order"
         );
         let header = btf.word(4) as usize;
         let part = |place: usize| header.checked_add(btf.word(place) as usize);
-        let (from, names) = part(8).zip(part(16)).context("found too long a BTF")?;
+        let (from, names) = part(8).zip(part(16)).context("the BTF is too long")?;
         let end = from.saturating_add(btf.word(12) as usize);
         let last = names.saturating_add(btf.word(20) as usize);
-        ensure!(
-            end.max(last) <= btf.data.len(),
-            "found only a part of a BTF"
-        );
+        ensure!(end.max(last) <= btf.data.len(), "the BTF is truncated");
         let (mut types, mut at) = (Vec::new(), from);
         while at + TYPE <= end {
             types.push(at);
@@ -104,13 +102,14 @@ impl Btf {
             };
             at += TYPE + more;
         }
-        ensure!(at == end, "found only a part of a type");
+        ensure!(at == end, "the last type is truncated");
         btf.types = types;
         btf.names = names;
         Ok(btf)
     }
 
-    /// The word at a place; 0 past the end, which only a number of no type or name leads to.
+    /// Returns the word at an offset in `data`. Returns 0 if the offset is after the end, as with an invalid type
+    /// number.
     fn word(&self, at: usize) -> u32 {
         let bytes = self.data.get(at..at + 4);
         bytes.map_or(0, |bytes| {
@@ -118,47 +117,47 @@ impl Btf {
         })
     }
 
-    /// The name at a place among the names; empty where there is none.
+    /// Returns the name at an offset in the names; empty if there is none.
     pub fn name_at(&self, offset: u32) -> &str {
         let rest = self.data.get(self.names.saturating_add(offset as usize)..);
         let name = rest.and_then(|rest| rest.split(|byte| *byte == 0).next());
         std::str::from_utf8(name.unwrap_or_default()).unwrap_or_default()
     }
 
-    /// The kind of the type at a place and how many members it has.
+    /// Returns the kind of the type at an offset in `data`, and its number of members.
     fn shape(&self, at: usize) -> (u32, usize) {
         let shape = self.word(at + 4);
         (shape >> 24 & 0x1f, shape as usize & 0xffff)
     }
 
-    /// Where a type begins; past the end where there is none.
+    /// Returns the offset of a type in `data`, or the length of `data` if the type does not exist.
     fn place(&self, of: u32) -> usize {
         let index = (of as usize).wrapping_sub(1);
         self.types.get(index).copied().unwrap_or(self.data.len())
     }
 
-    /// A type's kind; 0 where there is no such type.
+    /// Returns the kind of a type; 0 if the type does not exist.
     pub fn kind(&self, of: u32) -> u32 {
         self.shape(self.place(of)).0
     }
 
-    /// A type's name; empty where it has none.
+    /// Returns the name of a type; empty if it has none.
     pub fn name(&self, of: u32) -> &str {
         self.name_at(self.word(self.place(of)))
     }
 
-    /// Its size or what it leads to, as its kind has it.
+    /// Returns the third word of a type. Depending on the kind, it is a size in bytes or the number of another type.
     fn size_or_type(&self, of: u32) -> u32 {
         self.word(self.place(of) + 8)
     }
 
-    /// The types of a kind and name.
+    /// Returns the types with this kind and name.
     pub fn find(&self, kind: u32, name: &str) -> impl Iterator<Item = u32> {
         let all = 1..=self.types.len() as u32;
         all.filter(move |of| self.kind(*of) == kind && self.name(*of) == name)
     }
 
-    /// A type without the names and qualifiers around it.
+    /// Returns a type without its typedefs and qualifiers.
     pub fn bare(&self, mut of: u32) -> u32 {
         for _ in 0..MOST_HIDING {
             match self.kind(of) {
@@ -171,13 +170,13 @@ impl Btf {
         of
     }
 
-    /// The type of an array's elements; `None` for other types.
+    /// Returns the type of an array's elements; `None` for other types.
     pub fn element(&self, array: u32) -> Option<u32> {
         let array = self.bare(array);
         (self.kind(array) == kind::ARRAY).then(|| self.word(self.place(array) + TYPE))
     }
 
-    /// Bytes of a value of a type; `None` where it has no size.
+    /// Returns the size of a type in bytes; `None` if it has no size.
     pub fn size(&self, of: u32) -> Option<u32> {
         let (mut of, mut count) = (of, 1u32);
         for _ in 0..MOST_HIDING {
@@ -199,7 +198,7 @@ impl Btf {
         None
     }
 
-    /// The members of a structure or union; none for other types.
+    /// Returns the members of a structure or union. Other types have none.
     pub fn members(&self, of: u32) -> impl Iterator<Item = Member<'_>> {
         let of = self.bare(of);
         let at = self.place(of);
@@ -209,6 +208,7 @@ impl Btf {
         } else {
             0
         };
+        // If bit 31 is set, the offset word contains the size of a bit field in its upper eight bits.
         let has_bit_fields = self.word(at + 4) >> 31 == 1;
         (0..count).map(move |member| {
             let at = at + TYPE + 12 * member;
@@ -226,7 +226,7 @@ impl Btf {
         })
     }
 
-    /// The names and values of an enumeration; none for other types.
+    /// Returns the names and values of an enumeration. Other types have none.
     pub fn values(&self, of: u32) -> impl Iterator<Item = (&str, u64)> {
         let at = self.place(self.bare(of));
         let (kind, count) = self.shape(at);
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use object::{Object as _, ObjectSection};
 
-    /// That of the object.
+    /// Returns the BTF of the object file.
     fn own_btf() -> Vec<u8> {
         let object = object::File::parse(&include_bytes!("../../bpf/dctcp.bpf.o")[..]);
         let object = object.expect("an object");
@@ -271,7 +271,11 @@ mod tests {
         assert_eq!(first[0].name, "inet_conn");
         assert_eq!(btf.size(first[0].of), Some(112));
         assert_eq!((first[1].name, first[1].bit_offset), ("snd_una", 112 * 8));
-        assert_eq!(btf.size(first[1].of), Some(4), "through the name __u32");
+        assert_eq!(
+            btf.size(first[1].of),
+            Some(4),
+            "the size of u32 behind the typedef __u32"
+        );
         let events = btf.find(kind::ENUM, "tcp_ca_event").next();
         let values: Vec<(&str, u64)> = btf.values(events.expect("a type")).collect();
         assert!(values.contains(&("CA_EVENT_LOSS", 3)), "{values:?}");

@@ -1,4 +1,4 @@
-//! DCTCP, registered with the kernel.
+//! DCTCP as a BPF congestion control, registered with the kernel.
 
 use super::btf::Btf;
 use super::elf::{Links, Object};
@@ -7,20 +7,20 @@ use anyhow::{Context, Result, bail, ensure};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// What `bpf/build` makes of `bpf/dctcp.bpf.c`.
+/// Object file that `bpf/build` compiles from `bpf/dctcp.bpf.c`.
 const OBJECT: &[u8] = include_bytes!("../../bpf/dctcp.bpf.o");
-/// The structure whose members the programs are.
+/// Structure of the kernel that contains the functions of a congestion control. The programs become its members.
 const STRUCTURE: &str = "tcp_congestion_ops";
-/// The flag of congestion controls whose connections negotiate ECN (TCP_CONG_NEEDS_ECN).
+/// Flag of a congestion control whose connections negotiate ECN (TCP_CONG_NEEDS_ECN).
 const NEEDS_ECN: u32 = 2;
-/// What the kernel knows it as; a number follows where that name is taken.
+/// Name of the congestion control in the kernel. If the name is in use, a number is added to it.
 const NAME: &str = "tailcut_dctcp";
-/// The last number that fits: the kernel's names have at most 15 characters.
+/// Highest number that is added to [`NAME`]. A name in the kernel has at most 15 characters.
 const MOST_NAMES: u32 = 99;
-/// 1 in the units of gain and alpha.
+/// Representation of the value 1 in gain and alpha, which are fixed-point numbers.
 const ONE: u32 = 1 << 31;
 
-/// DCTCP's parameters, in the resolution that the programs calculate in.
+/// Parameters of DCTCP, in the resolution that the BPF programs use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameters {
     gain: u32,
@@ -28,22 +28,23 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// `gain` is g of RFC 8257, 4.2, in (0, 1]; `first_alpha` the first estimate of how much is marked, in
-    /// [0, 1]. What lies outside becomes the nearest inside.
+    /// Creates parameters. `gain` is g of RFC 8257, 4.2, in (0, 1]. `first_alpha` is the initial estimate of the
+    /// marked share, in [0, 1]. Values outside these ranges are replaced by the nearest value inside.
     pub fn new(gain: f64, first_alpha: f64) -> Self {
         let units = |value: f64| (value.clamp(0.0, 1.0) * f64::from(ONE)).round() as u32;
         Self {
+            // The gain must be above 0.
             gain: units(gain).max(1),
             first_alpha: units(first_alpha),
         }
     }
 
-    /// The g of RFC 8257, 4.2.
+    /// Returns g of RFC 8257, 4.2.
     pub fn gain(&self) -> f64 {
         fraction(self.gain)
     }
 
-    /// The estimate that a connection begins with.
+    /// Returns the initial estimate of the marked share.
     pub fn first_alpha(&self) -> f64 {
         fraction(self.first_alpha)
     }
@@ -53,8 +54,8 @@ fn fraction(units: u32) -> f64 {
     f64::from(units) / f64::from(ONE)
 }
 
-/// DCTCP in the kernel: connections of any network namespace can have it by its name. It goes when this is
-/// dropped or this process dies; connections that have it keep it until they end.
+/// DCTCP that is registered with the kernel. Connections in any network namespace can select it by name. The kernel
+/// removes it when this value is dropped or this process dies. Connections that use it keep it until they end.
 #[derive(Debug)]
 pub struct Dctcp {
     name: String,
@@ -64,18 +65,18 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// Registers one under a name of its own.
+    /// Registers DCTCP under a unique name.
     ///
     /// # Errors
-    /// This process may not, or the kernel cannot.
+    /// This process lacks the privilege, or the kernel does not support it.
     pub fn register(parameters: Parameters) -> Result<Self> {
         Self::register_sampled(parameters, 0)
     }
 
-    /// Registers one that takes note of what its connections see and do, up to `most_samples` times in all.
+    /// Registers DCTCP with sampling: it records up to `most_samples` events, counted over all its connections.
     ///
     /// # Errors
-    /// As [`Dctcp::register`].
+    /// The errors of [`Dctcp::register`].
     pub fn register_sampled(parameters: Parameters, most_samples: u32) -> Result<Self> {
         let kernel = Btf::of_kernel()?;
         let object = Object::parse(OBJECT)?;
@@ -85,6 +86,7 @@ impl Dctcp {
             ("most_samples", most_samples),
         ])?;
         let constants = Map::constants(&constants).context("bpf(2)")?;
+        // The first element of the map counts the samples.
         let entries = most_samples.saturating_add(1);
         let samples = Map::array("samples", SAMPLE, entries, 0).context("bpf(2)")?;
         let operations = Operations::of(&kernel, STRUCTURE)?;
@@ -98,8 +100,9 @@ impl Dctcp {
         let mut programs = Vec::new();
         for (member, code) in object.programs(&links)? {
             let program = operations.load(member, &code, object.licence()?);
-            let program = program.with_context(|| format!("the kernel does not take {member}"))?;
-            // The kernel takes a program's file where its own structure has a function.
+            let program =
+                program.with_context(|| format!("the kernel rejects the program {member}"))?;
+            // The kernel expects the program's file descriptor in place of a function pointer.
             let file = program.as_raw_fd() as usize;
             operations.set(&mut structure, member, &file.to_ne_bytes())?;
             programs.push(program);
@@ -122,27 +125,27 @@ impl Dctcp {
                     });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).context("the kernel does not register it"),
+                Err(error) => return Err(error).context("the kernel rejects DCTCP"),
             }
         }
-        bail!("all names from {NAME} to {NAME}{MOST_NAMES} are taken")
+        bail!("all names from {NAME} to {NAME}{MOST_NAMES} are in use")
     }
 
-    /// The name that the kernel knows it by.
+    /// Returns the name of the congestion control in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it has noted so far, in order of time.
+    /// Returns the samples in order of time.
     ///
     /// # Errors
-    /// There was more than there is room for, or the system refuses.
+    /// More samples were recorded than fit, or the kernel rejects a call.
     pub fn samples(&self) -> Result<Vec<Sample>> {
-        // The first element counts.
+        // The first element contains the number of samples.
         let taken = word(&self.samples.get(0)?, 1);
         ensure!(
             taken <= self.most_samples,
-            "found {taken} samples; there is room for {}",
+            "found {taken} samples; at most {} fit",
             self.most_samples
         );
         let samples = (1..=taken).map(|place| Ok(Sample::read(&self.samples.get(place)?)));
@@ -150,60 +153,60 @@ impl Dctcp {
     }
 }
 
-/// What a connection has seen or done.
+/// Recorded event of a connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sample {
-    /// Connections are numbered from 0.
+    /// Number of the connection, from 0.
     pub connection: u32,
-    /// Its estimate of how much is marked, afterwards.
+    /// Estimate of the marked share after the event.
     pub alpha: f64,
-    /// What it was.
-    pub seen: Seen,
+    /// Event.
+    pub event: SampleEvent,
 }
 
-/// What a connection sees or does.
+/// Event of a connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Seen {
+pub enum SampleEvent {
     /// An ACK of new data.
     Ack {
-        /// Bytes that it acknowledges for the first time.
+        /// Bytes acknowledged for the first time.
         acked: u32,
-        /// Whether it carries ECN-Echo.
+        /// Whether the ACK carries ECN-Echo.
         is_marked: bool,
-        /// The sequence number acknowledged now.
+        /// Sequence number that the ACK acknowledges.
         una: u32,
-        /// The sequence number of the next byte to send.
+        /// Sequence number of the next byte to send.
         nxt: u32,
     },
-    /// A cut after a mark, or what it would be where the cut after a loss follows. In segments.
+    /// Reduction after a mark, in segments. It has no effect if a reduction after a loss follows.
     Mark {
-        /// The window before.
+        /// Window before.
         window: f64,
-        /// What is kept.
+        /// Window after.
         kept: f64,
     },
-    /// A cut after a loss, in segments.
+    /// Reduction after a loss, in segments.
     Loss {
-        /// The window before.
+        /// Window before.
         window: f64,
-        /// Segments sent and not acknowledged.
+        /// Segments that are sent but not acknowledged.
         flight: u32,
-        /// What is kept.
+        /// Window after.
         kept: f64,
     },
 }
 
-/// Bytes of `struct sample` of the programs.
+/// Length of the programs' `struct sample` in bytes.
 const SAMPLE: usize = 48;
 
-/// A word of a sample, by its place.
+/// Returns a 4-byte word of a sample by its index.
 fn word(bytes: &[u8], place: usize) -> u32 {
     let word = bytes.get(4 * place..4 * place + 4).unwrap_or_default();
     u32::from_ne_bytes(word.try_into().unwrap_or_default())
 }
 
 impl Sample {
-    /// From `struct sample` of the programs.
+    /// Parses the programs' `struct sample`.
     fn read(bytes: &[u8]) -> Self {
         let word = |place| word(bytes, place);
         let segments = |place: usize| {
@@ -214,15 +217,15 @@ impl Sample {
         Self {
             connection: word(0),
             alpha: fraction(word(2)),
-            seen: match word(1) {
-                0 => Seen::Ack {
+            event: match word(1) {
+                0 => SampleEvent::Ack {
                     acked: word(3),
                     is_marked: word(4) != 0,
                     una: word(5),
                     nxt: word(6),
                 },
-                1 => Seen::Mark { window, kept },
-                _ => Seen::Loss {
+                1 => SampleEvent::Mark { window, kept },
+                _ => SampleEvent::Loss {
                     window,
                     flight: word(7),
                     kept,
@@ -246,14 +249,14 @@ mod tests {
         let source = include_bytes!("../../bpf/dctcp.bpf.c");
         assert!(
             carried.data() == Ok(source),
-            "crates/lab/bpf/dctcp.bpf.c has changed: run crates/lab/bpf/build"
+            "crates/lab/bpf/dctcp.bpf.c has changed; run crates/lab/bpf/build"
         );
     }
 
     #[test]
     fn the_same_compiler_makes_the_same_object() {
         if Command::new("clang-14").arg("--version").output().is_err() {
-            eprintln!("not checked: there is no clang-14");
+            eprintln!("not checked: clang-14 is missing");
             return;
         }
         let made = std::env::temp_dir().join(format!("dctcp-{}.bpf.o", std::process::id()));
@@ -264,7 +267,7 @@ mod tests {
         assert!(built.expect("bash").success(), "crates/lab/bpf/build");
         assert!(
             bytes.expect("an object") == OBJECT,
-            "crates/lab/bpf/build makes another object than the one beside it"
+            "crates/lab/bpf/build produces an object that differs from crates/lab/bpf/dctcp.bpf.o"
         );
     }
 }

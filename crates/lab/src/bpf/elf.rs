@@ -1,4 +1,4 @@
-//! An object file with BPF programs, as clang writes it.
+//! Reader of object files with BPF programs, as clang writes them.
 
 use super::btf::{Btf, kind};
 use super::kernel::{CONSTANT, FUNCTION, Instruction, MAP};
@@ -14,13 +14,13 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 type File<'d> = ElfFile<'d, FileHeader64<LittleEndian>>;
 
-/// What sections of programs are called: this, and the operation that the program is for.
+/// Prefix of the names of sections that contain programs. The rest of the name is the operation.
 const PROGRAMS: &str = "struct_ops/";
-/// The section of constants that are set before programs are loaded.
+/// Section of the constants that the loader sets.
 const CONSTANTS: &str = ".rodata";
 const MAPS: &str = ".maps";
 
-/// An object file.
+/// Object file.
 #[derive(Debug)]
 pub struct Object<'d> {
     file: File<'d>,
@@ -28,22 +28,22 @@ pub struct Object<'d> {
     ext: &'d [u8],
 }
 
-/// What programs refer to, in the kernel.
+/// Kernel objects to which programs refer.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<'a> {
-    /// The running kernel's types and functions.
+    /// Types and functions of the running kernel.
     pub kernel: &'a Btf,
-    /// The map of constants.
+    /// Map of constants.
     pub constants: BorrowedFd<'a>,
-    /// The map with the name `samples`.
+    /// Map with the name `samples`.
     pub samples: BorrowedFd<'a>,
 }
 
 impl<'d> Object<'d> {
-    /// Reads an object.
+    /// Parses an object file.
     ///
     /// # Errors
-    /// It is damaged, or of another byte order than this machine.
+    /// The file is damaged, or it has another byte order than this machine.
     pub fn parse(data: &'d [u8]) -> Result<Self> {
         let file = File::parse(data)?;
         let section = |name: &str| {
@@ -59,10 +59,10 @@ impl<'d> Object<'d> {
         })
     }
 
-    /// The licence under which its programs are, as the kernel is told.
+    /// Returns the licence of the programs, which the kernel checks.
     ///
     /// # Errors
-    /// It does not say.
+    /// The file contains no licence.
     pub fn licence(&self) -> Result<&'d [u8]> {
         self.section("license")
     }
@@ -73,10 +73,10 @@ impl<'d> Object<'d> {
         Ok(section.data()?)
     }
 
-    /// Its constants, with these words for those of these names.
+    /// Returns the bytes of the constants' section, after constants were set. `words` contains their names and values.
     ///
     /// # Errors
-    /// It has no constant of that name.
+    /// The file has no constant with such a name.
     pub fn constants(&self, words: &[(&str, u32)]) -> Result<Vec<u8>> {
         let mut constants = self.section(CONSTANTS)?.to_vec();
         for (name, value) in words {
@@ -90,10 +90,11 @@ impl<'d> Object<'d> {
         Ok(constants)
     }
 
-    /// Its programs by the operations that they are for, ready for the running kernel.
+    /// Returns the programs of the object, each with the name of its operation. The programs are linked to the running
+    /// kernel.
     ///
     /// # Errors
-    /// The kernel lacks something that they refer to.
+    /// The kernel lacks a field, value or function that a program uses.
     pub fn programs(&self, links: &Links<'_>) -> Result<Vec<(&'d str, Vec<Instruction>)>> {
         let mut programs = Vec::new();
         for section in self.file.sections() {
@@ -121,7 +122,7 @@ impl<'d> Object<'d> {
             let (RelocationTarget::Symbol(symbol), RelocationFlags::Elf { r_type }) =
                 (relocation.target(), relocation.flags())
             else {
-                bail!("found a relocation of a kind that is not known");
+                bail!("found a relocation of an unknown kind");
             };
             let at = at as usize / size_of::<Instruction>();
             self.link(&mut code, at, symbol, r_type, links)?;
@@ -132,7 +133,7 @@ impl<'d> Object<'d> {
         Ok(code)
     }
 
-    /// Makes an instruction refer to what a symbol stands for.
+    /// Changes an instruction so that it refers to the target of a symbol.
     fn link(
         &self,
         code: &mut [Instruction],
@@ -175,13 +176,13 @@ mod tests {
 
     const OBJECT: &[u8] = include_bytes!("../../bpf/dctcp.bpf.o");
 
-    /// The object's own BTF.
+    /// Returns the object's own BTF.
     fn own_btf() -> Vec<u8> {
         let object = Object::parse(OBJECT).expect("an object");
         object.section(".BTF").expect("BTF").to_vec()
     }
 
-    /// The programs as a kernel with this BTF gets them.
+    /// Returns the programs, linked to a kernel with this BTF.
     fn programs(btf: Vec<u8>) -> Result<Vec<(&'static str, Vec<Instruction>)>> {
         let kernel = Btf::parse(btf)?;
         let file = std::fs::File::open("/dev/null")?;
@@ -192,10 +193,10 @@ mod tests {
         })
     }
 
-    /// That BTF with another name for something.
+    /// Returns the object's own BTF with one name replaced.
     fn renamed(from: &str, to: &str) -> Vec<u8> {
         let mut btf = own_btf();
-        // Names follow a zero; lines of the source have them too.
+        // A zero byte precedes each name. Without it, the search could find the same text in a source line of the BTF.
         let name = format!("\0{from}");
         let place = btf
             .windows(name.len())
@@ -228,7 +229,7 @@ mod tests {
                 .expect("code");
             for (place, (ours, theirs)) in code.iter().zip(section.chunks_exact(8)).enumerate() {
                 let theirs = Instruction::read(theirs);
-                // But for the numbers of maps and functions, which no object knows.
+                // The numbers of maps and functions differ, because they are known only when the programs are loaded.
                 assert_eq!(
                     (ours.code, ours.offset),
                     (theirs.code, theirs.offset),

@@ -1,32 +1,36 @@
-//! The system call bpf(2), as far as it is needed to register a congestion control (include/uapi/linux/bpf.h).
+//! System call bpf(2) for the registration of a congestion control (include/uapi/linux/bpf.h).
 
 use super::btf::{Btf, kind};
 use anyhow::{Context, Result, bail};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// What an instruction's second register says of the number in it (BPF_PSEUDO_MAP_FD, .._MAP_VALUE,
-/// .._KFUNC_CALL).
+/// Value of an instruction's source register if the number in the instruction is the file descriptor of a map
+/// (BPF_PSEUDO_MAP_FD).
 pub const MAP: u8 = 1;
+/// Value of an instruction's source register if the number in the instruction is the file descriptor of a map, and the
+/// instruction loads the address of a value in this map (BPF_PSEUDO_MAP_VALUE).
 pub const CONSTANT: u8 = 2;
+/// Value of a call's source register if the number in the call is a function of the kernel (BPF_PSEUDO_KFUNC_CALL).
+/// Calls and loads use different values, so this one equals [`CONSTANT`].
 pub const FUNCTION: u8 = 2;
 
-/// An instruction of a program.
+/// Instruction of a program.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// What is done.
+    /// Operation code.
     pub code: u8,
-    /// The registers, four bits each.
+    /// Destination and source register, four bits each.
     registers: u8,
-    /// Bytes from a register's address, or instructions to jump over.
+    /// Offset in bytes from the address in a register, or number of instructions to jump over.
     pub offset: i16,
-    /// A constant.
+    /// Constant operand.
     pub value: i32,
 }
 
 impl Instruction {
-    /// From the eight bytes of an object; a jump to itself of fewer.
+    /// Parses the eight bytes of an instruction. Fewer bytes produce zeros.
     pub fn read(bytes: &[u8]) -> Self {
         let bytes: [u8; 8] = bytes.try_into().unwrap_or_default();
         Self {
@@ -37,7 +41,7 @@ impl Instruction {
         }
     }
 
-    /// Makes it refer to a map or function by its number.
+    /// Makes the instruction refer to a map or function by its number.
     pub fn refer(&mut self, kind: u8, number: i32) {
         self.registers = self.registers & 0x0f | kind << 4;
         self.value = number;
@@ -58,15 +62,15 @@ enum Command {
 
 const MAP_ARRAY: u32 = 2;
 const MAP_STRUCT_OPS: u32 = 26;
-/// Programs may read the map, not write it.
+/// Flag of a map that programs may read but not write.
 const READ_ONLY: u32 = 1 << 7;
-/// A structure of operations lives as long as its link, which is a file.
+/// Flag of a structure of operations that exists as long as its link, which is a file descriptor.
 const BY_LINK: u32 = 1 << 13;
 const PROGRAM_STRUCT_OPS: u32 = 27;
 const ATTACH_STRUCT_OPS: u32 = 44;
 
-/// What each command reads of `union bpf_attr`, with pointers as numbers. The kernel takes what lies behind
-/// for zeros.
+/// Part of `union bpf_attr` that the command [`Command::CreateMap`] reads. As in all these structures, pointers are
+/// numbers, and the kernel treats the fields after the structure as zeros.
 #[repr(C)]
 #[derive(Default)]
 struct CreateMap {
@@ -108,14 +112,14 @@ struct LoadProgram {
     flags: u32,
     name: [u8; 16],
     device: u32,
-    /// Which of the structure's members it is for.
+    /// Index of the member that the program implements.
     member: u32,
     btf_and_functions: [u32; 2],
     functions: u64,
     function_count_and_lines: [u32; 2],
     lines: u64,
     line_count: u32,
-    /// The structure.
+    /// BTF number of the structure.
     structure: u32,
 }
 
@@ -144,15 +148,15 @@ struct FreezeMap {
     map: u32,
 }
 
-/// Asks the kernel.
+/// Executes a command of bpf(2).
 ///
 /// # Safety
-/// `attributes` is what `command` reads of `union bpf_attr`, without padding inside, and the addresses in it
-/// are of memory that lives through the call and is as long, and writable where written to, as the command
-/// takes it for.
-unsafe fn ask<T>(command: Command, attributes: &T) -> io::Result<i64> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive; what it reads and
-    // writes by the addresses in there the caller answers for. It keeps none of them after the call.
+/// `attributes` is the part of `union bpf_attr` that `command` reads, without padding inside. Each address in it
+/// points to memory that lives through the call, has the length that the command expects, and is writable if the
+/// command writes to it.
+unsafe fn bpf_call<T>(command: Command, attributes: &T) -> io::Result<i64> {
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive. The caller guarantees the
+    // memory at the addresses in it. The kernel keeps none of these addresses after the call.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_bpf,
@@ -167,20 +171,20 @@ unsafe fn ask<T>(command: Command, attributes: &T) -> io::Result<i64> {
     Ok(answer)
 }
 
-/// Asks the kernel for something that is a file of this process from then on.
+/// Executes a command of bpf(2) that returns a new file descriptor.
 ///
 /// # Safety
-/// As [`ask`], for a command that answers with a new file.
+/// The same as [`bpf_call`]. The command must return a new file descriptor.
 unsafe fn make<T>(command: Command, attributes: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the caller answers for the attributes. The answer is a new file that nobody else has.
+    // SAFETY: the caller guarantees the attributes. The new file descriptor has no other owner.
     unsafe {
-        let file = ask(command, attributes)?;
+        let file = bpf_call(command, attributes)?;
         Ok(OwnedFd::from_raw_fd(file as i32))
     }
 }
 
 fn number(file: impl AsFd) -> u32 {
-    // An open file's number is not negative.
+    // The number of an open file is not negative.
     file.as_fd().as_raw_fd() as u32
 }
 
@@ -192,7 +196,7 @@ fn name(text: &str) -> [u8; 16] {
     name
 }
 
-/// A map of the kernel's.
+/// Map in the kernel.
 #[derive(Debug)]
 pub struct Map {
     file: OwnedFd,
@@ -200,10 +204,10 @@ pub struct Map {
 }
 
 impl Map {
-    /// An array of zeros.
+    /// Creates an array of zeros.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects the call.
     pub fn array(title: &str, value_size: usize, entries: u32, flags: u32) -> io::Result<Self> {
         let attributes = CreateMap {
             kind: MAP_ARRAY,
@@ -217,24 +221,25 @@ impl Map {
         Self::create(&attributes)
     }
 
-    /// Constants that nobody can change any more.
+    /// Creates a map with one element, the constants of programs. Nobody can change it afterwards.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects a call.
     pub fn constants(value: &[u8]) -> io::Result<Self> {
         let map = Self::array("constants", value.len(), 1, READ_ONLY)?;
         map.set(value)?;
         let attributes = FreezeMap {
             map: number(&map.file),
         };
-        // SAFETY: the command reads the number of a map, which is an open file; no addresses.
-        unsafe { ask(Command::FreezeMap, &attributes)? };
+        // SAFETY: the command reads the number of a map, which is an open file. It reads no addresses.
+        unsafe { bpf_call(Command::FreezeMap, &attributes)? };
         Ok(map)
     }
 
     fn create(attributes: &CreateMap) -> io::Result<Self> {
         Ok(Self {
-            // SAFETY: `CreateMap` is what the command reads and has no addresses. The answer is a new file.
+            // SAFETY: `CreateMap` is the part that the command reads, and it contains no addresses. The result is a
+            // new file descriptor.
             file: unsafe { make(Command::CreateMap, attributes)? },
             value_size: attributes.value_size as usize,
         })
@@ -252,15 +257,15 @@ impl Map {
             value: value.as_ptr().addr() as u64,
             ..Element::default()
         };
-        // SAFETY: the kernel reads a key of the map, which is a `u32`, and a value, as long as `value` is
-        // (checked above). Both live through the call.
-        unsafe { ask(Command::Update, &attributes).map(drop) }
+        // SAFETY: the kernel reads a key of the map, which is a `u32`, and a value of the length of `value` (checked
+        // above). Both live through the call.
+        unsafe { bpf_call(Command::Update, &attributes).map(drop) }
     }
 
-    /// The element at a place of an array.
+    /// Returns an element of an array by its index.
     ///
     /// # Errors
-    /// There is none.
+    /// The array has no such element.
     pub fn get(&self, place: u32) -> io::Result<Vec<u8>> {
         let mut value = vec![0u8; self.value_size];
         let attributes = Element {
@@ -269,9 +274,9 @@ impl Map {
             value: value.as_mut_ptr().expose_provenance() as u64,
             ..Element::default()
         };
-        // SAFETY: the kernel reads a key of the map, which is a `u32`, and writes a value of it, as long as
-        // `value` is. Both live through the call.
-        unsafe { ask(Command::LookUp, &attributes)? };
+        // SAFETY: the kernel reads a key of the map, which is a `u32`, and writes a value of the length of `value`.
+        // Both live through the call.
+        unsafe { bpf_call(Command::LookUp, &attributes)? };
         Ok(value)
     }
 }
@@ -282,25 +287,26 @@ impl AsFd for Map {
     }
 }
 
-/// A structure of the kernel's whose members programs can be.
+/// Structure of the kernel whose members can be BPF programs.
 #[derive(Debug)]
 pub struct Operations<'a> {
     kernel: &'a Btf,
-    /// The structure.
+    /// Number of the structure's type.
     of: u32,
-    /// What a map of such structures has as its value, and where the structure is in it, in bytes.
+    /// Number of the type of a map value that contains such a structure.
     value: u32,
+    /// Offset of the structure in that value, in bytes.
     at: usize,
 }
 
 impl<'a> Operations<'a> {
-    /// The structure of a name.
+    /// Finds the structure with this name.
     ///
     /// # Errors
-    /// No program can be a member of it in this kernel.
+    /// This kernel does not support BPF programs as members of this structure.
     pub fn of(kernel: &'a Btf, name: &str) -> Result<Self> {
         let wrapped = format!("bpf_struct_ops_{name}");
-        let missing = || format!("this kernel takes no programs for struct {name}");
+        let missing = || format!("this kernel does not support BPF programs for struct {name}");
         let of = kernel.find(kind::STRUCT, name).next();
         let value = kernel.find(kind::STRUCT, &wrapped).next();
         let (of, value) = of.zip(value).with_context(missing)?;
@@ -314,7 +320,7 @@ impl<'a> Operations<'a> {
         })
     }
 
-    /// An empty structure, to be filled.
+    /// Returns a structure of zeros. The caller sets its members.
     pub fn empty(&self) -> Vec<u8> {
         vec![0; self.kernel.size(self.value).unwrap_or_default() as usize]
     }
@@ -322,7 +328,7 @@ impl<'a> Operations<'a> {
     /// Sets a member.
     ///
     /// # Errors
-    /// The kernel's structure has no such member, or one of another size.
+    /// The kernel's structure has no such member, or the member has a different size.
     pub fn set(&self, structure: &mut [u8], name: &str, value: &[u8]) -> Result<()> {
         let (_, member) = self.member(name)?;
         let size = self.kernel.size(member.of).map(|size| size as usize);
@@ -330,7 +336,7 @@ impl<'a> Operations<'a> {
         match structure.get_mut(at..at + value.len()) {
             Some(place) if size == Some(value.len()) => place.copy_from_slice(value),
             _ => bail!(
-                "{name}: found {} bytes; of this kernel: {size:?}",
+                "{name}: found {} bytes; allowed by this kernel: {size:?}",
                 value.len()
             ),
         }
@@ -348,13 +354,13 @@ impl<'a> Operations<'a> {
         })
     }
 
-    /// Loads a program that is to be a member.
+    /// Loads a program that implements a member.
     ///
     /// # Errors
-    /// The kernel has no such member or refuses the program; with the end of its reasons.
+    /// The kernel has no such member, or it rejects the program. The error contains the end of the kernel's log.
     pub fn load(&self, member: &str, code: &[Instruction], licence: &[u8]) -> Result<OwnedFd> {
         if licence.last() != Some(&0) {
-            bail!("the licence has no end");
+            bail!("the licence does not end with a zero byte");
         }
         let mut attributes = LoadProgram {
             kind: PROGRAM_STRUCT_OPS,
@@ -366,22 +372,23 @@ impl<'a> Operations<'a> {
             structure: self.of,
             ..LoadProgram::default()
         };
-        // SAFETY: the kernel reads `count` instructions of eight bytes each, which is what `Instruction` is
-        // (checked below), and a licence up to its end, a zero (checked above). All live through the call.
+        // SAFETY: the kernel reads `count` instructions of eight bytes each, which is the size of `Instruction`
+        // (checked below), and a licence up to its final zero (checked above). All of them live through the call.
         match unsafe { make(Command::LoadProgram, &attributes) } {
             Ok(program) => return Ok(program),
-            // Without the power to do so the kernel gives no reasons.
+            // The kernel writes no log for a process without the privilege, so a second attempt would not help.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(error.into());
             }
             Err(_) => {}
         }
+        // Only a rejected program needs the log, which can be large.
         let mut log = vec![0u8; 1 << 20];
         attributes.log_level = 1;
         attributes.log_size = log.len() as u32;
         attributes.log = log.as_mut_ptr().expose_provenance() as u64;
-        // SAFETY: as above; and the kernel writes up to `log_size` bytes of `log`, which lives through the
-        // call.
+        // SAFETY: the same as above. In addition, the kernel writes up to `log_size` bytes of `log`, which lives
+        // through the call.
         match unsafe { make(Command::LoadProgram, &attributes) } {
             Ok(program) => Ok(program),
             Err(error) => {
@@ -394,10 +401,10 @@ impl<'a> Operations<'a> {
         }
     }
 
-    /// Registers a structure. It is there until what this gives is closed.
+    /// Registers a structure. The registration ends when the returned file descriptor is closed.
     ///
     /// # Errors
-    /// What the system says; that it exists where its name is taken.
+    /// The kernel rejects a call. The error is `EEXIST` if the name is in use.
     pub fn register(&self, structure: &[u8]) -> io::Result<OwnedFd> {
         let btf = load_btf()?;
         let attributes = CreateMap {
@@ -417,23 +424,23 @@ impl<'a> Operations<'a> {
             attach_to: ATTACH_STRUCT_OPS,
             ..CreateLink::default()
         };
-        // SAFETY: the command reads the number of a map, which is an open file; no addresses. The answer is
-        // a new file.
+        // SAFETY: the command reads the number of a map, which is an open file. It reads no addresses. The result is
+        // a new file descriptor.
         unsafe { make(Command::CreateLink, &attributes) }
     }
 }
 
-/// Gives the kernel a BTF with one type. A map of the kernel's structures has to come with some BTF; what is
-/// in it does not matter.
+/// Loads a BTF with one type into the kernel. A map of kernel structures requires a BTF, but the kernel ignores its
+/// contents.
 fn load_btf() -> io::Result<OwnedFd> {
     const NAMES: &[u8] = b"\0int\0";
     let mut data = Vec::new();
     let header_and_type: [u32; 10] = [
         0x0001_eb9f, // magic, version 1
         24,          // bytes of the header
-        0,           // where the types are, and how long
+        0,           // offset and length of the types
         16,
-        16, // where the names are, and how long
+        16, // offset and length of the names
         NAMES.len() as u32,
         1,            // the type's name
         1 << 24,      // an integer
@@ -449,8 +456,8 @@ fn load_btf() -> io::Result<OwnedFd> {
         size: data.len() as u32,
         ..LoadBtf::default()
     };
-    // SAFETY: the kernel reads `size` bytes of `data`, which lives through the call; it writes no log. The
-    // answer is a new file.
+    // SAFETY: the kernel reads `size` bytes of `data`, which lives through the call. It writes no log. The result is
+    // a new file descriptor.
     unsafe { make(Command::LoadBtf, &attributes) }
 }
 

@@ -1,9 +1,8 @@
-//! DCTCP of our own for kernels that have none: a congestion control in BPF (`bpf/dctcp.bpf.c`), and what
-//! loads it. It is there for as long as the process that has registered it.
+//! DCTCP for kernels without it: a congestion control in BPF (`bpf/dctcp.bpf.c`), and its loader. The congestion
+//! control stays registered with the kernel as long as the process that registered it lives.
 //!
-//! The loader does what this one object needs, without libbpf: it reads the object (`elf`), looks up
-//! where the running kernel has the fields that the programs name (`btf`, `relocation`), and hands the
-//! programs over (`kernel`).
+//! The loader supports only this one object and does not use libbpf. It reads the object (`elf`), finds the fields of
+//! the running kernel that the programs use (`btf`, `relocation`), and loads the programs (`kernel`).
 
 mod btf;
 mod dctcp;
@@ -11,4 +10,4 @@ mod elf;
 mod kernel;
 mod relocation;
 
-pub use dctcp::{Dctcp, Parameters, Sample, Seen};
+pub use dctcp::{Dctcp, Parameters, Sample, SampleEvent};

@@ -1,15 +1,15 @@
-//! Where the running kernel has what a program names: fields of its structures and values of its
-//! enumerations ("CO-RE": the relocations that clang notes in `.BTF.ext`).
+//! Relocations of programs to the running kernel ("CO-RE"): they insert the offsets of fields and the values of
+//! enumerations into instructions. Clang writes these relocations to the section `.BTF.ext`.
 
 use super::btf::{Btf, kind};
 use super::kernel::Instruction;
 use anyhow::{Context, Result, bail, ensure};
 
-/// The kinds of relocations that our object has (enum bpf_core_relo_kind).
+/// Kinds of relocations in the object (enum bpf_core_relo_kind).
 const FIELD_BYTE_OFFSET: u32 = 0;
 const ENUM_VALUE: u32 = 11;
 
-/// The classes of instructions (the lowest three bits of the code).
+/// Classes of instructions. The lowest three bits of the operation code contain the class.
 const CLASS: u8 = 0x07;
 const LOAD_WIDE: u8 = 0x00;
 const LOAD: u8 = 0x01;
@@ -18,26 +18,26 @@ const STORE_REGISTER: u8 = 0x03;
 const ALU: u8 = 0x04;
 const ALU_64: u8 = 0x07;
 
-/// Something in an instruction that depends on the kernel.
+/// Relocation: part of an instruction whose value depends on the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relocation {
-    /// The instruction, counted from its section's first.
+    /// Index of the instruction in its section.
     pub instruction: usize,
     kind: u32,
-    /// The type in the object's own BTF where the way begins.
+    /// Number of the type in the object's own BTF at which the access path starts.
     root: u32,
-    /// The way from there: `0:1:2`.
-    way: String,
+    /// Access path: indices of members and array elements, such as `0:1:2`. It starts at `root`.
+    path: String,
 }
 
 impl Relocation {
-    /// Those of a section of programs, from an object's `.BTF.ext`.
+    /// Returns the relocations of a section of programs, from an object's `.BTF.ext`.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The data are damaged.
     pub fn of_section(ext: &[u8], own: &Btf, section: &str) -> Result<Vec<Self>> {
         let word = |at: usize| -> Result<u32> {
-            let bytes = ext.get(at..at + 4).context(".BTF.ext ends too soon")?;
+            let bytes = ext.get(at..at + 4).context(".BTF.ext is truncated")?;
             Ok(u32::from_ne_bytes(bytes.try_into()?))
         };
         let header = word(4)? as usize;
@@ -55,7 +55,7 @@ impl Relocation {
                 let relocation = Self {
                     instruction: word(record)? as usize / size_of::<Instruction>(),
                     root: word(record + 4)?,
-                    way: own.name_at(word(record + 8)?).to_owned(),
+                    path: own.name_at(word(record + 8)?).to_owned(),
                     kind: word(record + 12)?,
                 };
                 if is_asked {
@@ -67,10 +67,10 @@ impl Relocation {
         Ok(found)
     }
 
-    /// Writes into its instruction what the running kernel has there.
+    /// Replaces the part of the instruction by the value for the running kernel.
     ///
     /// # Errors
-    /// The kernel has no such thing, or has it otherwise than the program takes it for.
+    /// The kernel has no such field or value, or its size differs from the size in the program.
     pub fn apply(&self, code: &mut [Instruction], own: &Btf, kernel: &Btf) -> Result<()> {
         let next = self.instruction + 1;
         let (code, rest) = code.split_at_mut(next.min(code.len()));
@@ -81,7 +81,7 @@ impl Relocation {
                 let field = field(kernel, &name, &steps)?;
                 instruction
                     .set_field(&field)
-                    .with_context(|| format!("struct {name}: {} of this kernel", steps.join(".")))
+                    .with_context(|| format!("struct {name}: field {}", steps.join(".")))
             }
             ENUM_VALUE => {
                 let value = self.value(own, kernel)?;
@@ -100,14 +100,14 @@ impl Relocation {
         }
     }
 
-    /// The structure's name, and the names and numbers that lead from it to the field.
+    /// Returns the name of the structure, and the member names and element indices that lead to the field.
     fn steps(&self, own: &Btf) -> Result<(String, Vec<String>)> {
         let mut of = own.bare(self.root);
         let name = own.name(of).to_owned();
-        let mut indices = self.way.split(':').map(str::parse::<usize>);
+        let mut indices = self.path.split(':').map(str::parse::<usize>);
         ensure!(
             indices.next() == Some(Ok(0)),
-            "found a way into an array of {name}"
+            "found an access to an array of {name}"
         );
         let mut steps = Vec::new();
         for index in indices {
@@ -123,7 +123,7 @@ impl Relocation {
                     member.name.to_owned()
                 }
             };
-            // What has no name in the object may be elsewhere in the kernel.
+            // Members without a name are left out of the path, because the running kernel may nest them differently.
             if !step.is_empty() {
                 steps.push(step);
             }
@@ -131,9 +131,9 @@ impl Relocation {
         Ok((name, steps))
     }
 
-    /// The running kernel's value of an enumeration's name.
+    /// Returns the value of a named enumerator in the running kernel.
     fn value(&self, own: &Btf, kernel: &Btf) -> Result<u64> {
-        let index: usize = self.way.parse()?;
+        let index: usize = self.path.parse()?;
         let name = own.name(own.bare(self.root));
         let value = own.values(self.root).nth(index).context("no such value")?.0;
         let values = kernel.find(kind::ENUM, name);
@@ -144,16 +144,16 @@ impl Relocation {
     }
 }
 
-/// A field of the running kernel.
+/// Field of the running kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Field {
-    /// Bytes from the structure's start.
+    /// Offset in the structure in bytes.
     offset: u32,
-    /// Its bytes; `None` where it is made of several things, of which a program reads or writes one.
+    /// Size in bytes; `None` for a structure, union or array, because a program accesses only a part of it.
     size: Option<u32>,
 }
 
-/// A field of a structure of the running kernel, by the names that lead to it.
+/// Returns a field of a structure of the running kernel. `steps` are the names and indices that lead to it.
 fn field(kernel: &Btf, name: &str, steps: &[String]) -> Result<Field> {
     let structures = kernel.find(kind::STRUCT, name);
     let mut found = structures.filter_map(|structure| walk(kernel, structure, steps));
@@ -193,11 +193,11 @@ fn walk(kernel: &Btf, structure: u32, steps: &[String]) -> Option<Field> {
     })
 }
 
-/// Structures without names within each other, at most.
+/// Maximum nesting depth of structures without names.
 const MOST_NESTED: u32 = 16;
 
-/// Where a structure has a member of a name, in bits, and the member's type. Members of structures without a
-/// name count as their own.
+/// Returns the offset of a named member in bits, and its type. Members of a nested structure without a name count as
+/// members of the outer structure.
 fn member(kernel: &Btf, structure: u32, name: &str, depth: u32) -> Option<(u32, u32)> {
     kernel.members(structure).find_map(|found| {
         if found.name == name {
@@ -224,9 +224,12 @@ impl Instruction {
                 let size = field.size.unwrap_or(accessed);
                 ensure!(
                     size == accessed,
-                    "found a field of {size} bytes; known: {accessed}"
+                    "found a field of {size} bytes; the program accesses {accessed} bytes"
                 );
-                self.offset = field.offset.try_into().context("too far from the start")?;
+                self.offset = field
+                    .offset
+                    .try_into()
+                    .context("the offset of the field is too large")?;
             }
             ALU | ALU_64 => self.value = field.offset.try_into()?,
             class => bail!("found a field in an instruction of class {class}"),

@@ -1,16 +1,16 @@
 //! `tailcut lab exec` and `tailcut lab shell`.
 
-use super::which::Which;
+use super::lab_selection::LabSelection;
 use crate::emulator::control;
-use crate::emulator::world::enter;
+use crate::emulator::sandbox::enter;
 use anyhow::Result;
 use std::ffi::OsString;
 
-/// A program and its host.
+/// Arguments of `tailcut lab exec`.
 #[derive(clap::Args, Debug)]
 pub struct Exec {
     #[command(flatten)]
-    which: Which,
+    selection: LabSelection,
     /// The host's name: h0, h1, ...
     host: String,
     /// The program and its arguments
@@ -18,33 +18,33 @@ pub struct Exec {
     program: Vec<OsString>,
 }
 
-/// A host to have a shell on.
+/// Arguments of `tailcut lab shell`.
 #[derive(clap::Args, Debug)]
 pub struct Shell {
     #[command(flatten)]
-    which: Which,
+    selection: LabSelection,
     /// The host's name: h0, h1, ...
     host: String,
 }
 
-/// Runs a program on a host.
+/// Runs a program on a host, and returns its exit code.
 ///
 /// # Errors
-/// There is no such lab or host, or the system refuses.
+/// The lab or the host does not exist, or the kernel rejects a call.
 pub fn execute(arguments: &Exec) -> Result<i32> {
-    run(&arguments.which, &arguments.host, &arguments.program)
+    run(&arguments.selection, &arguments.host, &arguments.program)
 }
 
-/// Opens a shell on a host.
+/// Opens a shell on a host, and returns its exit code.
 ///
 /// # Errors
-/// As [`execute`].
+/// The errors of [`execute`].
 pub fn shell(arguments: &Shell) -> Result<i32> {
     let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-    run(&arguments.which, &arguments.host, &[shell])
+    run(&arguments.selection, &arguments.host, &[shell])
 }
 
-fn run(which: &Which, host: &str, program: &[OsString]) -> Result<i32> {
-    let entered = control::find(which.lab.as_deref())?.enter(host)?;
+fn run(selection: &LabSelection, host: &str, program: &[OsString]) -> Result<i32> {
+    let entered = control::find(selection.lab.as_deref())?.enter(host)?;
     enter::run(&entered, program)
 }

@@ -1,6 +1,6 @@
 //! `tailcut lab flows`.
 
-use super::which::Which;
+use super::lab_selection::LabSelection;
 use crate::emulator::control;
 use crate::emulator::status::Status;
 use crate::emulator::tracker::{TrackedFlow, TrackedFlows};
@@ -9,28 +9,29 @@ use std::path::PathBuf;
 use tailcut_record::{FlowRecord, PortTotals, RunKey, RunRecord, RunTotals};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
-/// What programs have sent over a lab.
+/// Arguments of `tailcut lab flows`.
 #[derive(clap::Args, Debug)]
 pub struct Flows {
     #[command(flatten)]
-    which: Which,
+    selection: LabSelection,
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// The directory that results are written to [default: out/lab-NAME]
+    /// Directory for the results [default: out/lab-NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
-/// What the one class of these flows is called.
+/// Name of the only class of these flows.
 const CLASS: &str = "programs";
 
-/// The flows that programs have sent, as the record of a run, and what to say of those that are not in it.
+/// Returns the record of a run with the flows that programs have sent, and notes about flows that are missing in the
+/// record.
 ///
 /// # Errors
-/// There is no such lab, it has gone, or no program has sent anything over TCP.
+/// The lab does not exist, it has ended, or no program has sent data over TCP.
 pub fn record(arguments: &Flows) -> Result<(RunRecord, Vec<String>)> {
-    let lab = control::find(arguments.which.lab.as_deref())?;
+    let lab = control::find(arguments.selection.lab.as_deref())?;
     let (tracked, status) = (lab.flows()?, lab.status()?);
     if tracked.flows.is_empty() {
         bail!(
@@ -42,24 +43,27 @@ pub fn record(arguments: &Flows) -> Result<(RunRecord, Vec<String>)> {
     Ok((run(&tracked, &status), notes))
 }
 
-/// Where the record goes unless somebody says: a directory for each lab.
+/// Returns the default directory of the record, one for each lab.
 ///
 /// # Errors
-/// There is no such lab.
+/// The lab does not exist.
 pub fn place(arguments: &Flows) -> Result<PathBuf> {
-    let lab = control::find(arguments.which.lab.as_deref())?;
+    let lab = control::find(arguments.selection.lab.as_deref())?;
     Ok(PathBuf::from("out").join(format!("lab-{}", lab.name())))
 }
 
 fn notes(tracked: &TrackedFlows) -> Vec<String> {
     let mut notes = Vec::new();
     if tracked.forgotten > 0 {
-        notes.push(format!("left out: the first {} flows", tracked.forgotten));
+        notes.push(format!(
+            "not included: the first {} flows",
+            tracked.forgotten
+        ));
     }
     if tracked.not_followed > 0 {
         let count = tracked.not_followed;
         notes.push(format!(
-            "left out: {count} connections, as too many were open"
+            "not included: {count} connections, because too many were open"
         ));
     }
     notes

@@ -1,46 +1,46 @@
 //! `tailcut lab link`.
 
-use super::which::Which;
+use super::lab_selection::LabSelection;
 use crate::emulator::control::{self, LinkChange};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use tailcut_fabric::LossRate;
 use tailcut_units::{Duration, Rate, quantity};
 
-/// A link and what changes of it.
+/// Arguments of `tailcut lab link`.
 #[derive(clap::Args, Debug)]
 pub struct Link {
     #[command(flatten)]
-    which: Which,
-    /// The link by its ends, such as leaf0-spine1 (`tailcut lab status` shows all)
+    selection: LabSelection,
+    /// The link as its two nodes, such as leaf0-spine1 (`tailcut lab status` lists all)
     link: String,
-    /// Whether it delivers packets
+    /// Whether the link delivers packets
     #[arg(value_enum)]
     state: Option<State>,
-    /// Its rate, such as 10Mbps
+    /// New rate, such as 10Mbps
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
     rate: Option<Rate>,
-    /// Its propagation delay, such as 1ms
+    /// New propagation delay, such as 1ms
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     delay: Option<Duration>,
-    /// The share of packets that it loses at random, each on its own, such as 1% or 0.01
+    /// Share of packets that the link loses at random, independently of each other, such as 1% or 0.01
     #[arg(long, value_name = "SHARE", value_parser = quantity::share)]
     loss: Option<f64>,
 }
 
-/// Whether a link delivers packets.
+/// State of a link.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum State {
-    /// It does
+    /// The link delivers packets
     Up,
-    /// It loses what is sent into it; switches notice after 10 ms
+    /// The link loses all packets; switches stop using it after 10 ms
     Down,
 }
 
 /// Changes a link.
 ///
 /// # Errors
-/// There is no such lab or link, or nothing was said.
+/// The lab or the link does not exist, or the arguments contain no change.
 pub fn execute(arguments: &Link) -> Result<i32> {
     let loss = arguments.loss.and_then(LossRate::from_share);
     let change = LinkChange {
@@ -52,7 +52,7 @@ pub fn execute(arguments: &Link) -> Result<i32> {
     if change == LinkChange::default() {
         bail!("found no change; allowed: up, down, --rate, --delay and --loss");
     }
-    let lab = control::find(arguments.which.lab.as_deref())?;
+    let lab = control::find(arguments.selection.lab.as_deref())?;
     println!("{}", lab.change_link(&arguments.link, change)?);
     Ok(0)
 }

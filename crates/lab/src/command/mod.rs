@@ -1,29 +1,29 @@
-//! `tailcut lab`: one file for each command.
+//! Commands of `tailcut lab`. Each command has its own file.
 
 mod down;
 mod exec;
 pub mod flows;
+mod lab_selection;
 mod link;
 mod status;
 mod up;
-mod which;
 
 use clap::Subcommand;
 
-/// The commands of a lab.
+/// Commands of a lab.
 #[derive(Subcommand, Debug)]
 pub enum LabCommand {
-    /// Begin a lab; it stays in the foreground and ends with Ctrl-C
+    /// Start a lab; it runs in the foreground until Ctrl-C
     #[command(after_help = "\
 Examples:
   tailcut lab up
   tailcut lab up --topology leaf-spine:hosts=4,leaves=2,spines=2,rate=100Mbps --design cubic@conga
   tailcut lab up -d --name second --set queue.limit=75KB")]
     Up(up::Up),
-    /// Run a program on a host; other hosts are reached by their names: h0, h1, ...
+    /// Run a program on a host; it reaches other hosts by their names: h0, h1, ...
     #[command(after_help = "\
-The exit code is that of the program; 128 and the signal's number where a signal ended it, 127 where
-there is no such program, 126 where it cannot be run.
+The exit code is the program's. It is 128 plus the signal's number if a signal ended the program, 127 if
+the program does not exist, and 126 if it cannot run.
 
 Examples:
   tailcut lab exec h0 -- iperf3 -s
@@ -33,30 +33,30 @@ Examples:
     Shell(exec::Shell),
     /// Show hosts, links, queues, drops and lateness
     Status(status::StatusOf),
-    /// Show the flows that programs have sent over TCP, with a report
+    /// Show the flows that programs have sent over TCP, and write a report
     #[command(after_help = "\
-The flows of all TCP connections since the lab began are written as the run of a study, into --out or
-out/lab-NAME: tables, and report.html. A connection is up to two flows, one for each direction.
+Writes the flows of all TCP connections since the start of the lab, as the run of a study: tables and
+report.html, in --out or out/lab-NAME. A connection has up to two flows, one for each direction.
 
 Examples:
   tailcut lab flows
   tailcut lab flows --out out/redis --json")]
     Flows(flows::Flows),
-    /// Change a link while the lab runs, in both directions
+    /// Change a link of a running lab, in both directions
     #[command(after_help = "\
 Examples:
   tailcut lab link leaf0-spine1 down
   tailcut lab link leaf0-spine1 up
   tailcut lab link h0-leaf0 --rate 10Mbps --delay 1ms")]
     Link(link::Link),
-    /// End a lab, its hosts and every program on them
+    /// End a lab, its hosts and all programs on them
     Down(down::Down),
 }
 
-/// Carries a command out, and gives the exit code. `keep` is what is done with flows.
+/// Executes a command and returns its exit code. `keep` writes the flows of `tailcut lab flows`.
 ///
 /// # Errors
-/// Wrong input, or the system refuses.
+/// The input is wrong, or the kernel rejects a call.
 pub fn execute<E: From<anyhow::Error>>(
     command: &LabCommand,
     keep: impl FnOnce(&flows::Flows) -> Result<(), E>,

@@ -1,17 +1,17 @@
 //! `tailcut lab status`.
 
-use super::which::Which;
+use super::lab_selection::LabSelection;
 use crate::emulator::control;
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 
-/// What is shown of a lab.
+/// Arguments of `tailcut lab status`.
 #[derive(clap::Args, Debug)]
 pub struct StatusOf {
     #[command(flatten)]
-    which: Which,
-    /// Show it again every second, until Ctrl-C or the lab's end
+    selection: LabSelection,
+    /// Repeat every second, until Ctrl-C or the end of the lab
     #[arg(long)]
     watch: bool,
     /// Print JSON on standard output
@@ -19,17 +19,17 @@ pub struct StatusOf {
     json: bool,
 }
 
-/// How often a watched status is drawn.
+/// Interval between two outputs of `--watch`.
 const EVERY: Duration = Duration::from_secs(1);
-/// Clears a terminal and goes to its top.
+/// Escape sequences that move the cursor to the top of a terminal and clear it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Shows a lab.
+/// Prints the status of a lab.
 ///
 /// # Errors
-/// There is no such lab, or nobody reads standard output.
+/// The lab does not exist, or standard output cannot be written.
 pub fn execute(arguments: &StatusOf) -> Result<i32> {
-    let lab = control::find(arguments.which.lab.as_deref())?;
+    let lab = control::find(arguments.selection.lab.as_deref())?;
     let mut out = io::stdout();
     loop {
         let status = lab.status()?;

@@ -4,81 +4,81 @@ use crate::emulator::control;
 use crate::emulator::host;
 use crate::emulator::plan::LabPlan;
 use crate::emulator::routers::USUAL_RATE;
-use crate::emulator::world::child::Waiting;
-use crate::emulator::world::{self, Stage};
+use crate::emulator::sandbox::child::SignalWait;
+use crate::emulator::sandbox::{self, LaunchMode};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::Child;
-use tailcut_scenario::{BuiltIn, Place, Scenario, replace_topology};
+use tailcut_scenario::{BuiltIn, Location, Scenario, replace_topology};
 
-/// What a lab is begun with.
+/// Arguments of `tailcut lab up`.
 #[derive(clap::Args, Debug)]
 pub struct Up {
-    /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
+    /// Network, as KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     topology: Option<String>,
-    /// The design: tcp, cubic, highspeed, dctcp, pias or hull, with @ecmp, @weighted-ecmp, @spray, @letflow, @conga or
-    /// @expeditus; or scdp, whose switches trim, or scdp-plain
+    /// Design: tcp, cubic, highspeed, dctcp, pias or hull, with @ecmp, @weighted-ecmp, @spray, @letflow, @conga or
+    /// @expeditus; or scdp (its switches trim packets) or scdp-plain
     #[arg(long, value_name = "DESIGN")]
     design: Option<String>,
-    /// A scenario's file, whose network, queues and hosts the lab has
+    /// Scenario file that defines the network, the queues and the hosts of the lab
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Set any key of a scenario (`tailcut list keys`); may be given several times
+    /// Set a key of the scenario (`tailcut list keys`); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Run the same network N times slower: rates divided, delays multiplied
+    /// Run the network N times slower: divide its rates and multiply its delays by N
     #[arg(long, value_name = "N", default_value = "1")]
     slowdown: NonZeroU32,
-    /// Let the reset of a TCP connection take its queued segments out of the switches that it passes
+    /// Remove the queued segments of a TCP connection from the switches that a reset of the connection passes
     #[arg(long)]
     purge_by_reset: bool,
-    /// Make the switches routers: they decrement the TTL of IPv4, and answer where it ends
+    /// Make the switches routers: they decrement the TTL of IPv4, and reply if it expires
     #[arg(long)]
     routed: bool,
-    /// Answers a second that each router gives at most [default: 1000]
+    /// Maximum number of ICMP replies per second from each router [default: 1000]
     #[arg(long, value_name = "N", requires = "routed")]
     icmp_rate: Option<NonZeroU32>,
-    /// Code point of the datagrams of any program that switches which trim may trim [default: 11]
+    /// DSCP of other programs' datagrams that trimming switches may trim [default: 11]
     #[arg(long, value_name = "DSCP")]
     dscp_trimmable: Option<u8>,
-    /// Code point that switches give datagrams that they have trimmed [default: unchanged]
+    /// DSCP that switches set on trimmed datagrams [default: unchanged]
     #[arg(long, value_name = "DSCP")]
     dscp_trimmed: Option<u8>,
-    /// Code point of packets of the highest class, beside class selectors 6 and 7
+    /// DSCP of packets of the highest class, in addition to class selectors 6 and 7
     #[arg(long, value_name = "DSCP")]
     dscp_control: Option<u8>,
-    /// The lab's name, by which other commands know it
+    /// Name of the lab, for other commands
     #[arg(long, value_name = "NAME", default_value = "lab")]
     name: String,
-    /// Go on in the background; `tailcut lab down` ends it
+    /// Run in the background; `tailcut lab down` ends the lab
     #[arg(long, short)]
     detach: bool,
 }
 
-/// What a lab begins with where nothing is said: 12 hosts in two racks at 100 Mb/s.
+/// Default scenario of a lab: 12 hosts in two racks at 100 Mb/s.
 const USUAL: &str = "lab-two-racks";
 
-/// Begins a lab.
+/// Starts a lab, and waits for its end unless it is detached.
 ///
 /// # Errors
-/// Wrong input, or the system refuses.
+/// The input is wrong, or the kernel rejects a call.
 pub fn execute(arguments: &Up) -> Result<i32> {
     let plan = plan(arguments)?;
-    if let Some(stage) = Stage::of_this_process() {
-        if let Err(error) = world::live(plan, stage) {
-            // The command that waits tells the user.
+    if let Some(mode) = LaunchMode::of_this_process() {
+        if let Err(error) = sandbox::run_lab(plan, mode) {
+            // The command that started this process reads this line and prints it as its error.
             println!("{error:#}");
             return Ok(2);
         }
         return Ok(0);
     }
     let hosts = plan.topology.hosts();
-    let waiting = Waiting::for_signals(&[SIGINT, SIGTERM, SIGHUP])?;
-    let (lab, notes) = world::bear(&arguments.name, arguments.detach)?;
+    let signals = SignalWait::for_signals(&[SIGINT, SIGTERM, SIGHUP])?;
+    let (lab, notes) = sandbox::start_lab(&arguments.name, arguments.detach)?;
     for note in notes {
         eprintln!("note: {note}");
     }
@@ -92,7 +92,7 @@ pub fn execute(arguments: &Up) -> Result<i32> {
     );
     match arguments.detach {
         true => Ok(0),
-        false => stay(lab, waiting, &plan.name),
+        false => stay(lab, signals, &plan.name),
     }
 }
 
@@ -105,8 +105,9 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     let mut scenario = match &arguments.scenario {
         None => {
             let mut usual = BuiltIn::named(USUAL).context("no such scenario")?.parse()?;
-            // Another design need not read all of its keys.
-            usual.start_from_here();
+            // The user may choose a design that ignores some keys of this scenario. The mark prevents an error for
+            // these keys.
+            usual.mark_as_starting_values();
             usual
         }
         Some(path) => {
@@ -117,24 +118,25 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
         }
     };
     if let Some(topology) = &arguments.topology {
-        replace_topology(&mut scenario, topology, &Place::flag("--topology"))?;
+        replace_topology(&mut scenario, topology, &Location::flag("--topology"))?;
     }
     if let Some(design) = &arguments.design {
-        // Before keys are held against it that it does not read.
+        // For a design that the lab does not support, this check names the design. A later error would only name keys
+        // that the design ignores.
         if let Ok(known) = design.parse() {
             host::carried(known)?;
         }
         scenario.put(
             "designs",
             &vec![design.as_str()].into(),
-            &Place::flag("--design"),
+            &Location::flag("--design"),
         )?;
     }
     for assignment in &arguments.set {
         let Some((key, value)) = assignment.split_once('=') else {
             bail!("--set: found '{assignment}'; allowed: KEY=VALUE, such as queue.limit=75KB");
         };
-        scenario.set(key.trim(), value.trim(), &Place::flag("--set"))?;
+        scenario.set(key.trim(), value.trim(), &Location::flag("--set"))?;
     }
     let mut plan = LabPlan::new(name, &scenario, arguments.slowdown.get())?;
     plan.purges_by_reset = arguments.purge_by_reset;
@@ -148,11 +150,11 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     Ok(plan)
 }
 
-/// Waits until the lab ends, and ends it when a signal says so.
-fn stay(mut lab: Child, mut waiting: Waiting, name: &str) -> Result<i32> {
+/// Waits until the lab ends. A signal ends the lab.
+fn stay(mut lab: Child, mut signals: SignalWait, name: &str) -> Result<i32> {
     let own = control::find(Some(name))?;
     eprintln!("tailcut lab exec HOST -- PROGRAM runs a program; Ctrl-C ends the lab");
-    let status = waiting.wait(&mut lab, |lab, _| {
+    let status = signals.wait(&mut lab, |lab, _| {
         if own.down().is_err() {
             let _ = kill_process(Pid::from_child(lab), Signal::KILL);
         }

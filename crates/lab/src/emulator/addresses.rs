@@ -1,55 +1,56 @@
-//! Addresses of hosts: all of one network, told by a host's number.
+//! Addresses of hosts and routers, computed from their numbers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tailcut_units::HostId;
 
-/// The network of the hosts' IPv4 addresses, 10.0.0.0/16.
+/// IPv4 network of the hosts, 10.0.0.0/16.
 const IPV4_NETWORK: u32 = 10 << 24;
-/// Bits of it.
+/// Prefix length of the IPv4 network in bits.
 pub const IPV4_PREFIX: u8 = 16;
-/// The network of the hosts' IPv6 addresses, fd74:6375:74::/64, of those that no registry gives out.
+/// IPv6 network of the hosts, fd74:6375:74::/64. It is in the range of unique local addresses (RFC 4193).
 const IPV6_NETWORK: u128 = 0xfd74_6375_0074 << 80;
-/// Bits of it.
+/// Prefix length of the IPv6 network in bits.
 pub const IPV6_PREFIX: u8 = 64;
-/// The first bytes of Ethernet addresses: locally administered, for one receiver.
+/// First four bytes of a host's Ethernet address. They mark a locally administered unicast address.
 const MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x00];
-/// The same of switches.
+/// First bytes of a switch's Ethernet address.
 const SWITCH_MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x01];
-/// The place in the IPv4 network of the first switch; the others have those below it.
+/// Position of the first switch in the IPv4 network. Each further switch has the next lower position.
 const FIRST_SWITCH: u32 = 65_534;
-/// As many hosts as the network has addresses, or hosts and switches where these are routers.
+/// Maximum number of hosts. With routers, maximum number of hosts and switches together.
 pub const MOST_HOSTS: u32 = 65_533;
 
-/// A host's Ethernet address.
+/// Returns a host's Ethernet address.
 pub fn mac(host: HostId) -> [u8; 6] {
     let [high, low] = place(host).to_be_bytes();
     let [a, b, c, d] = MAC_PREFIX;
     [a, b, c, d, high, low]
 }
 
-/// A host's IPv4 address.
+/// Returns a host's IPv4 address.
 pub fn ipv4(host: HostId) -> Ipv4Addr {
     Ipv4Addr::from_bits(IPV4_NETWORK | u32::from(place(host)))
 }
 
-/// A switch's Ethernet address, where it is a router. There are at most as many switches as addresses.
+/// Returns the Ethernet address of a switch that is a router. `switch` is less than [`MOST_HOSTS`].
 pub fn switch_mac(switch: u32) -> [u8; 6] {
     let [_, _, high, low] = FIRST_SWITCH.saturating_sub(switch).to_be_bytes();
     let [a, b, c, d] = SWITCH_MAC_PREFIX;
     [a, b, c, d, high, low]
 }
 
-/// A switch's IPv4 address, where it is a router: the last of the network and down from there.
+/// Returns the IPv4 address of a switch that is a router. Switches have the highest addresses of the network, in
+/// descending order.
 pub fn switch_ipv4(switch: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(IPV4_NETWORK | FIRST_SWITCH.saturating_sub(switch))
 }
 
-/// A host's IPv6 address.
+/// Returns a host's IPv6 address.
 pub fn ipv6(host: HostId) -> Ipv6Addr {
     Ipv6Addr::from_bits(IPV6_NETWORK | u128::from(place(host)))
 }
 
-/// The host of an Ethernet address, among `hosts`.
+/// Returns the host with an Ethernet address, among `hosts` hosts.
 pub fn host_of_mac(mac: [u8; 6], hosts: u32) -> Option<HostId> {
     let [a, b, c, d, high, low] = mac;
     let is_ours = [a, b, c, d] == MAC_PREFIX;
@@ -60,13 +61,13 @@ pub fn host_of_mac(mac: [u8; 6], hosts: u32) -> Option<HostId> {
         .filter(|host| host.0 < hosts)
 }
 
-/// The host of an IPv4 address, among `hosts`.
+/// Returns the host with an IPv4 address, among `hosts` hosts.
 pub fn host_of_ipv4(address: Ipv4Addr, hosts: u32) -> Option<HostId> {
     let number = address.to_bits().checked_sub(IPV4_NETWORK + 1)?;
     (number < hosts).then_some(HostId(number))
 }
 
-/// Whether an address is the host's own.
+/// Returns whether an address belongs to the host.
 pub fn is_own(host: HostId, address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address == ipv4(host),
@@ -74,7 +75,7 @@ pub fn is_own(host: HostId, address: IpAddr) -> bool {
     }
 }
 
-/// A host's place in the networks: 1 for the first.
+/// Returns a host's position in the IPv4 and IPv6 networks. The first host has position 1.
 const fn place(host: HostId) -> u16 {
     (host.0 + 1) as u16
 }
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(switch_ipv4(255), Ipv4Addr::new(10, 0, 254, 255));
         assert_eq!(switch_mac(0), [0x02, 0x74, 0x63, 0x01, 0xff, 0xfe]);
         assert_eq!(host_of_mac(switch_mac(7), MOST_HOSTS), None);
-        // As many hosts and switches as there may be.
+        // A network with the maximum number of nodes: 10 are switches, and all others are hosts.
         let last = HostId(MOST_HOSTS - 11);
         assert!(ipv4(last) < switch_ipv4(9));
     }
@@ -111,7 +112,11 @@ mod tests {
     #[test]
     fn other_ethernet_addresses_are_nobodys() {
         assert_eq!(host_of_mac([0xff; 6], 4), None);
-        assert_eq!(host_of_mac(mac(HostId(4)), 4), None, "one host too far");
+        assert_eq!(
+            host_of_mac(mac(HostId(4)), 4),
+            None,
+            "there are only 4 hosts"
+        );
         assert_eq!(host_of_mac([0x02, 0x74, 0x63, 0, 0, 0], 4), None);
     }
 }

@@ -1,9 +1,9 @@
-//! The clock on the wall, and the network's, which may go slower.
+//! Clock of the network, which may run slower than the wall clock.
 
 use std::time::{Duration as Span, Instant};
 use tailcut_units::{Duration, Time};
 
-/// A network's clock. It began at zero, and goes a whole number of times slower than the wall's.
+/// Clock of a network. It starts at zero, and runs slower than the wall clock by a whole factor.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     began: Instant,
@@ -11,7 +11,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// One that begins now.
+    /// Starts a clock. `slowdown` is the factor, at least 1.
     pub fn begin(slowdown: u32) -> Self {
         Self {
             began: Instant::now(),
@@ -19,14 +19,15 @@ impl Clock {
         }
     }
 
-    /// The network's time.
+    /// Returns the network's time.
     pub fn now(&self) -> Time {
         let wall_ps = self.began.elapsed().as_nanos() * 1_000;
         let network_ps = wall_ps / u128::from(self.slowdown);
         Time::from_ps(u64::try_from(network_ps).unwrap_or(u64::MAX))
     }
 
-    /// How long to sleep so as to be awake `early` before `until`, by the wall's clock; `None` for ever.
+    /// Returns the wall-clock time for which a thread must sleep to wake up `early` before `until`; `None`: `until` is
+    /// [`Time::MAX`], and the sleep has no limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<Span> {
         if until == Time::MAX {
             return None;
@@ -35,7 +36,7 @@ impl Clock {
         Some(Span::from_nanos(left.saturating_sub(early).as_ns()))
     }
 
-    /// How long it has been, by the wall's clock.
+    /// Returns the wall-clock time since the start.
     pub fn elapsed(&self) -> Span {
         self.began.elapsed()
     }

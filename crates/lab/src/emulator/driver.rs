@@ -1,59 +1,62 @@
-//! What moves packets and time between a fabric and the hosts around it.
+//! Driver that moves packets and time between a fabric and the hosts around it.
 
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, Observer, Output};
 use tailcut_units::Time;
 
-/// A fabric, the hosts around it, and their clock.
+/// World of a driver: a fabric, its hosts, and their clock.
 pub trait World {
-    /// What packets carry.
+    /// Type of the packets' payload.
     type Body: Clone;
-    /// What looks on at the fabric.
+    /// Observer of the fabric.
     type Watch: Observer<Self::Body>;
 
-    /// The network.
+    /// Returns the fabric.
     fn fabric(&mut self) -> &mut Fabric<Self::Body, Self::Watch>;
 
-    /// The time now. It never goes back.
+    /// Returns the present time. It never decreases.
     fn now(&mut self) -> Time;
 
-    /// Waits until a time, or until a host has something for the network; may wake early.
+    /// Waits until a time, or until a host sends a packet. May return early.
     fn wait(&mut self, until: Time);
 
-    /// Changes links that fail or come back by now; false where none does.
+    /// Applies the link failures and repairs that are due. Returns whether at least one was due.
     ///
     /// # Errors
-    /// A link that there is not, or that cannot change so.
+    /// A link does not exist, or it cannot change in this way.
     fn change_links(&mut self, now: Time) -> Result<bool, LinkError>;
 
-    /// Does one thing that is due at the hosts, such as sending a packet; false where nothing is due.
+    /// Executes one action of the hosts that is due, such as sending a packet. Returns whether an action was due.
     fn act(&mut self, now: Time) -> bool;
 
-    /// A packet has reached its host.
+    /// Delivers a packet to its host.
     fn deliver(&mut self, now: Time, delivery: Delivery<Self::Body>);
 
-    /// A packet will reach no host.
+    /// Receives a packet that the fabric has dropped.
     fn dropped(&mut self, dropped: Dropped<Self::Body>);
 
-    /// When links or hosts do something next by themselves, as far as is known.
+    /// Returns the earliest known time at which a link changes or a host acts, apart from actions that a packet
+    /// triggers.
     fn next(&self) -> Time;
 
-    /// When a host's NIC next has something to do at an exact time, such as handing over a packet when its
-    /// link is free; [`Time::MAX`]: never. The network goes no further before that is done.
+    /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free;
+    /// [`Time::MAX`] if there is none. The driver executes the action at exactly this time of the fabric: the fabric
+    /// does not advance beyond this time before the action is done.
     fn next_departure(&self) -> Time {
         Time::MAX
     }
 
-    /// Does what is due at the NIC that is due first. `now` is that time, be the clock as late as it may.
+    /// Executes the NIC action that is due first. `now` is the time at which it is due, even if the clock shows a later
+    /// time.
     fn depart(&mut self, _now: Time) {}
 
-    /// When the run is over, as far as is known.
+    /// Returns the time at which the run ends; [`Time::MAX`] if it is not known yet.
     fn end(&self) -> Time;
 }
 
-/// Moves packets until the run is over, and gives the time.
+/// Moves packets until the run ends. Returns the time at which it ends.
 ///
 /// # Errors
-/// A link that fails and cannot.
+/// A link change is not possible.
 pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
     let mut now = world.now();
     loop {
@@ -73,8 +76,8 @@ pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
     }
 }
 
-/// Does one thing that is due, in the order of things at one instant: packets arrive, NICs hand packets over,
-/// links change, hosts act. False when there is none.
+/// Executes one action that is due. At the same instant, packets arrive first, then NICs send packets, links change,
+/// and hosts act. Returns whether there was an action.
 fn step(world: &mut impl World, now: Time) -> Result<bool, LinkError> {
     let departure = world.next_departure();
     match world.fabric().advance(now.min(departure)) {

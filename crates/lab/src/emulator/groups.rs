@@ -1,4 +1,4 @@
-//! Multicast groups and broadcast: which hosts listen to what, as they said by IGMP and MLD.
+//! Multicast groups and broadcast. Hosts join and leave groups by IGMP and MLD.
 
 use crate::emulator::frames::{Arrival, Destination};
 use std::collections::HashMap;
@@ -7,15 +7,16 @@ use tailcut_fabric::{Fabric, MAX_MEMBERS, Observer};
 use tailcut_units::{HostId, Time};
 use tailcut_wire::foreign::{Change, Membership};
 
-/// The most groups that a host may listen to.
+/// Maximum number of groups that a host may join.
 const MOST_OF_HOST: usize = 64;
 
-/// Who listens to what.
+/// Members of all groups.
 #[derive(Debug)]
 pub struct Groups {
     hosts: u32,
     groups: HashMap<IpAddr, Group>,
-    /// The group that broadcasts go to; formed by the first of them.
+    /// Fabric address of the group of all hosts, for broadcasts; `None` before the first broadcast, which creates the
+    /// group.
     everybody: Option<HostId>,
 }
 
@@ -26,7 +27,7 @@ struct Group {
 }
 
 impl Groups {
-    /// Nobody listens to anything.
+    /// Creates the groups of a network with `hosts` hosts. No host is a member of a group.
     pub fn new(hosts: u32) -> Self {
         Self {
             hosts,
@@ -35,8 +36,8 @@ impl Groups {
         }
     }
 
-    /// A host says what it listens to.
-    pub fn hear<B: Clone, O: Observer<B>>(
+    /// Applies a membership report of a host. Other messages have no effect.
+    pub fn on_membership<B: Clone, O: Observer<B>>(
         &mut self,
         now: Time,
         host: HostId,
@@ -99,7 +100,7 @@ impl Groups {
         }
     }
 
-    /// The address in the fabric of whom a frame is for; `None` where nobody listens.
+    /// Returns the fabric address of a frame's destination; `None` if the group has no members.
     pub fn address<B: Clone, O: Observer<B>>(
         &mut self,
         arrival: &Arrival,

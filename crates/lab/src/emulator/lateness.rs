@@ -1,29 +1,29 @@
-//! How far a run is behind the time that its packets were due at.
+//! Lateness of packets: the time from the planned arrival of a packet at its host to its real arrival.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use tailcut_record::WallClock;
 use tailcut_units::Duration;
 
-/// Delays between when packets were due at their hosts and when the hosts had them.
+/// Distribution of the lateness of packets.
 #[derive(Debug)]
 pub struct Lateness {
     histogram: Histogram<u64>,
     sum_ps: u128,
 }
 
-/// What a run says of its lateness, in microseconds.
+/// Summary of the lateness of a run, in microseconds.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LatenessSummary {
-    /// Packets that reached their hosts.
+    /// Number of packets that reached their hosts.
     pub packets: u64,
-    /// The mean.
+    /// Mean lateness.
     pub mean_us: f64,
-    /// The median.
+    /// Median lateness.
     pub p50_us: f64,
-    /// The 99th percentile.
+    /// 99th percentile of the lateness.
     pub p99_us: f64,
-    /// The longest.
+    /// Maximum lateness.
     pub max_us: f64,
 }
 
@@ -37,14 +37,14 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A packet was so late.
+    /// Records the lateness of one packet.
     pub fn note(&mut self, late: Duration) {
         self.sum_ps += u128::from(late.as_ps());
-        // The histogram grows as far as it has to: it refuses nothing.
+        // The histogram resizes itself, so this cannot fail.
         let _ = self.histogram.record(late.as_ns());
     }
 
-    /// What there is to say.
+    /// Returns the summary.
     pub fn summary(&self) -> LatenessSummary {
         let packets = self.histogram.len();
         let at = |quantile: f64| self.histogram.value_at_quantile(quantile) as f64 / 1e3;
@@ -58,19 +58,20 @@ impl Lateness {
     }
 }
 
-/// Whether a run can be trusted: its packets were punctual, and none was lost outside the network.
+/// Validity of a run. A run is valid if its packets arrive in time and no frame is lost between kernels and network.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Validity {
-    /// Whether it can.
+    /// Whether the run is valid.
     pub is_valid: bool,
-    /// Why not, and what would help; empty where it is valid.
+    /// Reasons if the run is not valid, with a remedy; otherwise empty.
     pub why_not: String,
 }
 
 impl Validity {
-    /// Of a run that is `slowdown` times slower than the wall's clock and whose full packets take `unloaded`
-    /// over the longest path when nothing else is on it: 99 of 100 packets are to be within a fifth of that,
-    /// and within a twentieth on average. `lost` frames were lost between kernels and network.
+    /// Returns the validity of a run whose clock is `slowdown` times slower than the wall clock. `unloaded` is the
+    /// delay of a full-size packet on the longest path without other traffic. The 99th percentile of the lateness may
+    /// be at most one fifth of this delay, and the mean at most one twentieth. `lost` is the number of frames lost
+    /// between kernels and network.
     pub fn new(lateness: &LatenessSummary, lost: u64, unloaded: Duration, slowdown: u32) -> Self {
         let unloaded_us = unloaded.as_us_f64();
         let by_tail = lateness.p99_us * 5.0 / unloaded_us;
@@ -78,11 +79,12 @@ impl Validity {
         let times = by_tail.max(by_mean);
         let mut why_not = Vec::new();
         if times > 1.0 {
-            // The lateness stays; the network's times grow.
+            // The lateness on the wall clock does not depend on the slowdown. On the network's clock, it is divided by
+            // the slowdown.
             let needed = (times * f64::from(slowdown)).ceil();
             why_not.push(format!(
-                "packets were late (p99 {:.0} us, mean {:.0} us; allowed {:.0} and {:.0}): --slowdown \
-                 {needed} would do",
+                "packets were late (p99 {:.0} us, mean {:.0} us; allowed {:.0} and {:.0}): use \
+                 --slowdown {needed}",
                 lateness.p99_us,
                 lateness.mean_us,
                 unloaded_us / 5.0,
@@ -100,7 +102,7 @@ impl Validity {
         }
     }
 
-    /// What a run's record says of its clock, with what [`Validity::new`] was told.
+    /// Returns the timing accuracy for the record of a run. The arguments are the arguments of [`Validity::new`].
     pub fn recorded(
         self,
         lateness: &LatenessSummary,
@@ -142,10 +144,16 @@ mod tests {
         assert!(of(&[1; 100]).is_valid);
         let mut tail = vec![1; 97];
         tail.extend([200; 3]);
-        assert!(!of(&tail).is_valid, "a fifth is 98.4 us");
-        assert!(!of(&[30; 100]).is_valid, "a twentieth is 24.6 us");
-        assert!(of(&[30; 100]).why_not.contains("--slowdown 2 would do"));
-        assert!(of(&[]).is_valid, "nothing was late");
+        assert!(
+            !of(&tail).is_valid,
+            "the limit is a fifth of 492 us, 98.4 us"
+        );
+        assert!(
+            !of(&[30; 100]).is_valid,
+            "the limit is a twentieth of 492 us, 24.6 us"
+        );
+        assert!(of(&[30; 100]).why_not.contains("use --slowdown 2"));
+        assert!(of(&[]).is_valid, "no packet was late");
     }
 
     #[test]

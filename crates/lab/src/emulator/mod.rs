@@ -1,4 +1,4 @@
-//! The emulator: hosts as network namespaces, their network cards, and the fabric between them under the wall clock.
+//! Emulator of a network in wall-clock time. Hosts are network namespaces, and the fabric connects their network cards.
 
 pub mod addresses;
 pub mod clock;
@@ -14,7 +14,7 @@ pub mod pins;
 pub mod plan;
 pub mod poller;
 pub mod routers;
+pub mod sandbox;
 pub mod status;
 pub mod taps;
 pub mod tracker;
-pub mod world;

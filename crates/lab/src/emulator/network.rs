@@ -1,4 +1,4 @@
-//! The fabric of a lab on a thread of its own, for as long as the lab lives.
+//! Thread of a lab's fabric. It moves packets until the lab ends, and executes requests of other threads.
 
 use crate::emulator::addresses;
 use crate::emulator::clock::Clock;
@@ -15,27 +15,27 @@ use crate::emulator::tracker::TrackedFlows;
 use anyhow::{Context, Result};
 use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use tailcut_fabric::topology::Routes;
+use tailcut_fabric::topology::{Node, Routes};
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, LossRate, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// How long switches go on sending into a link that is down.
+/// Time after the failure of a link during which switches still send packets into the link.
 const RECONVERGENCE: Duration = Duration::from_ms(10);
-/// Flows in an answer. More would keep the network's thread from its packets.
+/// Maximum number of flows in one reply. A longer reply would delay packets, because the same thread moves them.
 const FLOWS_AT_ONCE: usize = 4_096;
 
-/// What other threads ask of the fabric's.
+/// Request of another thread to the fabric's thread.
 #[derive(Debug)]
 enum Order {
-    /// How the lab is.
+    /// Return the status of the lab.
     Status(Sender<Status>),
-    /// The flows of programs from a place on.
+    /// Return the flows of programs, starting at an index.
     Flows(u64, Sender<TrackedFlows>),
-    /// Another state for a link.
+    /// Change a link.
     Link(String, LinkChange, Sender<Result<String, String>>),
 }
 
-/// A running fabric, as other threads know it.
+/// Handle of a running fabric, for other threads.
 #[derive(Debug)]
 pub struct Network {
     orders: Sender<Order>,
@@ -45,18 +45,18 @@ pub struct Network {
 /// Starts the fabric between hosts.
 ///
 /// # Errors
-/// The system refuses.
+/// The kernel rejects a call.
 pub fn start(plan: LabPlan, hosts: Vec<Host>) -> Result<Network> {
     let (orders, taken) = channel();
     let waker = Waker::new().context("cannot make a file for wake-ups")?;
     let woken = waker.try_clone().context("too many open files")?;
     let (ready, started) = channel();
     let run = move || {
-        be_punctual();
-        match Live::new(plan, hosts, taken, woken) {
-            Ok(mut live) => {
+        use_exact_timers();
+        match RunningLab::new(plan, hosts, taken, woken) {
+            Ok(mut lab) => {
                 let _ = ready.send(Ok(()));
-                if let Err(error) = drive(&mut live) {
+                if let Err(error) = drive(&mut lab) {
                     eprintln!("tailcut: the network has stopped: {error}");
                 }
             }
@@ -71,14 +71,14 @@ pub fn start(plan: LabPlan, hosts: Vec<Host>) -> Result<Network> {
     Ok(Network { orders, waker })
 }
 
-/// Makes this thread sleep as exactly as the system can, and go before others where it may.
-pub fn be_punctual() {
+/// Gives this thread exact timers and, if the process has the privilege, the highest priority.
+pub fn use_exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let _ = rustix::process::setpriority_process(None, -20);
 }
 
 impl Network {
-    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Option<T> {
+    fn request<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Option<T> {
         let (answer, answered): (Sender<T>, Receiver<T>) = channel();
         self.orders.send(order(answer)).ok()?;
         self.waker.wake();
@@ -88,35 +88,36 @@ impl Network {
 
 impl Orders for Network {
     fn status(&self) -> Option<Status> {
-        self.ask(Order::Status)
+        self.request(Order::Status)
     }
 
     fn flows(&self, from: u64) -> Option<TrackedFlows> {
-        self.ask(|answer| Order::Flows(from, answer))
+        self.request(|answer| Order::Flows(from, answer))
     }
 
     fn change_link(&self, link: &str, change: LinkChange) -> Result<String, String> {
         let link = link.to_owned();
-        let answer = self.ask(|answer| Order::Link(link, change, answer));
+        let answer = self.request(|answer| Order::Link(link, change, answer));
         answer.unwrap_or(Err("the lab has ended".to_owned()))
     }
 }
 
-/// A lab that lives until it is ended.
-struct Live {
+/// State of a lab that runs until a user ends it.
+struct RunningLab {
     plan: LabPlan,
     clock: Clock,
     fabric: Fabric<Frame>,
     taps: Taps,
     orders: Receiver<Order>,
-    /// Links that are down, and when switches notice what has changed.
+    /// Links that are down.
     down: Vec<PortId>,
+    /// Time at which the switches react to the last link change; [`Time::MAX`] if they have reacted.
     noticed_at: Time,
     routes: Routes,
     unloaded: Duration,
 }
 
-impl Live {
+impl RunningLab {
     fn new(plan: LabPlan, hosts: Vec<Host>, orders: Receiver<Order>, waker: Waker) -> Result<Self> {
         let mut taps = Taps::new(hosts, &plan, waker)?;
         taps.track();
@@ -133,8 +134,8 @@ impl Live {
         })
     }
 
-    fn carry_out(&mut self, now: Time, order: Order) {
-        // Whoever asked may have gone.
+    fn execute(&mut self, now: Time, order: Order) {
+        // Sending a reply fails only if the requesting thread has ended.
         match order {
             Order::Status(answer) => {
                 let _ = answer.send(self.status(now));
@@ -168,6 +169,9 @@ impl Live {
             }
             let set = self.fabric.set_link(now, link, state);
             set.map_err(|error| error.to_string())?;
+            if let Node::Host(host) = self.plan.topology.links[link.0 as usize].from {
+                self.taps.follow_link(now, host, &mut self.fabric);
+            }
             self.down.retain(|down| *down != link);
             if !state.is_up {
                 self.down.push(link);
@@ -270,7 +274,7 @@ impl Live {
     }
 }
 
-impl World for Live {
+impl World for RunningLab {
     type Body = Frame;
     type Watch = ();
 
@@ -300,7 +304,7 @@ impl World for Live {
     fn act(&mut self, now: Time) -> bool {
         if self.taps.was_woken() {
             while let Ok(order) = self.orders.try_recv() {
-                self.carry_out(now, order);
+                self.execute(now, order);
             }
         }
         self.taps.take(now, &mut self.fabric)

@@ -1,30 +1,31 @@
-//! Flows that a workload pins to a path. Their connections come from ports that say which, and the network
-//! reads them: programs choose ports so, too, where switches hash them.
+//! Pinned paths: a workload can select the path of a flow. The connection of such a flow uses a local port that encodes
+//! the path, and the network reads the path from the port. In networks whose switches hash ports, programs can also
+//! select paths by ports.
 
 use anyhow::{Result, bail};
 use tailcut_fabric::Packet;
 use tailcut_sim::RunConfig;
 
-/// The first of the ports: kernels choose only lower ones by themselves (`net.ipv4.ip_local_port_range`).
+/// First port that encodes a path. Kernels choose only lower ports automatically (`net.ipv4.ip_local_port_range`).
 const FIRST: u16 = 61_000;
-/// As many paths as can be named. Each has the ports that are so far apart.
+/// Number of paths that ports can encode. It is also the distance between two ports that encode the same path.
 const PATHS: u16 = 64;
 
-/// The ports of a path.
+/// Returns the ports that encode a path.
 pub fn ports(path: u16) -> impl Iterator<Item = u16> {
     (FIRST + path % PATHS..=u16::MAX).step_by(PATHS.into())
 }
 
-/// The path that one of a connection's ports says, as packets have it.
+/// Returns the path that one of a connection's two ports encodes, or [`Packet::ANY_PATH`].
 pub fn path_of(ports: [u16; 2]) -> u16 {
     let pinned = ports.into_iter().find(|port| *port >= FIRST);
     pinned.map_or(Packet::ANY_PATH, |port| (port - FIRST) % PATHS)
 }
 
-/// Whether every pin of a run's workload can be kept.
+/// Checks that ports can encode all pinned paths of a run's workload.
 ///
 /// # Errors
-/// A path that no port names.
+/// A path is too high.
 pub fn check(config: &RunConfig) -> Result<()> {
     let paths = config.workload.parts.iter().filter_map(|part| part.path);
     match paths.max() {

@@ -1,4 +1,4 @@
-//! What a lab is to be: a network, its design, its hosts' kernels.
+//! Plan of a lab: its network, its design, and the settings of its hosts' kernels.
 
 use crate::emulator::addresses::{self, MOST_HOSTS};
 use crate::emulator::frames::{LINE_OVERHEAD, TrimCodes};
@@ -19,58 +19,58 @@ use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::scdp::{BlockOrder, CreditConfig, Delivery, Mode, ScdpConfig};
 use tailcut_units::{Duration, HostId};
 
-/// A lab that can be set up.
+/// Plan of a lab.
 #[derive(Clone, Debug)]
 pub struct LabPlan {
-    /// Its name.
+    /// Name of the lab.
     pub name: String,
-    /// The run whose network and design it has.
+    /// Run configuration with the network and the design.
     pub config: RunConfig,
-    /// Its network, with the design's queues.
+    /// Network, with the design's queues.
     pub topology: Topology,
-    /// The queue of each host before its link.
+    /// Queue of each host before its link.
     pub uplink: QueueConfig,
-    /// How its switches choose paths, and from which seed.
+    /// Load balancer of the switches, with its seed.
     pub fabric: FabricConfig,
-    /// What its nodes are called; `None`: by their numbers.
+    /// Names of the nodes; `None`: nodes have no names.
     nodes: Option<NamedNodes>,
-    /// What its hosts' kernels are told.
+    /// Settings of the hosts' kernels.
     pub kernel: KernelSettings,
-    /// What the design puts into its hosts' network cards; `None`: nothing.
+    /// Functions of the design in the network cards of the hosts, such as PIAS; `None`: no functions.
     pub nics: Option<Vec<CardConfig>>,
-    /// What the hosts' agents replicate of measured flows; `None`: nothing.
+    /// Replication of measured flows by the agents; `None`: no flow is replicated.
     pub replication: Option<RepNetConfig>,
-    /// Whether what is measured are requests, whose copies have classes, in hosts too.
+    /// Whether the workload consists of requests. Their copies have priority classes, also in hosts.
     pub has_requests: bool,
-    /// SCDP's parameters on each host, by the wall's clock; `None`: the hosts' kernels are the transport.
+    /// SCDP's parameters for each host, in times of the wall clock; `None`: the kernel's TCP is the transport.
     pub scdp: Option<Vec<ScdpConfig>>,
-    /// How many times slower than the wall's the network's clock goes. All times of the network, its rates
-    /// and delays, its records and its lateness, are by its own clock.
+    /// Factor by which the network's clock is slower than the wall clock. All times, rates, delays and latenesses of
+    /// the network refer to the network's clock.
     pub slowdown: u32,
-    /// Whether the reset of a connection takes its queued segments out of the switches that it passes.
+    /// Whether the reset of a connection removes its queued segments from the switches that it passes.
     pub purges_by_reset: bool,
-    /// Answers a second that each switch gives as a router; `None`: switches are none, and no packet's TTL
-    /// changes.
+    /// Maximum number of ICMP replies per second of each switch as a router; `None`: switches are not routers, and do
+    /// not change the TTL.
     pub routed: Option<NonZeroU32>,
-    /// The code points that have to do with trimming.
+    /// DSCPs for trimming.
     pub codes: TrimCodes,
 }
 
-/// Which transfers with several ends a host takes part in.
+/// Extent to which a lab supports transfers with several senders or receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Several {
-    /// None: flows are TCP connections.
+    /// The lab sends no multicast: flows are TCP connections.
     Nothing,
-    /// Those with several receivers: SCDP in paper mode.
+    /// Support for several receivers: SCDP in paper mode.
     Receivers,
-    /// All: SCDP in credit mode.
+    /// Full support: SCDP in credit mode.
     All,
 }
 
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header in bytes.
 const ETHERNET_HEADER: u32 = 14;
 
-/// SCDP's parameters for a driver under the wall's clock, which goes `slowdown` times faster than the network's.
+/// Converts SCDP's parameters from the network's clock to the wall clock, which is `slowdown` times faster.
 fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
     let slowed = |span: Duration| span.saturating_mul(slowdown.into());
     ScdpConfig {
@@ -100,10 +100,10 @@ fn in_paper_mode(config: &RunConfig) -> bool {
     matches!(kernel, Kernel::Cast { credits: false })
 }
 
-/// Whether the hosts can send what the workload asks for.
+/// Checks that the hosts' transport supports the flows of the workload.
 ///
 /// # Errors
-/// Objects from several senders, in paper mode of SCDP.
+/// The workload has objects from several senders, and the design is SCDP in paper mode.
 fn can_be_sent(config: &RunConfig) -> Result<()> {
     let mut parts = config.workload.parts.iter();
     let from_several = parts.any(|part| match &part.flows {
@@ -119,9 +119,9 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
     Ok(())
 }
 
-/// The queue of `packets` that hosts have before their links. Where switches trim, hosts serve classes as they
-/// do, headers and pulls first, and trim what finds no room. Where copies of requests have classes, the high one
-/// goes first, as on the simulator's hosts.
+/// Returns the queue of each host before its link, with a limit of `packets`. If switches trim, the host's queue also
+/// trims: it sends headers and pulls first, and trims packets that do not fit. If the workload consists of requests,
+/// the queue sends copies of the high class first, as on the simulator's hosts.
 fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
     let limit = Limit::Packets(packets.get());
     let of_switches = topology.links.iter().map(|link| &link.config.queue);
@@ -149,10 +149,10 @@ fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> Queue
 }
 
 impl LabPlan {
-    /// The lab of a scenario's first run.
+    /// Plans the lab of a scenario's first run.
     ///
     /// # Errors
-    /// The scenario is wrong, or asks for what a lab cannot do.
+    /// The scenario is wrong, or a lab does not support it.
     pub fn new(name: &str, scenario: &Scenario, slowdown: u32) -> Result<Self> {
         let study = Study::of(scenario)?;
         let Some(config) = study.runs.into_iter().next() else {
@@ -176,17 +176,16 @@ impl LabPlan {
         })
     }
 
-    /// The lab that one run is measured on.
+    /// Plans the lab on which one run is measured.
     ///
     /// # Errors
-    /// It asks for what a lab cannot do.
+    /// A lab does not support the run.
     pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let kernel = KernelSettings::of(config, slowdown)?;
         pins::check(config)?;
         can_be_sent(config)?;
-        let mut topology = config.topology.shape.build()?;
+        let topology = config.network()?;
         let plan = config.switch_plan();
-        plan.install(&mut topology)?;
         if topology.hosts() > MOST_HOSTS {
             bail!(
                 "topology.hosts: found {}; allowed in a lab: up to {MOST_HOSTS}",
@@ -198,12 +197,26 @@ impl LabPlan {
             bail!("topology.host_links: h{host} has several links; allowed in a lab: 1");
         }
         let topology = Arc::new(topology);
-        let hosts = config.host_plan(&topology)?;
-        let card = |host| CardConfig::of(&hosts, &topology, HostId(host), kernel.queue);
+        let faulty = config.with_faults(&topology)?;
+        let hosts = config.host_plan(&faulty)?;
+        if let Some(after) = hosts.tags().and_then(|tags| tags.relief_after) {
+            bail!(
+                "pias.relief_after: found {after}; allowed on real hosts: off (a network card does not see the \
+                 timeouts of its host)"
+            );
+        }
+        let card = |host| CardConfig::of(&hosts, &faulty, HostId(host), kernel.queue);
+        if in_paper_mode(config) && config.settings.nic.jitter > Duration::ZERO {
+            bail!(
+                "host.jitter: found {} with {}; allowed in a lab: designs whose hosts do not trim packets",
+                config.settings.nic.jitter,
+                config.stack
+            );
+        }
         let nics = (0..topology.hosts()).map(card);
         let nics = nics.collect::<Result<Option<Vec<_>>, _>>()?;
         let config_of = |host| {
-            let rate = topology.host_rate(host);
+            let rate = faulty.host_rate(host);
             let seat = hosts.seat(host, topology.hosts(), rate, topology.paths);
             let config = hosts.scdp_config(&seat)?;
             Ok::<_, ConfigError>(config.map(|config| by_wall(config, slowdown)))
@@ -233,7 +246,7 @@ impl LabPlan {
             fabric: FabricConfig {
                 load_balancer: plan.load_balancer,
                 engine: config.engine,
-                // Links change while the lab runs.
+                // A link may change while it sends a packet, so a port must not compute the departure in advance.
                 port_events: PortEvents::Two,
                 seed: config.seed,
                 bonding: plan.bonding,
@@ -256,7 +269,7 @@ impl LabPlan {
         })
     }
 
-    /// Which transfers with several ends its hosts take part in.
+    /// Returns the support for transfers with several senders or receivers.
     pub fn several(&self) -> Several {
         let first = self.scdp.iter().flatten().next();
         match first.map(|config| &config.mode) {
@@ -266,15 +279,16 @@ impl LabPlan {
         }
     }
 
-    /// Bytes of the longest frame.
+    /// Returns the length of the longest frame in bytes.
     pub fn longest_frame(&self) -> u32 {
         self.kernel.mtu + ETHERNET_HEADER
     }
 
-    /// The time of a full packet over the longest path when nothing else is on it.
+    /// Returns the delay of a full-size packet on the longest path without other traffic.
     pub fn unloaded(&self) -> Duration {
         let size = u64::from(self.longest_frame() + LINE_OVERHEAD);
         let hosts = self.topology.hosts();
+        // Only paths of host 0 are examined. In a symmetric topology, one of them is a longest path.
         let from_first = (1..hosts).map(|to| self.path_time(HostId(0), HostId(to), size));
         let to_first = (1..hosts).map(|from| self.path_time(HostId(from), HostId(0), size));
         from_first.chain(to_first).max().unwrap_or(Duration::ZERO)
@@ -283,7 +297,8 @@ impl LabPlan {
     fn path_time(&self, from: HostId, to: HostId, size: u64) -> Duration {
         let mut link = self.topology.uplinks_of(from).start;
         let mut time = Duration::ZERO;
-        // A path never passes a link twice.
+        // A path never uses a link twice, so it is not longer than the number of links. This limit ends the loop, even
+        // if the routes are wrong.
         for _ in 0..self.topology.links.len() {
             let passed = &self.topology.links[link as usize];
             time = time + passed.config.rate.serialisation(size) + passed.config.delay;
@@ -299,7 +314,7 @@ impl LabPlan {
         time
     }
 
-    /// Makes the switches routers, each of which gives `rate` answers a second at most.
+    /// Makes the switches routers that send at most `rate` ICMP replies per second each.
     ///
     /// # Errors
     /// There are more hosts and switches than addresses.
@@ -312,7 +327,7 @@ impl LabPlan {
         Ok(())
     }
 
-    /// The names and addresses of the switches that are routers.
+    /// Returns the names and addresses of the switches that are routers.
     pub fn routers(&self) -> Vec<(String, Ipv4Addr)> {
         let switches = match self.routed {
             Some(_) => self.topology.switches.len() as u32,
@@ -325,15 +340,16 @@ impl LabPlan {
         (0..switches).map(router).collect()
     }
 
-    /// The name of a link, `from>to`.
+    /// Returns the name of a link, `from>to`.
     pub fn link_name(&self, link: PortId) -> String {
         self.topology.link_name(link.0).unwrap_or_default()
     }
 
-    /// The links between two nodes in both directions, by a text `A-B`.
+    /// Returns the links between two nodes in both directions. `text` has the form `A-B`, or `A-B#1` for one of several
+    /// links.
     ///
     /// # Errors
-    /// There is no such node, or no link between them; in words.
+    /// A message for the user, if a node does not exist or the nodes have no common link.
     pub fn links(&self, text: &str) -> Result<Vec<PortId>, String> {
         let example = || {
             let switches = self.topology.links.iter().enumerate();
@@ -341,7 +357,11 @@ impl LabPlan {
             let link = between.next().map_or(0, |(port, _)| port as u32);
             self.link_name(PortId(link)).replace('>', "-")
         };
-        let Some((a, b)) = text.split_once(['-', '>']) else {
+        let (nodes_text, number) = match text.rsplit_once('#') {
+            Some((nodes, number)) => (nodes, Some(number)),
+            None => (text, None),
+        };
+        let Some((a, b)) = nodes_text.split_once(['-', '>']) else {
             let example = example();
             return Err(format!(
                 "LINK: found {text}; allowed: two nodes, such as {example}"
@@ -353,12 +373,13 @@ impl LabPlan {
         let between = links.filter(|(_, link)| {
             let is =
                 |from: &[Node], to: &[Node]| from.contains(&link.from) && to.contains(&link.to);
-            is(&a, &b) || is(&b, &a)
+            let is_it = number.is_none_or(|n| n.parse() == Ok(link.number.unwrap_or(0)));
+            is_it && (is(&a, &b) || is(&b, &a))
         });
         let between: Vec<PortId> = between.map(|(port, _)| PortId(port as u32)).collect();
         match between.is_empty() {
             true => Err(format!(
-                "LINK: found {text}, between which there is no link; allowed: such as {}",
+                "LINK: found {text}, but there is no link between these nodes; allowed: such as {}",
                 example()
             )),
             false => Ok(between),

@@ -1,4 +1,4 @@
-//! Waiting for files to have something, and for others to wake us.
+//! Poller that waits for files and for wake-ups by other threads.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -6,35 +6,35 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// Wakes a thread that waits on a [`Poller`].
+/// Waker of a thread that waits on a [`Poller`].
 #[derive(Debug)]
 pub struct Waker(OwnedFd);
 
 impl Waker {
-    /// One that has woken nobody.
+    /// Creates a waker.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects the call.
     pub fn new() -> io::Result<Self> {
         let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
         Ok(Self(eventfd(0, flags)?))
     }
 
-    /// Another handle of the same.
+    /// Returns another handle of the same waker.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects the call.
     pub fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
 
-    /// Wakes whoever waits.
+    /// Wakes the waiting thread.
     pub fn wake(&self) {
-        // It fails only where it is woken already.
+        // This fails only if the counter is full. Then a wake-up is already pending.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
-    /// Takes note that it has woken.
+    /// Resets the waker, so that it can wake the thread again.
     pub fn clear(&self) {
         let _ = rustix::io::read(&self.0, &mut [0u8; 8][..]);
     }
@@ -46,29 +46,29 @@ impl AsFd for Waker {
     }
 }
 
-/// What a file has.
+/// Event of a file: it is readable or writable.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    /// The number that the file was added with.
+    /// Key with which the file was added.
     pub key: u64,
-    /// Whether it can be written, or its connection has failed.
+    /// Whether the file is writable, or its connection has failed.
     pub is_writable: bool,
 }
 
-/// Files that are waited for.
+/// Set of files to wait for.
 pub struct Poller {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
 }
 
-/// Files that are told at a time.
+/// Maximum number of files that one call of the kernel reports.
 const AT_A_TIME: usize = 64;
 
 impl Poller {
-    /// One without files.
+    /// Creates a poller without files.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects the call.
     pub fn new() -> io::Result<Self> {
         let none = epoll::Event {
             flags: EventFlags::empty(),
@@ -80,10 +80,10 @@ impl Poller {
         })
     }
 
-    /// Waits from now on for a file to have something to read, known by `key`.
+    /// Adds a file, identified by `key`. The poller reports it as long as it is readable.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects the call.
     pub fn add(&self, file: impl AsFd, key: u64) -> io::Result<()> {
         Ok(epoll::add(
             &self.epoll,
@@ -93,10 +93,10 @@ impl Poller {
         )?)
     }
 
-    /// Waits from now on for a file to have something to read or room to write, and tells each once.
+    /// Adds a file, identified by `key`. The poller reports it once each time it becomes readable or writable.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects the call.
     pub fn add_edges(&self, file: impl AsFd, key: u64) -> io::Result<()> {
         let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         Ok(epoll::add(
@@ -107,18 +107,19 @@ impl Poller {
         )?)
     }
 
-    /// Waits for at most `timeout`, or for ever, and tells `tell` what is ready.
-    pub fn wait(&mut self, timeout: Option<Duration>, mut tell: impl FnMut(Ready)) {
+    /// Waits for at most `timeout`, or without limit. Reports each file that is ready to the callback.
+    pub fn wait(&mut self, timeout: Option<Duration>, mut on_ready: impl FnMut(Ready)) {
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: timeout.as_secs() as _,
             tv_nsec: timeout.subsec_nanos() as _,
         });
-        // Interrupted is as good as nothing.
+        // An error means that a signal interrupted the call. The poller then reports no file, and the caller waits
+        // again.
         let count = epoll::wait(&self.epoll, &mut self.events, timeout.as_ref()).unwrap_or(0);
         for event in &self.events[..count] {
             let (flags, data) = (event.flags, event.data);
             let closed = EventFlags::HUP | EventFlags::ERR;
-            tell(Ready {
+            on_ready(Ready {
                 key: data.u64(),
                 is_writable: flags.intersects(EventFlags::OUT | closed),
             });

@@ -1,11 +1,11 @@
-//! Switches as routers: which of them answer to packets whose TTL has ended there, and how often.
+//! Routers: switches that reply to packets whose TTL expires, at a limited rate.
 //!
-//! Sources: RFC 1812, 4.3.2.8 (a router limits the rate of its ICMP errors, here by a token bucket) and 5.3.1
-//! (TTL). The default limit is Linux's own for all errors of a machine, `net.ipv4.icmp_msgs_per_sec` and
-//! `icmp_msgs_burst`; hardware routers allow some 100 to 1,000 a second.
+//! Sources: RFC 1812, 4.3.2.8 (a router limits the rate of its ICMP errors, here by a token bucket) and 5.3.1 (TTL).
+//! The default limit is Linux's limit for all errors of a machine, `net.ipv4.icmp_msgs_per_sec` and
+//! `icmp_msgs_burst`. Hardware routers allow some 100 to 1,000 replies per second.
 //!
-//! Deviations
-//! - A switch has one address, whatever the link over which it was reached.
+//! Deviations from routers:
+//! - A switch has one address for all of its links.
 //! - There is no second limit for each receiver (Linux's `icmp_ratelimit`).
 
 use crate::emulator::addresses;
@@ -15,19 +15,19 @@ use tailcut_fabric::Packet;
 use tailcut_units::Time;
 use tailcut_wire::foreign::{RouterAddress, time_exceeded};
 
-/// Answers that a switch may give at once after it has been silent.
+/// Largest number of replies that a switch may send at once (size of the token bucket).
 const BURST: f64 = 50.0;
-/// Answers a second unless said otherwise.
+/// Default number of replies per second.
 pub const USUAL_RATE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
-/// The class of internetwork control.
+/// Priority class of network control packets.
 const PRIORITY: u8 = 0;
 
-/// What a switch has done as a router.
+/// Counters of a switch as a router.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RouterCounts {
-    /// Packets whose TTL ended there.
+    /// Packets whose TTL expired at the switch.
     pub ended: u64,
-    /// Answers that it has sent.
+    /// Replies sent.
     pub answered: u64,
 }
 
@@ -38,16 +38,16 @@ struct Router {
     filled_at: Time,
 }
 
-/// All switches of a lab, as routers.
+/// Router state of all switches of a lab.
 #[derive(Clone, Debug)]
 pub struct Routers {
-    /// Answers a second of each.
+    /// Maximum number of replies per second of each switch.
     rate: f64,
     routers: Vec<Router>,
 }
 
 impl Routers {
-    /// So many switches, each of which gives `rate` answers a second at most, and 50 at once.
+    /// Creates `switches` routers. Each sends at most `rate` replies per second, and at most 50 at once.
     pub fn new(switches: usize, rate: NonZeroU32) -> Self {
         let router = Router {
             counts: RouterCounts::default(),
@@ -60,8 +60,8 @@ impl Routers {
         }
     }
 
-    /// A packet from `src` has ended at a switch. Writes the frame that the switch answers with, if it may
-    /// answer now, and gives its packet and length. `ended` is the frame as the switch got it.
+    /// Writes the reply to a packet whose TTL has expired at a switch, if the rate limit permits it. Returns the
+    /// reply's packet and frame length in bytes. `ended` is the frame as the switch received it.
     pub fn answer(
         &mut self,
         now: Time,
@@ -86,7 +86,7 @@ impl Routers {
         router.tokens -= 1.0;
         router.counts.answered += 1;
         let answer = Packet {
-            // A switch is no host; the one that the packet was for stands for it.
+            // A switch has no host number, so the reply gets the number of the packet's destination.
             src: packet.dst,
             dst: packet.src,
             flow_hash: packet.flow_hash,
@@ -98,13 +98,14 @@ impl Routers {
         Some((answer, length))
     }
 
-    /// What each switch has done.
+    /// Returns the counters of each switch.
     pub fn counts(&self) -> impl Iterator<Item = RouterCounts> {
         self.routers.iter().map(|router| router.counts)
     }
 }
 
-/// What switches look at of a host's packet: its TTL. One of 0 ends at the first switch as one of 1 does.
+/// Returns the hop limit that a host's packet has in the fabric; 0 for no limit. A TTL of 0 expires at the first
+/// switch, like a TTL of 1.
 pub fn hop_limit(ttl: Option<u8>) -> u8 {
     ttl.map_or(0, |ttl| ttl.max(1))
 }
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use tailcut_units::{Duration, HostId};
 
-    /// A datagram of host 0 for host 1.
+    /// Returns a datagram from host 0 to host 1.
     fn frame() -> Vec<u8> {
         let [from, to] = [0, 1].map(HostId);
         let macs = (addresses::mac(from), addresses::mac(to));
@@ -144,7 +145,11 @@ mod tests {
             asked.flatten().count()
         };
         assert_eq!(answers(0, Time::ZERO, 80), 50);
-        assert_eq!(answers(1, Time::ZERO, 3), 3, "each has its own bucket");
+        assert_eq!(
+            answers(1, Time::ZERO, 3),
+            3,
+            "each switch has its own bucket"
+        );
         let later = Time::ZERO.saturating_add(Duration::from_ms(105));
         assert_eq!(answers(0, later, 80), 10);
         let much_later = later.saturating_add(Duration::from_ms(60_000));
@@ -160,7 +165,7 @@ mod tests {
         let answer = routers.answer(Time::ZERO, 2, &packet(), &frame(), &mut out);
         let (answer, length) = answer.expect("an answer");
         assert_eq!((answer.src, answer.dst), (HostId(1), HostId(0)));
-        // Ethernet, IP and ICMP headers, and the datagram with its own of IP and UDP.
+        // Ethernet, IP and ICMP headers, then the IP and UDP headers and payload of the datagram.
         assert_eq!(length, 14 + 20 + 8 + 20 + 8 + 10);
         assert_eq!(answer.size, line_time(length));
         assert_eq!(out[26..30], addresses::switch_ipv4(2).octets());

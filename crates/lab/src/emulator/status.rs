@@ -1,4 +1,4 @@
-//! What a lab says of itself.
+//! Status of a lab.
 
 use crate::emulator::lateness::{LatenessSummary, Validity};
 use serde::{Deserialize, Serialize};
@@ -6,105 +6,104 @@ use std::collections::BTreeMap;
 use std::fmt;
 use tailcut_record::PacketCount;
 
-/// What a lab says of itself. Times and rates are by the network's clock, which goes `slowdown` times slower
-/// than the wall's.
+/// Status of a lab. Times and rates are on the network's clock, which is `slowdown` times slower than the wall clock.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// Its name.
+    /// Name of the lab.
     pub lab: String,
-    /// The design.
+    /// Name of the design.
     pub design: String,
-    /// The network.
+    /// Name of the topology.
     pub topology: String,
-    /// How many times slower than the wall's the network's clock goes.
+    /// Factor by which the network's clock is slower than the wall clock.
     pub slowdown: u32,
-    /// Seconds since it began, by the wall's clock.
+    /// Seconds since the start, on the wall clock.
     pub up_seconds: f64,
-    /// How late packets were handed to hosts.
+    /// Lateness of packets at their hosts.
     pub lateness: LatenessSummary,
-    /// Microseconds of a full packet over the longest path when nothing else is on it.
+    /// Delay of a full-size packet on the longest path without other traffic, in microseconds.
     pub unloaded_us: f64,
-    /// Whether what it shows can be trusted.
+    /// Whether the results are valid.
     #[serde(flatten)]
     pub validity: Validity,
     /// Packets that have entered the network.
     pub sent: PacketCount,
-    /// Packets that hosts have got.
+    /// Packets that hosts have received.
     pub delivered: PacketCount,
-    /// Packets in the network now.
+    /// Packets that are in the network now.
     pub remaining: PacketCount,
-    /// Packets dropped, by reason.
+    /// Dropped packets, by reason.
     pub drops: BTreeMap<String, PacketCount>,
-    /// What the kernel of this machine cannot do of what the design asks.
+    /// Notes for the user: settings that the kernel does not have, and the implementation of the congestion control.
     pub notes: Vec<String>,
-    /// The hosts.
+    /// Hosts.
     pub hosts: Vec<HostStatus>,
-    /// The switches, where they are routers.
+    /// Switches that are routers; otherwise empty.
     pub routers: Vec<RouterStatus>,
-    /// The links, one entry for each direction.
+    /// Links, one entry for each direction.
     pub links: Vec<LinkStatus>,
 }
 
-/// A host.
+/// Status of a host.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HostStatus {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its IPv4 address.
+    /// IPv4 address of the host.
     pub address: String,
-    /// Packets that it has sent into the network.
+    /// Packets that the host has sent into the network.
     pub sent: u64,
-    /// Packets that it has got.
+    /// Packets that the host has received.
     pub received: u64,
-    /// Frames that were lost between its kernel and the fabric; `null` where the kernel does not say.
+    /// Frames lost between the host's kernel and the fabric; `null` if the kernel does not count them.
     pub tun_dropped: Option<u64>,
-    /// Frames that the first switch did not take, by reason.
+    /// Frames that the first switch has rejected, by reason.
     pub refused: BTreeMap<String, u64>,
 }
 
-/// A switch that is a router.
+/// Status of a switch that is a router.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RouterStatus {
-    /// Its name.
+    /// Name of the switch.
     pub name: String,
-    /// Its IPv4 address.
+    /// IPv4 address of the switch.
     pub address: String,
-    /// Packets whose TTL ended there.
+    /// Packets whose TTL expired at the switch.
     pub ended: u64,
-    /// Packets among them that it has answered.
+    /// Expired packets to which the switch has replied.
     pub answered: u64,
 }
 
-/// A link in one direction, with the queue before it.
+/// Status of one direction of a link, with the queue before it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkStatus {
-    /// `from>to`.
+    /// Names of the link's two nodes, `from>to`.
     pub link: String,
-    /// Whether it delivers what is sent into it.
+    /// Whether the link delivers packets.
     pub is_up: bool,
-    /// Bits per second.
+    /// Rate in bits per second.
     pub rate_bps: u64,
     /// Propagation delay in nanoseconds.
     pub delay_ns: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Bytes of line time sent.
+    /// Bytes sent, including framing overhead.
     pub bytes: u64,
-    /// Packets that its queue has dropped.
+    /// Packets that the queue has dropped.
     pub dropped: u64,
-    /// The share of packets that it loses at random now, 0 to 1.
+    /// Share of packets that the link loses at random at present, 0 to 1.
     pub loss: f64,
-    /// Packets that it has lost at random.
+    /// Packets that the link has lost at random.
     pub lost: u64,
-    /// Packets that its queue has marked.
+    /// Packets that the queue has marked.
     pub marked: u64,
-    /// Packets whose payload its queue has cut off.
+    /// Packets that the queue has trimmed to their headers.
     pub trimmed: u64,
-    /// Queued packets now.
+    /// Packets in the queue now.
     pub queued_packets: u32,
-    /// Queued bytes now.
+    /// Bytes in the queue now.
     pub queued_bytes: u64,
-    /// The most bytes that were queued.
+    /// Maximum number of bytes in the queue since the start.
     pub most_queued_bytes: u64,
 }
 
@@ -123,7 +122,7 @@ impl fmt::Display for Status {
         )?;
         match self.slowdown {
             1 => writeln!(f)?,
-            times => writeln!(f, ", {times} times slower than asked")?,
+            times => writeln!(f, ", {times} times slower than real time")?,
         }
         let late = &self.lateness;
         writeln!(

@@ -1,11 +1,11 @@
-//! The hosts' network cards, from the network's side.
+//! Network side of the hosts' network cards: it reads frames from the TAP devices and writes frames to them.
 
 use crate::emulator::clock::Clock;
 use crate::emulator::frames::{self, Buffers, Frame, Refusal, TrimCodes};
 use crate::emulator::groups::Groups;
 use crate::emulator::host::Host;
 use crate::emulator::lateness::{Lateness, LatenessSummary};
-use crate::emulator::nic::{Rack, Waiting};
+use crate::emulator::nic::{Cards, QueuedFrame};
 use crate::emulator::pins;
 use crate::emulator::plan::LabPlan;
 use crate::emulator::poller::{Poller, Waker};
@@ -16,52 +16,52 @@ use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::{Delivery, Dropped, Fabric, Observer, Packet};
 use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
-/// How long before something is due the fabric's thread stops sleeping: the system wakes it some 25 us late,
-/// seldom 100.
+/// Time by which the fabric's thread wakes up before an event. The kernel wakes a thread about 25 us late, and in rare
+/// cases 100 us.
 const EARLY: Duration = Duration::from_us(100);
-/// Tells the file for wake-ups from the hosts' network cards.
+/// Poller key of the file for wake-ups. The key of a network card is the number of its host.
 const WAKE: u64 = u64::MAX;
 
-/// What is counted of a host.
+/// Counters of a host.
 #[derive(Clone, Default, Debug)]
 pub struct Counts {
-    /// Packets that it has sent into the network.
+    /// Packets that the host has sent into the network.
     pub sent: u64,
-    /// Packets that it has got.
+    /// Packets that the host has received.
     pub received: u64,
-    /// Frames that the network did not take, by reason.
+    /// Frames that the network has rejected, by reason.
     pub refused: BTreeMap<Refusal, u64>,
 }
 
-/// The network cards of all hosts.
+/// Network cards of all hosts.
 pub struct Taps {
     hosts: Vec<Host>,
     counts: Vec<Counts>,
     buffers: Buffers,
     groups: Groups,
-    /// What the design puts between hosts and their uplinks, if anything.
-    nics: Option<Rack>,
+    /// Functions of the design between hosts and their uplinks, such as PIAS; `None`: no functions.
+    nics: Option<Cards>,
     lateness: Lateness,
-    /// Follows the flows of programs, where nobody else knows of them.
+    /// Tracker of the flows of programs. Measured runs do not need it, because their agents report all flows.
     tracker: Option<Tracker>,
     purges_by_reset: bool,
-    /// The switches as routers, where they are.
+    /// Router state of the switches, if they are routers.
     routers: Option<Routers>,
-    /// Whether the ports of connections may pin them to paths.
+    /// Whether a connection's ports may pin it to a path.
     reads_pins: bool,
     codes: TrimCodes,
     poller: Poller,
-    /// Hosts that may have frames.
+    /// Hosts that may have frames to send.
     ready: VecDeque<u32>,
     waker: Waker,
     is_woken: bool,
 }
 
 impl Taps {
-    /// Those of the hosts of a lab. `waker` wakes whoever waits for them.
+    /// Creates the network cards of the hosts of a lab. `waker` wakes the thread that waits for them.
     ///
     /// # Errors
-    /// The system refuses, or a parameter is outside its range.
+    /// The kernel rejects a call, or a parameter is outside its range.
     pub fn new(hosts: Vec<Host>, plan: &LabPlan, waker: Waker) -> Result<Self> {
         let refused = "cannot wait for files";
         let poller = Poller::new().context(refused)?;
@@ -69,7 +69,7 @@ impl Taps {
             poller.add(&host.tap, number as u64).context(refused)?;
         }
         poller.add(&waker, WAKE).context(refused)?;
-        let nics = plan.nics.as_deref().map(Rack::new).transpose()?;
+        let nics = plan.nics.as_deref().map(Cards::new).transpose()?;
         Ok(Self {
             nics,
             counts: vec![Counts::default(); hosts.len()],
@@ -91,23 +91,23 @@ impl Taps {
         })
     }
 
-    /// Follows the flows of programs from now on.
+    /// Starts to track the flows of programs.
     pub fn track(&mut self) {
         self.tracker = Some(Tracker::default());
     }
 
-    /// Lets the ports of connections pin them to paths from now on.
+    /// Enables pinning: the ports of later connections may select their paths.
     pub const fn read_pins(&mut self) {
         self.reads_pins = true;
     }
 
-    /// Up to `most` flows of programs, from the one at place `from` among those that have ended.
+    /// Returns up to `most` flows of programs, starting at index `from` of the ended flows.
     pub fn flows(&self, from: u64, most: usize) -> TrackedFlows {
         let tracker = self.tracker.as_ref();
         tracker.map_or_else(TrackedFlows::default, |tracker| tracker.flows(from, most))
     }
 
-    /// Waits until a time by `clock`, until a host has a frame, or until somebody wakes us.
+    /// Waits until a time on `clock`, until a host sends a frame, or until another thread wakes this one.
     pub fn wait(&mut self, clock: &Clock, until: Time) {
         if !self.ready.is_empty() {
             return;
@@ -120,7 +120,7 @@ impl Taps {
             });
     }
 
-    /// Whether somebody has woken us since the last time that this was asked.
+    /// Returns whether another thread has woken this one since the last call.
     pub fn was_woken(&mut self) -> bool {
         if self.is_woken {
             self.waker.clear();
@@ -128,18 +128,19 @@ impl Taps {
         std::mem::take(&mut self.is_woken)
     }
 
-    /// Takes one frame of a host into the network; false where no host has any.
+    /// Moves one frame of a host into the network. Returns whether a host was ready.
     pub fn take<O: Observer<Frame>>(&mut self, now: Time, fabric: &mut Fabric<Frame, O>) -> bool {
         let Some(host) = self.ready.pop_front() else {
             return false;
         };
+        // The host may have further frames. It goes to the end of the queue, so that each host gets its turn.
         if self.take_of(now, host, fabric) {
             self.ready.push_back(host);
         }
         true
     }
 
-    /// Takes a frame of one host; false where it has none.
+    /// Moves a frame of one host into the network. Returns whether the host had a frame.
     fn take_of<O: Observer<Frame>>(
         &mut self,
         now: Time,
@@ -158,7 +159,7 @@ impl Taps {
         let (from, all) = (HostId(host), self.hosts.len() as u32);
         let groups = &mut self.groups;
         let arrival = frames::arrive(frame.bytes(), from, all, &self.codes, |word| {
-            groups.hear(now, from, word, fabric);
+            groups.on_membership(now, from, word, fabric);
         });
         let packet = arrival.and_then(|arrival| {
             let address = self.groups.address(&arrival, fabric);
@@ -194,13 +195,13 @@ impl Taps {
                     dst: packet.dst,
                     ..FiveTuple::default()
                 };
-                let waiting = Waiting {
+                let queued = QueuedFrame {
                     tuple: tcp.map_or(ends, |tcp| tcp.tuple(from, packet.dst)),
                     packet,
                     hints,
                     frame,
                 };
-                nics.send(now, from, tcp.as_ref(), waiting, fabric);
+                nics.send(now, from, tcp.as_ref(), queued, fabric);
             }
             Err(refusal) => {
                 if refusal.is_fault() {
@@ -212,38 +213,50 @@ impl Taps {
         true
     }
 
-    /// Hands a packet to its host.
+    /// Delivers a packet to its host.
     pub fn deliver(&mut self, clock: &Clock, delivery: Delivery<Frame>) {
         let mut frame = delivery.body;
         let host = delivery.host.0 as usize;
-        // A switch sends nothing back to where it came from.
+        // The sender may be a member of the group, but a switch sends no packet back to its source.
         if !(delivery.packet.dst.is_group() && delivery.host == delivery.packet.src) {
             frames::leave(&delivery.packet, &mut frame);
             self.counts[host].received += 1;
-            // A host that takes no frame has shut its network card down.
+            // This fails only if the host has disabled its network card.
             let _ = self.hosts[host].tap.send(frame.bytes());
             self.lateness.note(clock.now().since(delivery.time));
             if let Some(nics) = &mut self.nics {
                 let src = delivery.packet.src;
-                nics.hear(delivery.time, src, delivery.host, frame.bytes());
+                nics.on_arrival(delivery.time, src, delivery.host, frame.bytes());
             }
         }
         self.buffers.release(frame);
     }
 
-    /// When a host's NIC next has something to do by itself.
+    /// Returns the time of the next action of a NIC; [`Time::MAX`] if there is none.
     pub fn next_departure(&self) -> Time {
-        self.nics.as_ref().map_or(Time::MAX, Rack::next)
+        self.nics.as_ref().map_or(Time::MAX, Cards::next)
     }
 
-    /// Does that, at that time.
+    /// Executes the next action of a NIC. `now` is the time of this action.
     pub fn depart<O: Observer<Frame>>(&mut self, now: Time, fabric: &mut Fabric<Frame, O>) {
         if let Some(nics) = &mut self.nics {
             nics.depart(now, fabric);
         }
     }
 
-    /// A packet will reach no host. The switch where its TTL has ended may answer.
+    /// Sets a host's NIC to the present rate of its link.
+    pub fn follow_link<O: Observer<Frame>>(
+        &mut self,
+        now: Time,
+        host: HostId,
+        fabric: &mut Fabric<Frame, O>,
+    ) {
+        if let Some(nics) = &mut self.nics {
+            nics.follow_link(now, host, fabric);
+        }
+    }
+
+    /// Receives a packet that the fabric has dropped. If its TTL expired at a switch, this switch may reply.
     pub fn end<O: Observer<Frame>>(
         &mut self,
         dropped: Dropped<Frame>,
@@ -264,29 +277,30 @@ impl Taps {
         self.release(dropped);
     }
 
-    /// What each switch has done as a router; nothing where they are none.
+    /// Returns the router counters of each switch, or nothing if switches are not routers.
     pub fn routers(&self) -> impl Iterator<Item = RouterCounts> {
         self.routers.iter().flat_map(Routers::counts)
     }
 
-    /// A packet will reach no host.
+    /// Releases the buffer of a packet that the fabric has dropped.
     pub fn release(&mut self, dropped: Dropped<Frame>) {
         self.buffers.release(dropped.body);
     }
 
-    /// How late packets were.
+    /// Returns the lateness of packets.
     pub fn lateness(&self) -> LatenessSummary {
         self.lateness.summary()
     }
 
-    /// What is counted of each host, with the frames that were lost between its kernel and the network,
-    /// where the kernel says.
+    /// Returns the counters of each host, and the number of frames lost between its kernel and the network, if the
+    /// kernel counts them.
     pub fn counts(&mut self) -> impl Iterator<Item = (&Counts, Option<u64>)> {
         let lost = self.hosts.iter_mut().map(|host| host.counters.dropped());
         self.counts.iter().zip(lost)
     }
 
-    /// What these hosts' kernels cannot do of what was asked.
+    /// Returns the settings that the kernel does not have. All hosts share one kernel, so the first host's list is
+    /// sufficient.
     pub fn missing(&self) -> Vec<String> {
         let first = self.hosts.first();
         first.map_or_else(Vec::new, |host| host.missing.clone())

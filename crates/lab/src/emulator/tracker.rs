@@ -1,13 +1,13 @@
-//! The flows of programs that know nothing of tailcut, told from their SYNs, FINs and acknowledgements.
+//! Tracker of the flows that any program sends over TCP. It reads the headers of the programs' segments.
 //!
-//! A TCP connection is up to two flows: what its opener sends, and what comes back. A flow's bytes are
-//! those of the stream, each counted once. The opener's flow starts with the first SYN, the other with its
-//! first byte of payload; a flow is complete when its receiver acknowledges the FIN behind it. All times
-//! are those at which packets enter the network, so that a completion time has the receiver's own delay in
-//! it, and not the ACK's way back.
+//! A TCP connection has up to two flows: the data of the opener, which is the side that opens the connection, and the
+//! data in the other direction. The length of a flow is the number of bytes of its stream, without retransmissions. The
+//! opener's flow starts with the first SYN. The other flow starts with its first byte of payload. A flow is complete
+//! when its receiver acknowledges the FIN. The tracker uses the times at which packets enter the network. A completion
+//! time therefore includes the delay in the receiver, but not the time of the last ACK in the network.
 //!
-//! A connection that is reset leaves flows without a completion time, as one that is still open does. Bytes
-//! that TCP sends before its SYN is answered (Fast Open) count from the answer on.
+//! The flows of a reset or open connection have no completion time. Data that TCP sends with the SYN (Fast Open) is
+//! counted in the length only if later data of the flow follow, and never as sent payload.
 
 use crate::emulator::frames::TcpSegment;
 use serde::{Deserialize, Serialize};
@@ -15,61 +15,61 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::{Duration, HostId, Time};
 
-/// Connections that are known at a time, at most.
+/// Maximum number of open connections that the tracker follows.
 const MOST_OPEN: usize = 65_536;
-/// Flows that have ended and are known, at most.
+/// Maximum number of ended flows that the tracker keeps.
 const MOST_ENDED: usize = 262_144;
 
-/// A connection: its ends, smaller host and port first, and whether it goes over IPv6.
+/// Identity of a connection: its two ends, smaller host and port first, and whether it uses IPv6.
 type Key = ([(HostId, u16); 2], bool);
 
-/// A flow that a program has sent.
+/// Flow that a program has sent over TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TrackedFlow {
-    /// The sending host.
+    /// Number of the sending host.
     pub src: u32,
-    /// The receiving host.
+    /// Number of the receiving host.
     pub dst: u32,
-    /// The sender's port.
+    /// Port of the sender.
     pub src_port: u16,
-    /// The receiver's port.
+    /// Port of the receiver.
     pub dst_port: u16,
-    /// Bytes of the stream.
+    /// Length of the stream in bytes.
     pub bytes: u64,
-    /// When it started, in picoseconds of the network's clock.
+    /// Start time in picoseconds of the network's clock.
     pub start_ps: u64,
-    /// How long it took; `None`: it was cut off, or goes on.
+    /// Completion time in picoseconds; `None` if the connection was reset or is still open.
     pub fct_ps: Option<u64>,
-    /// How long its opener waited for the connection; `None` for what comes back.
+    /// Duration of the handshake in picoseconds; `None` for the flow to the opener.
     pub handshake_ps: Option<u64>,
-    /// Payload that was sent, bytes sent again included.
+    /// Payload sent in bytes, including retransmissions.
     pub payload_sent: u64,
-    /// Segments that were sent again.
+    /// Number of retransmitted segments.
     pub retransmissions: u32,
 }
 
-/// Some of the flows, and what is known of the others.
+/// Part of the tracked flows, and counters of missing flows.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TrackedFlows {
-    /// Flows in the order in which they ended, those that go on behind the others.
+    /// Ended flows in the order of their end, then open flows.
     pub flows: Vec<TrackedFlow>,
-    /// The place among those that have ended of the one behind these; `None` where none is left.
+    /// Index of the next ended flow; `None` if this part is the last.
     pub next: Option<u64>,
-    /// Flows that had ended and were forgotten, the earliest first.
+    /// Number of ended flows that were discarded, the earliest first.
     pub forgotten: u64,
-    /// Connections that were not followed, as too many were open.
+    /// Number of connections that were not tracked because too many were open.
     pub not_followed: u64,
 }
 
 /// One direction of a connection.
 #[derive(Clone, Copy, Default, Debug)]
-struct Way {
-    /// The sequence number of its first byte; `None` before its SYN.
+struct Direction {
+    /// Sequence number of the first byte; `None` before the SYN.
     first: Option<u32>,
-    /// One past its furthest byte.
+    /// Length of the stream, up to the last byte that the tracker has seen.
     bytes: u64,
     started: Option<Time>,
-    /// The sequence number behind its FIN.
+    /// Sequence number after the FIN.
     end: Option<u32>,
     ended: Option<Time>,
     payload_sent: u64,
@@ -78,15 +78,15 @@ struct Way {
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// Whether the greater end of the key is the opener.
+    /// Whether the second end of the key has opened the connection.
     is_reversed: bool,
     began: Time,
     handshake: Option<Duration>,
-    /// What the smaller end of the key sends, and what the greater.
-    ways: [Way; 2],
+    /// Data from the first end of the key, and data from the second end.
+    directions: [Direction; 2],
 }
 
-/// Follows connections.
+/// Tracker of connections.
 #[derive(Default, Debug)]
 pub struct Tracker {
     open: HashMap<Key, Connection>,
@@ -95,7 +95,7 @@ pub struct Tracker {
     not_followed: u64,
 }
 
-/// The connection of a segment, and which of its ends sends it.
+/// Returns the connection of a segment, and the index of its sender in the key.
 fn key(from: HostId, to: HostId, segment: &TcpSegment) -> (Key, usize) {
     let [src, dst] = segment.ports;
     let (src, dst) = ((from, src), (to, dst));
@@ -105,8 +105,8 @@ fn key(from: HostId, to: HostId, segment: &TcpSegment) -> (Key, usize) {
     }
 }
 
-impl Way {
-    /// A segment of payload enters the network.
+impl Direction {
+    /// Records a segment that enters the network in this direction.
     fn send(&mut self, now: Time, segment: &TcpSegment) {
         let Some(first) = self.first else {
             return;
@@ -114,7 +114,8 @@ impl Way {
         if segment.payload > 0 {
             self.started.get_or_insert(now);
             self.payload_sent += u64::from(segment.payload);
-            // How far its last byte is behind the furthest, in the 32 bits of sequence numbers.
+            // Signed distance from the end of the known stream to the end of the segment, modulo 2^32. It is positive
+            // if the segment contains new bytes.
             let furthest = first.wrapping_add(self.bytes as u32);
             let last = segment.sequence.wrapping_add(segment.payload);
             match last.wrapping_sub(furthest) as i32 {
@@ -128,7 +129,7 @@ impl Way {
         }
     }
 
-    /// The other end has everything before `sequence`.
+    /// Records that the receiver of this direction has acknowledged all bytes before `sequence`.
     fn acknowledged(&mut self, now: Time, sequence: u32) {
         if let Some(end) = self.end
             && sequence.wrapping_sub(end) as i32 >= 0
@@ -139,28 +140,28 @@ impl Way {
 }
 
 impl Connection {
-    /// Its flows: every way that has sent something.
+    /// Returns the flows of the directions that have sent data.
     fn flows(&self, (ends, _): &Key) -> impl Iterator<Item = TrackedFlow> {
         let of_way = |place: usize| {
-            let (way, src, dst) = (&self.ways[place], ends[place], ends[1 - place]);
+            let (direction, src, dst) = (&self.directions[place], ends[place], ends[1 - place]);
             let is_opener = (place == 1) == self.is_reversed;
             let start = if is_opener {
                 Some(self.began)
             } else {
-                way.started
+                direction.started
             };
-            let start = start.filter(|_| way.bytes > 0)?;
+            let start = start.filter(|_| direction.bytes > 0)?;
             Some(TrackedFlow {
                 src: src.0.0,
                 dst: dst.0.0,
                 src_port: src.1,
                 dst_port: dst.1,
-                bytes: way.bytes,
+                bytes: direction.bytes,
                 start_ps: start.as_ps(),
-                fct_ps: way.ended.map(|ended| ended.since(start).as_ps()),
+                fct_ps: direction.ended.map(|ended| ended.since(start).as_ps()),
                 handshake_ps: self.handshake.filter(|_| is_opener).map(Duration::as_ps),
-                payload_sent: way.payload_sent,
-                retransmissions: way.retransmissions,
+                payload_sent: direction.payload_sent,
+                retransmissions: direction.retransmissions,
             })
         };
         [of_way(0), of_way(1)].into_iter().flatten()
@@ -168,7 +169,7 @@ impl Connection {
 }
 
 impl Tracker {
-    /// A segment enters the network at `now`.
+    /// Records a segment that enters the network at `now`.
     pub fn see(&mut self, now: Time, from: HostId, to: HostId, segment: &TcpSegment) {
         let (key, place) = key(from, to, segment);
         let is_answer = segment.flags.has(TcpFlags::ACK);
@@ -185,44 +186,48 @@ impl Tracker {
         }
         let is_opener = (place == 1) == connection.is_reversed;
         if segment.flags.has(TcpFlags::SYN) {
-            connection.ways[place].first = Some(segment.sequence.wrapping_add(1));
+            connection.directions[place].first = Some(segment.sequence.wrapping_add(1));
             return;
         }
         if is_answer {
-            let answered = connection.ways[1 - place].first.is_some();
+            let answered = connection.directions[1 - place].first.is_some();
             if is_opener && answered && connection.handshake.is_none() {
                 connection.handshake = Some(now.since(connection.began));
             }
-            connection.ways[1 - place].acknowledged(now, segment.acknowledged);
+            connection.directions[1 - place].acknowledged(now, segment.acknowledged);
         }
-        connection.ways[place].send(now, segment);
-        if connection.ways.iter().all(|way| way.ended.is_some()) {
+        connection.directions[place].send(now, segment);
+        if connection
+            .directions
+            .iter()
+            .all(|direction| direction.ended.is_some())
+        {
             self.close(&key);
         }
     }
 
-    /// A first SYN.
+    /// Starts to track a connection at its SYN.
     fn open(&mut self, now: Time, key: Key, place: usize, sequence: u32) {
         let first = Some(sequence.wrapping_add(1));
         if let Some(known) = self.open.get(&key) {
-            if known.ways[place].first == first {
-                // It is sent again.
+            if known.directions[place].first == first {
+                // This is a retransmission of the SYN.
                 return;
             }
-            // The ports are used again.
+            // A new connection uses the same ports.
             self.close(&key);
         }
         if self.open.len() >= MOST_OPEN {
             self.not_followed += 1;
             return;
         }
-        let mut ways = [Way::default(); 2];
-        ways[place].first = first;
+        let mut directions = [Direction::default(); 2];
+        directions[place].first = first;
         let connection = Connection {
             is_reversed: place == 1,
             began: now,
             handshake: None,
-            ways,
+            directions,
         };
         self.open.insert(key, connection);
     }
@@ -237,8 +242,7 @@ impl Tracker {
         }
     }
 
-    /// Up to `most` flows from the one at place `from` among those that have ended. Those that go on come
-    /// with the last of them.
+    /// Returns up to `most` ended flows, starting at index `from`. The last part also contains the open flows.
     pub fn flows(&self, from: u64, most: usize) -> TrackedFlows {
         let skipped = from.saturating_sub(self.forgotten);
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
@@ -247,7 +251,7 @@ impl Tracker {
         let next = skipped.saturating_add(flows.len());
         let is_last = next >= self.ended.len();
         if is_last {
-            // In an order that does not depend on the map's.
+            // The order must not depend on the random order of the hash map.
             let open: BTreeMap<_, _> = self.open.iter().collect();
             flows.extend(open.iter().flat_map(|(key, open)| open.flows(key)));
         }
@@ -271,7 +275,7 @@ mod tests {
         Time::from_ns(1_000 * us)
     }
 
-    /// Connections between a client's port and a server's port 80, as the network sees them.
+    /// Connections between a client's port and port 80 of a server, as the network sees them.
     #[derive(Default)]
     struct Wire {
         tracker: Tracker,
@@ -304,7 +308,8 @@ mod tests {
             self.segment(at, false, flags, numbers);
         }
 
-        /// The handshake, from 10 us on. The client's first byte has the number 0, so that the SYN's wraps.
+        /// Records a handshake that starts at 10 us. The client's SYN has the highest sequence number, so its first
+        /// byte has the number 0.
         fn opened() -> Self {
             let mut wire = Self {
                 port: 40_000,
@@ -329,7 +334,7 @@ mod tests {
         wire.client(31, TcpFlags::ACK, [0, 500, 100]);
         wire.server(40, TcpFlags::ACK, [500, 100, 1_000]);
         wire.server(41, TcpFlags::ACK, [1_500, 100, 1_000]);
-        // The first of them is sent again.
+        // Retransmission of the first segment.
         wire.server(300, TcpFlags::ACK, [500, 100, 1_000]);
         wire.server(301, FIN, [2_500, 100, 0]);
         assert!(
@@ -362,7 +367,7 @@ mod tests {
         let flows = wire.flows();
         assert_eq!(flows.len(), 1, "the server sent nothing");
         assert_eq!((flows[0].bytes, flows[0].fct_ps), (100, None));
-        // What comes late belongs to nothing.
+        // Late segments belong to no connection.
         wire.client(50, FIN, [100, 500, 0]);
         assert_eq!(wire.flows(), flows);
     }

@@ -1,4 +1,4 @@
-//! Measurements on a lab: runs of scenarios by agents on its hosts, and benchmarks of its own parts.
+//! Measurements on a lab: runs of scenarios, in which agents on the hosts generate the traffic, and benches of the lab.
 
 mod agent;
 pub mod bench;

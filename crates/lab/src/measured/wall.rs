@@ -1,17 +1,17 @@
-//! A run on real hosts, measured: the simulator's workload and record, the kernel's transports, and the
-//! clock on the wall.
+//! Measured run on real hosts. The simulator's code creates the workload and the record. The transport is the
+//! kernel's TCP, or SCDP over UDP. The clock is the wall clock.
 
 use crate::emulator::clock::Clock;
 use crate::emulator::driver::{World, drive};
 use crate::emulator::frames::{Frame, OnFrames};
 use crate::emulator::host::Host;
 use crate::emulator::lateness::Validity;
-use crate::emulator::network::be_punctual;
+use crate::emulator::network::use_exact_timers;
 use crate::emulator::plan::LabPlan;
 use crate::emulator::poller::Waker;
+use crate::emulator::sandbox::lab_process;
 use crate::emulator::taps::Taps;
-use crate::emulator::world::birth;
-use crate::measured::agent::{Agent, AgentConfig, KernelHost, News};
+use crate::measured::agent::{Agent, AgentConfig, AgentEvent, KernelHost};
 use anyhow::{Context, Result};
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
@@ -25,12 +25,12 @@ use tailcut_sim::transport::{Event, Transport};
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError, RunParts, Watch};
 use tailcut_units::{Duration, HostId, Time};
 
-/// How long before they are due flows are handed to the agents, which then start them in time.
-const AHEAD: Duration = Duration::from_us(500);
-/// Packets and other things that happen between two looks whether the run is to stop.
-const OFTEN: u32 = 4_096;
+/// Time before the start of a flow at which the agents receive the order, so that they can start the flow in time.
+const ORDER_LEAD_TIME: Duration = Duration::from_us(500);
+/// Number of actions of the driver between two checks whether the run must stop.
+const EVENTS_PER_CHECK: u32 = 4_096;
 
-/// Real hosts on this machine, for studies.
+/// Real hosts on this machine. Studies use them for runs with the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct ThisMachine;
 
@@ -49,20 +49,20 @@ impl RealHosts for ThisMachine {
     }
 }
 
-/// Gets what it takes to make hosts: root has it; others have it in a user namespace, which this process is
-/// in afterwards. To be called before there are threads.
+/// Gets the privileges to create hosts. Root already has these privileges. Any other user gets them in a new user
+/// namespace, which this process then enters. Call this function before the process starts threads.
 ///
 /// # Errors
 /// The system allows no user namespaces.
 pub fn prepare() -> Result<()> {
-    birth::take_power().map(|_| ())
+    lab_process::gain_privileges().map(|_| ())
 }
 
-/// Runs one configuration on real hosts, `slowdown` times slower than it says. The record is by the network's
-/// clock.
+/// Runs one configuration on real hosts. The network's clock is `slowdown` times slower than the wall clock. All times
+/// in the record are on the network's clock.
 ///
 /// # Errors
-/// [`RunError`] where it cannot be run here, or when it was stopped.
+/// [`RunError`] if the hosts cannot run the configuration, or if the run was stopped.
 fn run(
     config: &RunConfig,
     slowdown: u32,
@@ -73,49 +73,50 @@ fn run(
     let mut config = config.clone();
     config.port_events = PortEvents::Two;
     let mut plan = LabPlan::of_run(&config, slowdown).map_err(elsewhere)?;
-    // Held until the run ends.
-    let _congestion = plan.kernel.congestion.provide().map_err(elsewhere)?;
-    be_punctual();
+    // Dropping this value unregisters the congestion control, so it must live until the run ends.
+    let _congestion = plan.kernel.congestion.make_available().map_err(elsewhere)?;
+    use_exact_timers();
     let hosts = (0..plan.topology.hosts()).map(HostId);
     let hosts = hosts.map(|host| Host::create(host, plan.topology.hosts(), &plan.kernel));
     let hosts = hosts.collect::<Result<Vec<Host>>>().map_err(elsewhere)?;
     let mut shown = OnFrames::new(watch);
-    let mut measured = Measured::new(&config, &plan, hosts, control, &mut shown)?;
+    let mut measured = MeasuredRun::new(&config, &plan, hosts, control, &mut shown)?;
     let end = drive(&mut measured).map_err(|error| RunError::Elsewhere(error.to_string()))?;
     measured.finish(&plan, end)
 }
 
-/// CPU seconds of this thread so far.
+/// Returns the CPU time that this thread has used, in seconds.
 fn cpu_seconds() -> f64 {
     let cpu = clock_gettime(ClockId::ThreadCPUTime);
     cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9
 }
 
-/// A run under way.
-struct Measured<'a> {
+/// State of a run.
+struct MeasuredRun<'a> {
     parts: RunParts<'a, Frame>,
     taps: Taps,
     clock: Clock,
     agent: Agent,
-    /// What each host's applications have not heard yet.
-    news: Vec<Rc<RefCell<VecDeque<Event>>>>,
+    /// Events of each host that its applications have not received yet.
+    events: Vec<Rc<RefCell<VecDeque<Event>>>>,
     drain: Duration,
-    /// How long before they are due things are ordered.
+    /// Time before the start of a flow at which the agents receive the order.
     ahead: Duration,
-    /// Until when applications have acted, where they must not hear of what was before.
+    /// Time of the last action of the applications. The applications must not receive events with earlier times. Used
+    /// only for requests.
     acted: Time,
     sample_every: Option<Duration>,
     next_sample: Time,
     control: &'a dyn RunControl,
-    looked: u32,
+    events_since_check: u32,
     /// CPU seconds of this thread before the run.
     cpu_before: f64,
     is_stopped: bool,
-    /// When nothing was left to do.
+    /// Time at which the last flow ended, or at which the run was stopped.
     ended: Option<Time>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredRun<'a> {
     fn new(
         config: &RunConfig,
         plan: &LabPlan,
@@ -129,8 +130,8 @@ impl<'a> Measured<'a> {
         let networks = networks.context("too many open files").map_err(elsewhere)?;
         let waker = Waker::new().context("cannot make a file for wake-ups");
         let waker = waker.map_err(elsewhere)?;
-        let told = waker.try_clone().context("too many open files");
-        let told = told.map_err(elsewhere)?;
+        let run_waker = waker.try_clone().context("too many open files");
+        let run_waker = run_waker.map_err(elsewhere)?;
         let mut taps = Taps::new(hosts, plan, waker).map_err(elsewhere)?;
         taps.read_pins();
         let clock = Clock::begin(plan.slowdown);
@@ -144,17 +145,17 @@ impl<'a> Measured<'a> {
                 scdp: plan.scdp.clone(),
             },
             clock,
-            told,
+            run_waker,
         );
         let agent = agent.map_err(elsewhere)?;
         let to_agent = agent.waker.try_clone().context("too many open files");
         let to_agent = Rc::new(to_agent.map_err(elsewhere)?);
         let all = 0..plan.topology.hosts();
-        let news: Vec<Rc<RefCell<VecDeque<Event>>>> = all.map(|_| Rc::default()).collect();
-        let transports = news.iter().enumerate().map(|(host, news)| {
+        let events: Vec<Rc<RefCell<VecDeque<Event>>>> = all.map(|_| Rc::default()).collect();
+        let transports = events.iter().enumerate().map(|(host, events)| {
             let (host, orders) = (HostId(host as u32), agent.orders.clone());
             let host = (host, plan.replication, plan.several());
-            let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(news));
+            let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(events));
             Box::new(host) as Box<dyn Transport>
         });
         let watch = watch.is_on().then_some(watch as &mut dyn Observer<Frame>);
@@ -163,33 +164,35 @@ impl<'a> Measured<'a> {
             taps,
             clock,
             agent,
-            news,
+            events,
             drain: config.drain,
             ahead: match plan.has_requests {
-                // Their orders have no times.
+                // Orders for copies contain no start time, and the agents execute them immediately. They are therefore
+                // sent at the start time.
                 true => Duration::ZERO,
-                false => AHEAD,
+                false => ORDER_LEAD_TIME,
             },
             acted: Time::ZERO,
             sample_every: config.sample_every,
             next_sample: config.sample_every.map_or(Time::MAX, |_| Time::ZERO),
             control,
-            looked: 0,
+            events_since_check: 0,
             cpu_before: cpu_seconds(),
             is_stopped: false,
             ended: None,
         })
     }
 
-    /// The applications hear something that has happened.
-    fn hear(&mut self, news: &News) {
-        self.news[news.host.0 as usize]
+    /// Passes an event to the applications.
+    fn on_event(&mut self, event: &AgentEvent) {
+        self.events[event.host.0 as usize]
             .borrow_mut()
-            .push_back(news.event);
-        self.parts.hear(news.at.max(self.acted), news.host);
+            .push_back(event.event);
+        self.parts
+            .deliver_events(event.at.max(self.acted), event.host);
     }
 
-    /// Whether applications order something that is due soon; it is ordered.
+    /// Lets the applications submit their next orders, if these are due soon. Returns whether an order was submitted.
     fn order(&mut self, now: Time) -> bool {
         let Some(due) = self.parts.next() else {
             return false;
@@ -217,11 +220,11 @@ impl<'a> Measured<'a> {
         true
     }
 
-    /// Tells how far the run is, and looks whether it is to stop.
-    fn look(&mut self, now: Time) {
-        self.looked += 1;
-        if self.looked >= OFTEN {
-            self.looked = 0;
+    /// Reports the progress of the run, and checks whether it must stop.
+    fn check_control(&mut self, now: Time) {
+        self.events_since_check += 1;
+        if self.events_since_check >= EVENTS_PER_CHECK {
+            self.events_since_check = 0;
             let end = self.parts.last_start().saturating_add(self.drain);
             let share = now.as_secs_f64() / end.as_secs_f64().max(1e-9);
             self.control.progress(share.min(1.0));
@@ -229,7 +232,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The record of a run that has ended at `end`.
+    /// Returns the record of a run that ended at `end`.
     fn finish(mut self, plan: &LabPlan, end: Time) -> Result<PackedRun, RunError> {
         if self.is_stopped {
             return Err(RunError::Stopped);
@@ -240,10 +243,10 @@ impl<'a> Measured<'a> {
         let elapsed = self.clock.elapsed();
         let last = self.agent.end();
         let last = last.map_err(|error| RunError::Elsewhere(format!("{error:#}")))?;
-        for news in last {
-            self.news[news.host.0 as usize]
+        for event in last {
+            self.events[event.host.0 as usize]
                 .borrow_mut()
-                .push_back(news.event);
+                .push_back(event.event);
         }
         let mut record = self.parts.packed(end, 0);
         record.cost = RunCost {
@@ -257,7 +260,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-impl<'a> World for Measured<'a> {
+impl<'a> World for MeasuredRun<'a> {
     type Body = Frame;
     type Watch = Watch<'a, Frame>;
 
@@ -274,30 +277,32 @@ impl<'a> World for Measured<'a> {
     }
 
     fn change_links(&mut self, now: Time) -> Result<bool, LinkError> {
-        match &mut self.parts.faults {
-            Some(faults) if faults.next().is_some_and(|at| at <= now) => {
-                faults.apply(now, &mut self.parts.fabric)?;
-                Ok(true)
-            }
-            _ => Ok(false),
+        let next = self.parts.faults.as_ref().and_then(|faults| faults.next());
+        if next.is_none_or(|at| at > now) {
+            return Ok(false);
         }
+        for host in self.parts.change_links(now)? {
+            self.taps.follow_link(now, host, &mut self.parts.fabric);
+        }
+        Ok(true)
     }
 
     fn act(&mut self, now: Time) -> bool {
-        self.look(now);
+        self.check_control(now);
         if self.is_stopped || !self.parts.begins_more() && self.parts.unfinished() == 0 {
             self.ended.get_or_insert(now);
             return false;
         }
-        let mut has_heard = false;
+        let mut has_events = false;
         if self.taps.was_woken() {
-            while let Ok(news) = self.agent.news.try_recv() {
-                self.hear(&news);
-                has_heard = true;
+            while let Ok(event) = self.agent.events.try_recv() {
+                self.on_event(&event);
+                has_events = true;
             }
         }
-        // What was heard may be the end of the last flow: it is looked at before anything is waited for.
-        has_heard
+        // The events may include the end of the last flow. If there were events, the driver therefore calls `act` again
+        // before it waits.
+        has_events
             || self.order(now)
             || self.sample(now)
             || self.taps.take(now, &mut self.parts.fabric)

@@ -1,55 +1,54 @@
-//! The distribution of the M/G/1 wait, between two bounds.
+//! Distribution of the wait in an M/G/1 queue, computed as a lower and an upper bound.
 //!
-//! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N with
-//! P(N = n) = (1 - rho) rho^n and independent residual services R. Rounding every R down to a
-//! multiple of a step gives a wait that is never larger, rounding up one that is never smaller, and
-//! on a lattice Panjer's recursion ("Recursive evaluation of a family of compound distributions",
-//! ASTIN Bulletin 12, 1981) gives both exactly. So every figure comes as an interval that holds the
-//! true one and shrinks with the step; nothing is approximated without saying by how much.
+//! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N with P(N = n) = (1 - rho)
+//! rho^n. The R are independent residual service times. If every R is rounded down to a multiple of a step, the sum is
+//! a lower bound of the wait. If every R is rounded up, the sum is an upper bound. Panjer's recursion ("Recursive
+//! evaluation of a family of compound distributions", ASTIN Bulletin 12, 1981) computes both sums exactly. Each result
+//! is therefore an interval that contains the true value. A smaller step makes the interval narrower.
 
 use super::load::stable_load;
 use super::{Service, mg1};
 
-/// An interval that holds the exact figure, save for the rounding of floating-point numbers.
+/// Interval that contains the exact result, apart from the rounding of floating-point numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounds {
-    /// The figure is at least this.
+    /// Lower bound.
     pub lower: f64,
-    /// The figure is at most this.
+    /// Upper bound.
     pub upper: f64,
 }
 
 impl Bounds {
-    /// Whether `value` lies between the bounds.
+    /// Returns whether `value` is between the bounds.
     pub fn contains(&self, value: f64) -> bool {
         (self.lower..=self.upper).contains(&value)
     }
 
-    /// The point halfway.
+    /// Returns the middle of the interval.
     pub fn middle(&self) -> f64 {
         f64::midpoint(self.lower, self.upper)
     }
 }
 
-/// The distribution of a wait, or of a sum of independent waits, up to a horizon.
+/// Distribution of a wait, or of a sum of independent waits, up to a horizon.
 #[derive(Clone, Debug)]
-pub struct Waits {
+pub struct WaitDistribution {
     step: f64,
-    /// The exact mean, by Pollaczek and Khinchine.
+    /// Exact mean, from the formula of Pollaczek and Khinchine.
     mean: f64,
-    /// The probability of each multiple of the step for the wait rounded down, and for the one
-    /// rounded up; what lies beyond the horizon is missing.
+    /// Probability of each multiple of the step up to the horizon, for the wait rounded down.
     down: Vec<f64>,
+    /// Probability of each multiple of the step up to the horizon, for the wait rounded up.
     up: Vec<f64>,
 }
 
-impl Waits {
-    /// The wait of an M/G/1 queue up to the horizon `step * cells`, in time proportional to the
-    /// square of `cells`. A step well under the mean service and a horizon that the wait seldom
-    /// exceeds make the bounds tight.
+impl WaitDistribution {
+    /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`. The bounds are tight if
+    /// the step is much shorter than the mean service, and the wait rarely exceeds the horizon. The computing time is
+    /// proportional to the square of `cells`.
     ///
     /// # Panics
-    /// When the queue is overloaded, or the step or the number of cells is zero.
+    /// The queue is overloaded, or the step or the number of cells is zero.
     pub fn mg1(arrivals: f64, service: &Service, step: f64, cells: usize) -> Self {
         assert!(step > 0.0 && cells > 0, "a lattice has steps");
         let load = stable_load(arrivals, service.mean());
@@ -71,10 +70,10 @@ impl Waits {
         }
     }
 
-    /// The sum of `terms` independent waits of this distribution, within the same horizon.
+    /// Returns the distribution of the sum of `terms` independent waits, up to the same horizon.
     ///
     /// # Panics
-    /// When there are no terms.
+    /// There are no terms.
     pub fn sum(&self, terms: u32) -> Self {
         assert!(terms > 0, "a sum has terms");
         let mut sum = self.clone();
@@ -86,15 +85,15 @@ impl Waits {
         sum
     }
 
-    /// The exact mean.
+    /// Returns the exact mean.
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// P(W > w).
+    /// Returns P(W > w).
     ///
     /// # Panics
-    /// When `w` is beyond the horizon.
+    /// `w` is beyond the horizon.
     pub fn exceeds(&self, w: f64) -> Bounds {
         let cell = (w / self.step).floor() as usize;
         assert!(cell < self.down.len(), "beyond the horizon");
@@ -105,10 +104,10 @@ impl Waits {
         }
     }
 
-    /// The wait that the share `p` of all stays within.
+    /// Returns the `p`-quantile of the wait. A share `p` of all waits does not exceed it.
     ///
     /// # Panics
-    /// When it lies beyond the horizon.
+    /// The quantile is beyond the horizon.
     pub fn quantile(&self, p: f64) -> Bounds {
         let cell = |pmf: &[f64]| {
             let mut cumulative = 0.0;
@@ -125,10 +124,10 @@ impl Waits {
         }
     }
 
-    /// The mean of the smaller of two independent waits: the integral of P(W > w)^2.
+    /// Returns the mean of the smaller of two independent waits: the integral of P(W > w)^2.
     ///
-    /// Up to the horizon T it is summed; beyond, it is at most P(W > T) times what the exact mean
-    /// leaves for there.
+    /// Up to the horizon T, the integral is a sum. Beyond T, it is at most P(W > T) multiplied by the integral of P(W >
+    /// w) beyond T, which is the rest of the exact mean.
     pub fn mean_of_smaller_of_two(&self) -> Bounds {
         let down = self.areas(&self.down);
         let up = self.areas(&self.up);
@@ -155,15 +154,16 @@ impl Waits {
 
 /// Areas under the tail of a lattice distribution, up to the horizon.
 struct Areas {
-    /// The integral of P(W > w).
+    /// Integral of P(W > w).
     plain: f64,
-    /// The integral of P(W > w)^2.
+    /// Integral of P(W > w)^2.
     squared: f64,
     /// P(W > horizon).
     beyond: f64,
 }
 
-/// The distribution of a sum of a geometric number of steps (Panjer's recursion).
+/// Returns the distribution of a sum with a geometric number of terms, by Panjer's recursion. `step` is the
+/// distribution of a term.
 fn geometric_sum(load: f64, step: &[f64]) -> Vec<f64> {
     let scale = 1.0 / (1.0 - load * step[0]);
     let mut sum = Vec::with_capacity(step.len());
@@ -179,7 +179,7 @@ fn geometric_sum(load: f64, step: &[f64]) -> Vec<f64> {
     sum
 }
 
-/// The distribution of the sum of two independent variables, up to the horizon.
+/// Returns the distribution of the sum of two independent variables, up to the horizon.
 fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
     (0..a.len())
         .map(|n| {

@@ -1,9 +1,9 @@
-//! The load of a queue.
+//! Load of a queue.
 
-/// The load of a queue: `arrivals` per unit of time, of `mean_service` each.
+/// Returns the load of a queue with `arrivals` per unit of time, each with a mean service time of `mean_service`.
 ///
 /// # Panics
-/// Unless the load is within 0 to below 1.
+/// The load is negative, or 1 or more.
 pub(super) fn stable_load(arrivals: f64, mean_service: f64) -> f64 {
     let load = arrivals * mean_service;
     assert!(

@@ -1,9 +1,9 @@
-//! Waits in a queue with Poisson arrivals.
+//! Waiting times in queues with Poisson arrivals.
 //!
-//! Units are the caller's: rates in arrivals per unit of time, times in the same unit. `wait` is
-//! the time from arrival to the start of service, `sojourn` that to its end. Sources: Kleinrock,
-//! "Queueing Systems" volume 1 (1975), chapters 3 and 5, and volume 2 (1976), chapter 4, unless a
-//! function says another.
+//! The caller chooses the unit of time: times are in this unit, and rates are arrivals per unit. The wait is the time
+//! from the arrival of a customer to the start of its service. The sojourn time is the time from the arrival to the end
+//! of the service. Sources: Kleinrock, "Queueing Systems" volume 1 (1975), chapters 3 and 5, and volume 2 (1976),
+//! chapter 4, unless a function names another source.
 
 mod lattice;
 mod load;
@@ -15,5 +15,5 @@ pub mod processor_sharing;
 pub mod repflow;
 mod service;
 
-pub use lattice::{Bounds, Waits};
+pub use lattice::{Bounds, WaitDistribution};
 pub use service::Service;

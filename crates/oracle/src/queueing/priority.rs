@@ -1,11 +1,11 @@
-//! M/G/1 with classes of strict priority, 0 the highest (Cobham 1954; Kleinrock, volume 2, section 3.6).
+//! M/G/1 queue with classes of strict priority (Cobham 1954; Kleinrock, volume 2, section 3.6). Class 0 is the highest.
 
 use super::Service;
 
-/// Arrivals per unit of time and service of one class.
-pub type ClassOf<'a> = (f64, &'a Service);
+/// Priority class: its arrivals per unit of time, and its service times.
+pub type PriorityClass<'a> = (f64, &'a Service);
 
-fn load(classes: &[ClassOf]) -> f64 {
+fn load(classes: &[PriorityClass]) -> f64 {
     let load = classes.iter().map(|(rate, service)| rate * service.mean());
     let load: f64 = load.sum();
     assert!(
@@ -15,32 +15,34 @@ fn load(classes: &[ClassOf]) -> f64 {
     load
 }
 
-/// Half the rate of second moments: the mean residual work that an arrival finds in service.
-fn residual(classes: &[ClassOf]) -> f64 {
+/// Returns the mean residual work that an arriving customer finds in service: half the sum of the classes' arrival
+/// rates, each multiplied by the second moment of its service time.
+fn residual(classes: &[PriorityClass]) -> f64 {
     let each = classes
         .iter()
         .map(|(rate, service)| rate * service.moment(2));
     each.sum::<f64>() / 2.0
 }
 
-/// The mean sojourn of class `k` where it interrupts those below it and what is interrupted resumes:
-/// `E[S_k]` / (1 - s) + R / ((1 - s) (1 - s')), with the load s of the classes above `k`, s' with its own,
-/// and R their residual, `k` included.
+/// Returns the mean sojourn time of class `k` with preemption, after which an interrupted service resumes: `E[S_k]` /
+/// (1 - s) + R / ((1 - s) (1 - s')). s is the load of the classes with higher priority than `k`. s' also includes the
+/// load of `k`. R is the residual work of class `k` and the classes with higher priority.
 ///
 /// # Panics
-/// When there is no class `k`, or no steady state down to it.
-pub fn preemptive_sojourn(classes: &[ClassOf], k: usize) -> f64 {
+/// There is no class `k`, or class `k` and the classes with higher priority have no steady state.
+pub fn preemptive_sojourn(classes: &[PriorityClass], k: usize) -> f64 {
     let above = 1.0 - load(&classes[..k]);
     let down_to = 1.0 - load(&classes[..=k]);
     classes[k].1.mean() / above + residual(&classes[..=k]) / (above * down_to)
 }
 
-/// The mean wait of class `k` where nothing is interrupted: R / ((1 - s) (1 - s')), with the residual of
-/// all classes.
+/// Returns the mean wait of class `k` without preemption: R / ((1 - s) (1 - s')). s and s' are as in
+/// [`preemptive_sojourn`]. R is the residual work of all classes.
 ///
 /// # Panics
-/// When there is no class `k`, or no steady state of all classes.
-pub fn non_preemptive_wait(classes: &[ClassOf], k: usize) -> f64 {
+/// There is no class `k`, or the classes together have no steady state.
+pub fn non_preemptive_wait(classes: &[PriorityClass], k: usize) -> f64 {
+    // This checks that all classes together have a steady state.
     load(classes);
     let above = 1.0 - load(&classes[..k]);
     let down_to = 1.0 - load(&classes[..=k]);

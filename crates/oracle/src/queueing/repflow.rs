@@ -1,19 +1,21 @@
-//! RepFlow's model: a short flow waits once a round of slow start, and a copy waits independently.
+//! Model of RepFlow: a short flow (mouse) waits in a queue once in each round of slow start. Its copy waits
+//! independently.
 //!
-//! After Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data
-//! Centers" (INFOCOM 2014): each round of a mouse meets the workload of an M/G/1 queue whose
-//! customers are whole flows; the mouse's own transmission is added. The first copy to end counts,
-//! so the tail of the summed waits is squared, while both copies load the network.
+//! Source: Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data Centers" (INFOCOM 2014).
+//! In each round, a mouse waits for the work in an M/G/1 queue whose customers are whole flows. The transmission time
+//! of the mouse is added once. The completion time is the completion time of the faster copy. The probability that both
+//! copies wait longer than a time is therefore the square of the probability for one copy. Both copies load the
+//! network.
 
-use super::{Bounds, Service, Waits};
+use super::{Bounds, Service, WaitDistribution};
 
-/// The rounds of slow start from a window of `initial_window` packets that doubles each round,
-/// until `packets` are sent: the smallest L with initial_window (2^L - 1) >= packets.
+/// Returns the number of slow-start rounds in which `packets` are sent. The first window has `initial_window` packets,
+/// and the window doubles in each round. The result is the smallest L with initial_window (2^L - 1) >= packets.
 ///
 /// # Panics
-/// When the window is zero.
+/// The window is zero.
 pub fn slow_start_rounds(packets: u64, initial_window: u64) -> u32 {
-    assert!(initial_window > 0, "an empty window sends nothing");
+    assert!(initial_window > 0, "the initial window has no packets");
     let mut rounds = 0;
     let mut sent = 0u128;
     while sent < u128::from(packets) {
@@ -23,37 +25,36 @@ pub fn slow_start_rounds(packets: u64, initial_window: u64) -> u32 {
     rounds
 }
 
-/// What a mouse meets in the model.
+/// Mouse (short flow) of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mouse {
-    /// Its transmission alone, in the unit of the service times.
+    /// Transmission time of the mouse alone, in the unit of the service times.
     pub transmission: f64,
-    /// Its rounds, each of which waits once.
+    /// Number of rounds. Each round waits once.
     pub rounds: u32,
 }
 
-/// The resolution of the distribution of waits: see [`Waits::mg1`].
+/// Resolution of the distribution of waits (see [`WaitDistribution::mg1`]).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Lattice {
-    /// The step, in the unit of the service times.
+    /// Step, in the unit of the service times.
     pub step: f64,
-    /// The number of steps to the horizon.
+    /// Number of steps up to the horizon.
     pub cells: usize,
 }
 
 impl Mouse {
-    /// The mean completion time of one copy at `load`: transmission + rounds `E[W]`, exactly.
+    /// Returns the exact mean completion time of one copy at `load`: transmission + rounds `E[W]`.
     pub fn mean_alone(&self, load: f64, service: &Service) -> f64 {
         let arrivals = load / service.mean();
         self.transmission + f64::from(self.rounds) * super::mg1::mean_wait(arrivals, service)
     }
 
-    /// The mean completion time of the faster of two copies at the load (1 + `overhead`) `load`,
-    /// where the copies add the share `overhead` of bytes: transmission + E[min of two independent
-    /// sums of `rounds` waits].
+    /// Returns the mean completion time of the faster of two copies. The copies increase the load of the network from
+    /// `load` to (1 + `overhead`) `load`. The time is transmission + E[min of two independent sums of `rounds` waits].
     ///
-    /// Copies grow the number of mice rather than change the sizes; the model, like the paper,
-    /// keeps the distribution of the service.
+    /// Copies change the mix of flow sizes, because they are additional mice. Like the paper, the model ignores this:
+    /// it uses the same distribution of service times with and without copies.
     pub fn mean_replicated(
         &self,
         load: f64,
@@ -62,7 +63,7 @@ impl Mouse {
         lattice: Lattice,
     ) -> Bounds {
         let arrivals = (1.0 + overhead) * load / service.mean();
-        let smaller = Waits::mg1(arrivals, service, lattice.step, lattice.cells)
+        let smaller = WaitDistribution::mg1(arrivals, service, lattice.step, lattice.cells)
             .sum(self.rounds)
             .mean_of_smaller_of_two();
         Bounds {

@@ -1,23 +1,23 @@
-//! Service times: their moments and their residual.
+//! Distributions of service times, with their moments and residual times.
 
-/// A distribution of service times.
+/// Distribution of service times.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Service {
-    /// Exponential with this mean.
+    /// Exponential distribution with this mean.
     Exponential(f64),
-    /// A cumulative distribution that is linear between points `(time, cumulative)`; both columns
-    /// rise, the last cumulative is 1, and a first one above zero is an atom. What
-    /// flow sizes over a link of one rate are.
+    /// Cumulative distribution that is linear between points `(time, cumulative)`. Times and cumulative values rise,
+    /// and the last cumulative value is 1. If the first cumulative value is above zero, it is the probability of
+    /// exactly the first time (an atom). Flow sizes, divided by the rate of a link, have such a distribution.
     Piecewise(Vec<(f64, f64)>),
 }
 
 impl Service {
-    /// Always `time`.
+    /// Returns the distribution of a service time that is always `time`.
     pub fn deterministic(time: f64) -> Self {
         Self::Piecewise(vec![(time, 1.0)])
     }
 
-    /// `E[S^k]`.
+    /// Returns `E[S^k]`.
     pub fn moment(&self, k: u32) -> f64 {
         match self {
             Self::Exponential(mean) => (1..=k).map(|i| f64::from(i) * mean).product(),
@@ -34,13 +34,13 @@ impl Service {
         }
     }
 
-    /// `E[S]`.
+    /// Returns the mean, `E[S]`.
     pub fn mean(&self) -> f64 {
         self.moment(1)
     }
 
-    /// The probability that what is left of the service in progress, seen at a random instant, is
-    /// at most `time`: the integral of (1 - F) from 0 to `time`, over `E[S]`.
+    /// Returns the probability that the remaining part of the service in progress, at a random time, is at most `time`:
+    /// the integral of (1 - F) from 0 to `time`, divided by `E[S]`.
     pub fn residual_cdf(&self, time: f64) -> f64 {
         match self {
             Self::Exponential(mean) => -(-time.max(0.0) / mean).exp_m1(),

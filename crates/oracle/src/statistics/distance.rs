@@ -1,7 +1,7 @@
-//! Distances between distributions, and how large they are by chance.
+//! Distances between distributions, and the probability that a distance occurs by chance.
 
-/// The largest distance between the empirical distribution of `sorted` samples and the continuous
-/// `cdf`.
+/// Returns the largest distance between the empirical distribution of `sorted` samples and a continuous distribution.
+/// `cdf` is the cumulative distribution function.
 pub fn kolmogorov_distance(sorted: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
     let n = sorted.len() as f64;
     sorted
@@ -15,7 +15,7 @@ pub fn kolmogorov_distance(sorted: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// The largest distance between the empirical distributions of two sets of samples in rising order.
+/// Returns the largest distance between the empirical distributions of two sets of samples, each in rising order.
 pub fn smirnov_distance(a: &[f64], b: &[f64]) -> f64 {
     let share = |sorted: &[f64], x: f64| {
         sorted.partition_point(|&sample| sample <= x) as f64 / sorted.len() as f64
@@ -26,12 +26,13 @@ pub fn smirnov_distance(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// The probability of a Kolmogorov distance of at least `distance` by chance, with `n` samples: the
-/// limit law 2 sum of (-1)^(k-1) exp(-2 k^2 x^2) at x = (sqrt(n) + 0.12 + 0.11 / sqrt(n))
-/// `distance` (Stephens, 1970), good from n = 5 on.
+/// Returns the probability that a Kolmogorov distance is at least `distance` by chance, with `n` samples: the limit law
+/// 2 sum of (-1)^(k-1) exp(-2 k^2 x^2) at x = (sqrt(n) + 0.12 + 0.11 / sqrt(n)) `distance` (Stephens, 1970). It is
+/// accurate for n of at least 5.
 pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     let root = n.sqrt();
     let x = (root + 0.12 + 0.11 / root) * distance;
+    // The sum converges too slowly for small x. Below 0.2, the probability is 1 within the precision of the result.
     if x < 0.2 {
         return 1.0;
     }
@@ -45,16 +46,17 @@ pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     (2.0 * sum).clamp(0.0, 1.0)
 }
 
-/// The probability of a Smirnov distance of at least `distance` by chance between `n` and `m`
-/// samples of one continuous distribution.
+/// Returns the probability that a Smirnov distance is at least `distance` by chance. The `n` and `m` samples come from
+/// the same continuous distribution.
 pub fn smirnov_p_value(distance: f64, n: usize, m: usize) -> f64 {
     let (n, m) = (n as f64, m as f64);
     kolmogorov_p_value(distance, n * m / (n + m))
 }
 
-/// The band that the empirical distribution of `n` samples leaves with probability at most
-/// 1 - `confidence`, for every n and every distribution: sqrt(ln(2 / (1 - confidence)) / 2n)
-/// (Dvoretzky, Kiefer and Wolfowitz, 1956, with Massart's constant, 1990).
+/// Returns the half width of the confidence band around an empirical distribution of `n` samples. With a probability of
+/// at least `confidence`, the true distribution is within the band. The band is valid for every `n` and every
+/// distribution: sqrt(ln(2 / (1 - confidence)) / 2n) (Dvoretzky, Kiefer and Wolfowitz, 1956, with Massart's constant,
+/// 1990).
 pub fn dkw_band(n: usize, confidence: f64) -> f64 {
     ((2.0 / (1.0 - confidence)).ln() / (2.0 * n as f64)).sqrt()
 }

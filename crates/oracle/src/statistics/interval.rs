@@ -4,43 +4,44 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
-/// An estimate and the interval around it.
+/// Estimate with its confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// The estimate.
+    /// Estimate.
     pub estimate: f64,
-    /// The lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl Interval {
-    /// Whether `value` lies within the interval.
+    /// Returns whether `value` is within the interval.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Half the width of the interval, as a share of the estimate.
+    /// Returns half the width of the interval, as a share of the estimate.
     pub fn relative_half_width(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.estimate.abs())
     }
 }
 
-/// The value that Student's t with `degrees` of freedom stays below with probability `p`.
+/// Returns the `p`-quantile of Student's t distribution with `degrees` degrees of freedom.
 ///
 /// # Panics
-/// When `degrees` is not above zero.
+/// `degrees` is not above zero.
 pub fn student_t_quantile(p: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees)
         .expect("degrees of freedom above zero")
         .inverse_cdf(p)
 }
 
-/// The mean of independent samples with Student's interval at `confidence` (say 0.95).
+/// Returns the mean of independent samples with its confidence interval by Student's t. `confidence` is, for example,
+/// 0.95.
 ///
 /// # Panics
-/// With fewer than two samples.
+/// There are fewer than two samples.
 pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
     assert!(samples.len() >= 2, "one sample has no spread");
     let n = samples.len() as f64;
@@ -55,13 +56,13 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
     }
 }
 
-/// The mean of a stationary series by batch means (Law, "Simulation Modeling and Analysis", section
-/// 9.5.3): the means of `batches` batches of consecutive samples count as independent. Batches must
-/// be much longer than the series remembers. What does not fill a batch is left out at the front,
-/// where the series may not be stationary yet.
+/// Returns the mean of a stationary series with its confidence interval by batch means (Law, "Simulation Modeling and
+/// Analysis", section 9.5.3). The series is divided into `batches` batches of consecutive samples, and the means of the
+/// batches count as independent samples. A batch must be much longer than the correlation of the series. If the batches
+/// do not use all samples, the first samples are left out, because the series may not be stationary there.
 ///
 /// # Panics
-/// With fewer than two batches or fewer samples than batches.
+/// There are fewer than two batches, or fewer samples than batches.
 pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval {
     assert!(batches >= 2 && series.len() >= batches, "too few samples");
     let length = series.len() / batches;
@@ -72,17 +73,18 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
     mean_interval(&means, confidence)
 }
 
-/// The `p`-quantile of independent samples, in rising order, between two order statistics: the
-/// number of samples up to the true quantile is binomial, so that ranks l and u with P(X < l) and
-/// P(X >= u) at most (1 - confidence) / 2 hold it, whatever the distribution. `None` when there are
-/// too few samples for such ranks.
+/// Returns the `p`-quantile of independent samples with its confidence interval. `sorted` contains the samples in
+/// ascending order. The ends of the interval are the samples of two ranks l and u. The number X of samples up to the
+/// true quantile has a binomial distribution. The interval is therefore valid for every distribution, if P(X < l) and
+/// P(X >= u) are at most (1 - confidence) / 2. Returns `None` if there are too few samples for such ranks.
 ///
 /// The estimate is the sample of rank ceil(n p).
 pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<Interval> {
     let n = sorted.len() as u64;
     let count = Binomial::new(p, n).ok()?;
     let miss = (1.0 - confidence) / 2.0;
-    // The first k of 0..=n for which P(X <= k) satisfies a bound that holds from there on.
+    // Returns the first k of 0..=n for which P(X <= k) satisfies the condition. If the condition holds for a k, it
+    // also holds for all larger k.
     let first = |holds: &dyn Fn(f64) -> bool| {
         let (mut low, mut high) = (0, n);
         while low < high {
@@ -110,11 +112,11 @@ pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<In
     })
 }
 
-/// The ratio of a statistic of `a` to that of `b` with its percentile bootstrap interval (Efron and
-/// Tibshirani, "An Introduction to the Bootstrap", chapter 13): both are resampled independently.
+/// Returns the ratio of a statistic of `a` to the same statistic of `b`, with its percentile bootstrap interval (Efron
+/// and Tibshirani, "An Introduction to the Bootstrap", chapter 13). `a` and `b` are resampled independently.
 ///
 /// # Panics
-/// When there are no samples or fewer than 40 resamples.
+/// There are no samples, or fewer than 40 resamples.
 pub fn bootstrap_ratio(
     a: &[f64],
     b: &[f64],

@@ -1,4 +1,4 @@
-//! Result of a walk.
+//! Result of a walk: the paths to the target.
 
 use super::walk::Answer;
 use serde::Serialize;
@@ -11,16 +11,16 @@ pub struct Node {
     pub at: Option<Answer>,
     /// Next hops, sorted.
     pub next: Vec<Answer>,
-    /// Flows that passed the node and whose next hop was probed.
+    /// Number of flows that passed the node and whose next hop was probed.
     pub flows: u32,
-    /// Whether the stopping rule was met.
+    /// Whether enough flows were probed for the stopping rule.
     pub is_complete: bool,
 }
 
 /// All nodes at one distance.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Hop {
-    /// TTL that expires at these nodes. 0: the host that probes.
+    /// TTL of packets that expire at these nodes. 0: the host that probes.
     pub ttl: u8,
     /// Nodes.
     pub nodes: Vec<Node>,
@@ -35,13 +35,13 @@ pub enum Doubt {
         /// TTL of the silent hop.
         ttl: u8,
     },
-    /// Some probes were not answered at a distance where others were. The router limits its rate of
+    /// At this distance, some probes were answered and others were not. The router may limit its rate of
     /// answers.
     SomeUnanswered {
         /// TTL of the router.
         ttl: u8,
     },
-    /// More flows than allowed are needed.
+    /// The stopping rule needs more flows than allowed.
     TooManyFlows {
         /// TTL of the node.
         ttl: u8,
@@ -84,12 +84,12 @@ pub struct Map {
     pub hops: Vec<Hop>,
     /// Number of paths.
     pub paths: u64,
-    /// Reasons why there may be more paths. Empty: the number is complete, with the confidence of
-    /// the stopping rule.
+    /// Reasons why there may be more paths. If the list is empty, the number is complete, with the confidence
+    /// of the stopping rule.
     pub doubts: Vec<Doubt>,
     /// Probes sent, including repetitions.
     pub probes: u64,
-    /// Answers to each flow, starting with the first hop. `None`: not probed.
+    /// Answers to each flow, starting with the first hop. `None`: the flow was not probed at this hop.
     #[serde(skip)]
     pub ways: Vec<Vec<Option<Answer>>>,
 }

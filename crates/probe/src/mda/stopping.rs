@@ -1,43 +1,44 @@
-//! Stopping rule: number of flows through a node with k known next hops that show that there are no
-//! more than k.
+//! Stopping rule of a search for next hops. If k next hops of a node are known, it returns the number of flows
+//! that are enough to conclude that there are no others.
 
 use std::cell::RefCell;
 
-/// Branching nodes for which the confidence of a whole graph holds, at most.
+/// Largest number of branching nodes for which the confidence of a whole graph holds.
 pub const MOST_BRANCHINGS: u32 = 64;
 
 /// Number of flows to send through a node, by the number of known next hops.
 #[derive(Clone, Debug)]
 pub struct StoppingRule {
-    /// Probability that next hops of a node are missing, at most.
+    /// Largest probability that next hops of a node are missing.
     bound: f64,
-    /// n_1, n_2, and so on, as far as they were computed.
+    /// Numbers of flows n_1, n_2, and so on, as far as they were computed.
     flows: RefCell<Vec<u32>>,
 }
 
 impl StoppingRule {
-    /// Returns the rule for one node, whose next hops are all found with this confidence, between 0
-    /// and 1. 0.95 gives the published numbers 6, 11, 16, 21, ...
+    /// Returns the rule for one node. All next hops of the node are found with the probability `confidence`,
+    /// between 0 and 1. With 0.95, the numbers of flows are the published ones: 6, 11, 16, 21, ...
     pub fn of_node(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence)
     }
 
-    /// Returns the rule for a graph, whose next hops are all found with this confidence if the
-    /// graph has at most [`MOST_BRANCHINGS`] nodes with several next hops. The confidence for each
-    /// node is the 64th root of it.
+    /// Returns the rule for a graph. All next hops in the graph are found with the probability `confidence`, if
+    /// at most [`MOST_BRANCHINGS`] nodes have several next hops. The confidence for each node is the 64th root of
+    /// `confidence`.
     pub fn of_graph(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence.powf(1.0 / f64::from(MOST_BRANCHINGS)))
     }
 
     fn bounded_by(bound: f64) -> Self {
         Self {
+            // With a bound of 0, no number of flows would be enough.
             bound: bound.clamp(1e-12, 0.5),
             flows: RefCell::default(),
         }
     }
 
-    /// Returns n_k: the smallest number of flows that finds k + 1 equally likely next hops, except
-    /// with the probability of the bound. 0 counts as 1.
+    /// Returns n_k for k = `found`: the smallest number of flows that would find k + 1 equally likely next hops,
+    /// except with the probability of the bound. For `found` = 0, returns n_1.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {
@@ -52,8 +53,8 @@ impl StoppingRule {
 /// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops,
 /// except with probability `bound`.
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
-    // `seen[n]` is the probability that n next hops have been seen. The recursion adds positive
-    // numbers only. Inclusion-exclusion would lose all digits above about 100 next hops.
+    // `seen[n]` is the probability that n next hops have been seen. The recursion adds only positive numbers.
+    // The inclusion-exclusion formula would lose all digits above about 100 next hops.
     let all = next_hops as f64;
     let mut seen = vec![0.0; next_hops + 1];
     seen[1] = 1.0;
@@ -89,7 +90,7 @@ mod tests {
     }
 
     /// Returns the probability that the rule stops too early at a node with `next_hops` next hops.
-    /// It may stop at each smaller number.
+    /// The search may stop after each smaller number of found next hops.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

@@ -1,4 +1,5 @@
-//! Walk hop by hop. Next hops of a node are found with flows that are known to reach the node.
+//! Walk over the paths to a target, hop by hop. The walk finds the next hops of a node with flows that are known
+//! to reach the node.
 
 use super::map::{Doubt, Hop, Map, Node};
 use super::stopping::StoppingRule;
@@ -6,7 +7,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
-/// Flow (five-tuple), by its number. Flows differ in the source port.
+/// Number of a flow (five-tuple). Flows differ in the source port.
 pub type Flow = usize;
 
 /// Packet to send.
@@ -33,18 +34,18 @@ pub enum Answer {
 /// Limits of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Flows, at most.
+    /// Largest number of flows.
     pub flows: usize,
     /// Highest TTL.
     pub ttl: u8,
     /// Consecutive hops without an answer after which the walk ends.
     pub silent_hops: u8,
-    /// Flows that are probed a second time at each hop with several nodes.
+    /// Number of flows that are probed a second time at each hop with several nodes.
     pub repeated: usize,
 }
 
 impl Default for Limits {
-    /// 4,096 flows, 30 hops, 3 silent hops, 10 flows probed twice.
+    /// Returns limits of 4,096 flows, 30 hops, 3 silent hops, and 10 flows that are probed twice.
     fn default() -> Self {
         Self {
             flows: 4_096,
@@ -65,13 +66,13 @@ enum Stage {
     Over,
 }
 
-/// Unanswered flows behind a node after which no more are sent there, if fewer flows were answered.
+/// Number of unanswered flows behind a node after which its search is given up, if fewer flows were answered.
 const MOST_SILENT: u32 = 20;
 
 /// Node with the state of its search.
 struct Known {
     node: Node,
-    /// Flows that the stopping rule still requires. 0 if the search is given up.
+    /// Number of flows that the stopping rule still requires. 0 if the search is given up.
     missing: u32,
     has_silent: bool,
 }
@@ -86,7 +87,7 @@ pub struct Walk {
     rule: StoppingRule,
     limits: Limits,
     stage: Stage,
-    /// Number of flows that are probed at every TTL: the first ones.
+    /// Number of flows that are probed at every TTL. These are the flows with the lowest numbers.
     wanted: usize,
     /// Answers to each flow, starting with TTL 1.
     ways: Vec<Vec<Option<Answer>>>,
@@ -243,6 +244,7 @@ impl Walk {
             .filter(|answer| **answer == Answer::Silent)
             .count() as u32;
         let mut flows = behind.len() as u32;
+        // A router that did not answer may be one of the other next hops, so it does not count as a next hop.
         if next.len() > 1 && next.remove(&Answer::Silent) {
             flows -= silent;
         }
@@ -280,8 +282,7 @@ impl Walk {
         while self.queue.is_empty() {
             match self.stage {
                 Stage::Behind(ttl) => {
-                    // A late answer may belong to a node of an earlier hop, so all hops are checked
-                    // again.
+                    // New flows may have found a new node at an earlier hop, so all hops are checked again.
                     (0..=ttl).for_each(|ttl| self.ask_behind(ttl));
                     if self.queue.is_empty() {
                         self.leave(ttl);
@@ -309,8 +310,8 @@ impl Walk {
                     self.queue.push_back(Probe { flow, ttl: ttl + 1 });
                 }
             }
-            // A new flow reaches one of several nodes at random, so more flows than missing are
-            // needed.
+            // A new flow reaches a random node, so each missing flow needs about as many new flows as there are
+            // nodes.
             missing = missing.max(more.saturating_mul(nodes.len() as u32));
         }
         let room = self.limits.flows.saturating_sub(self.ways.len());
@@ -319,12 +320,14 @@ impl Walk {
             self.ways.push(Vec::new());
             self.queue.push_back(Probe {
                 flow,
+                // At TTL 0, all flows pass the host itself, so the new flows are probed at TTL 1.
                 ttl: ttl.max(1),
             });
         }
     }
 
-    /// Finds the previous hop of a node whose flows were not probed there, by a probe of one flow.
+    /// Creates a probe at the hop before a node, if none of the node's flows was probed there. Its answer shows
+    /// which previous hop leads to the node.
     fn ask_before(&mut self, ttl: u8, flows: &[Flow]) {
         let before = ttl.saturating_sub(1);
         let comes_from = |flow: &Flow| before == 0 || self.at(*flow, before).is_some();
@@ -333,7 +336,7 @@ impl Walk {
         }
     }
 
-    /// Ends the search behind a TTL.
+    /// Ends the search behind a TTL: records doubts, and sets the next stage.
     fn leave(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let known = nodes.iter().map(|(at, flows)| self.known(ttl, *at, flows));

@@ -1,4 +1,4 @@
-//! One handshake: a socket from its SYN to its end.
+//! Socket for one handshake.
 
 use super::queue::{self, Icmp};
 use crate::stats::Handshake;
@@ -93,7 +93,8 @@ impl Socket {
     /// socket is ready.
     pub fn outcome(&self) -> Option<Outcome> {
         let info = tcp_info(self.fd.as_fd());
-        // If the peer has closed or reset the connection since, the handshake was complete before.
+        // A measured round-trip time means that the handshake is complete. The peer may have closed or reset the
+        // connection since then.
         if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
             return Some(Outcome::Established {
                 rtt: Duration::from_micros(info.tcpi_rtt.into()),
@@ -138,7 +139,7 @@ impl AsFd for Socket {
     }
 }
 
-/// Connection states (include/net/tcp_states.h).
+/// Connection state (include/net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 const SYN_RECEIVED: u8 = 3;
 const CLOSED: u8 = 7;

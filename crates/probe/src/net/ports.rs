@@ -1,9 +1,9 @@
-//! Source ports. The source port selects the path of a five-tuple.
+//! Source ports of a probe. With several paths, the source port determines which path a connection takes.
 
 use super::handshake::Socket;
 use std::net::SocketAddr;
 
-/// Range of the ports.
+/// First port of the range.
 const FIRST: u16 = 33_000;
 const LAST: u16 = 60_999;
 
@@ -16,8 +16,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Creates ports for connections to a target. `start` moves the first port, so that two probes
-    /// on one machine rarely use the same ports.
+    /// Creates ports for connections to a target. `start` determines the first port. With different values, two
+    /// probes on one machine rarely use the same ports.
     pub fn new(to: SocketAddr, start: u32) -> Self {
         Self {
             to,

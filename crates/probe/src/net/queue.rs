@@ -1,19 +1,19 @@
-//! Error queue of a socket: ICMP messages about a connection that failed.
+//! Error queue of a socket. It contains ICMP messages about a connection that failed.
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use std::io::IoSliceMut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Origins of an entry (include/uapi/linux/errqueue.h).
+/// Origin of an entry: an ICMP message (include/uapi/linux/errqueue.h).
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
-/// ICMP types: time exceeded in transit, and destination unreachable.
+/// ICMP type: time exceeded in transit.
 const TIME_EXCEEDED: u8 = 11;
 const UNREACHABLE: u8 = 3;
 const TIME_EXCEEDED_6: u8 = 3;
 const UNREACHABLE_6: u8 = 1;
-/// Bytes for the control data of two entries.
+/// Size of a buffer for the control data of two entries, in bytes.
 const CONTROL: usize = 256;
 
 /// ICMP message about a packet.
@@ -53,7 +53,7 @@ pub fn take(socket: impl AsFd) -> Option<Icmp> {
     let mut parts = [IoSliceMut::new(&mut quoted)];
     let mut control = [0; CONTROL];
     let flags = MsgFlags::MSG_ERRQUEUE.union(MsgFlags::MSG_DONTWAIT);
-    // A few other entries, such as the MTU of the path, may come first.
+    // Up to seven other entries, such as the MTU of the path, may precede the ICMP error.
     for _ in 0..8 {
         let socket = socket.as_fd().as_raw_fd();
         let message = recvmsg::<SockaddrStorage>(socket, &mut parts, Some(&mut control), flags);

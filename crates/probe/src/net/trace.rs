@@ -1,4 +1,4 @@
-//! TCP traceroute: the probes of a walk are SYNs whose TTL expires on the path.
+//! TCP traceroute. The probes of a walk are SYNs whose TTL expires on the path.
 
 use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
@@ -15,7 +15,7 @@ use tailcut_units::Time;
 
 /// Number of times that a probe is sent before it counts as unanswered.
 const TRIES: u32 = 4;
-/// Waiting time of each try. It is below a second, because the kernel would repeat the SYN then.
+/// Waiting time of each try. It is below a second, because after a second the kernel would repeat the SYN.
 const WAITS: [Duration; TRIES as usize] = [
     Duration::from_millis(300),
     Duration::from_millis(600),
@@ -24,11 +24,11 @@ const WAITS: [Duration; TRIES as usize] = [
 ];
 /// Pause before a probe is repeated. It doubles each time.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Open sockets, at most.
+/// Largest number of open sockets.
 const MOST_OPEN: usize = 256;
-/// Longest sleep of the loop, so that an interruption is noticed.
+/// Longest sleep of the loop. It is short, so that the loop soon reacts to an interruption.
 const LOOK: Duration = Duration::from_millis(100);
-/// Number of tries for a five-tuple that is in use, and time between two tries.
+/// Number of tries for a five-tuple that is in use.
 const MOST_BUSY: u32 = 60;
 const BUSY: Duration = Duration::from_millis(50);
 
@@ -104,7 +104,7 @@ impl Tracing<'_> {
             if self.open.len() >= MOST_OPEN {
                 return Ok(self.rest(now));
             }
-            // Repeated probes go first, because the walk returns new probes only while it has any.
+            // A probe that is due again goes before new probes.
             let elapsed = now.saturating_duration_since(self.began).as_nanos() as u64;
             if let Err(later) = self.pace.take(Time::from_ns(elapsed)) {
                 let free = self.began + Duration::from_nanos(later.as_ns());
@@ -189,8 +189,8 @@ impl Tracing<'_> {
             if answer.is_some() {
                 self.heard.insert(probe.ttl);
             }
-            // A hop that never answers does not lower the rate: the rate is not the reason for its
-            // silence.
+            // The silence of a hop that has never answered does not come from a high rate of probes. So this silence
+            // must not lower the rate.
             if self.heard.contains(&probe.ttl) {
                 self.pace.hear(answer.is_some());
             }

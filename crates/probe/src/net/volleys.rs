@@ -1,4 +1,4 @@
-//! Volleys: one handshake from each port at nearly the same time.
+//! Sender of volleys. A volley is one handshake from each port, all at nearly the same time.
 
 use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
@@ -35,8 +35,8 @@ pub struct Shooter {
 }
 
 impl Shooter {
-    /// Creates a sender that uses the first `count` ports, at `rate` SYNs per second on average,
-    /// above 0.
+    /// Creates a sender that uses the first `count` ports. It sends `rate` SYNs per second on average. `rate`
+    /// must be above 0.
     ///
     /// # Errors
     /// There are not enough free ports.
@@ -73,7 +73,8 @@ impl Shooter {
         median(&mut self.spans.clone()).unwrap_or(0.0)
     }
 
-    /// Waits until a volley may be sent, and sends it. Returns `None` if `stop` was set meanwhile.
+    /// Waits until a volley may be sent. Then sends it and waits for its answers. Returns `None` if `stop` was set
+    /// in the meantime.
     ///
     /// # Errors
     /// The reason why no handshake has succeeded so far.
@@ -85,8 +86,8 @@ impl Shooter {
             std::thread::sleep(rest.min(LOOK));
         }
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
-        // SYNs that are sent later wait in this host's queue. A random order spreads this delay
-        // over all ports.
+        // SYNs that are sent later wait longer in this host's queue. With a random order, this delay affects all
+        // ports equally.
         for last in (1..order.len()).rev() {
             let other = (u64::from(self.random.next_u32()) * (last as u64 + 1)) >> 32;
             order.swap(last, other as usize);
@@ -154,13 +155,14 @@ impl Shooter {
             volley.handshakes[number] = Some(Handshake {
                 sent_us: sent_us(&socket),
                 us: socket.began.elapsed().as_secs_f64() * 1e6,
+                // Within `PATIENCE`, the kernel has repeated the SYN at least once.
                 resent: 1,
                 is_answered: false,
             });
         }
         let mut handshakes = volley.handshakes.iter().flatten();
         self.is_known |= handshakes.any(|one| one.is_answered);
-        // If a target that has answered before stops answering, this is a result and not an error.
+        // A target that has answered before may stop answering. This is a result and not an error.
         match self.is_known {
             true => Ok(Some(volley)),
             false => Err(trouble),

@@ -1,8 +1,8 @@
-//! Circular block bootstrap of volleys, for confidence intervals of figures.
+//! Circular block bootstrap. It computes confidence intervals of figures by drawing volleys at random.
 //!
-//! Consecutive volleys meet the same queues, so blocks of volleys are drawn, with replacement and
-//! around the end (D. N. Politis, J. P. Romano, 1992). The length of a block is three times the
-//! time over which the volleys' means are correlated (the integrated autocorrelation time, summed
+//! Consecutive volleys meet the same queues. So the volleys are drawn in blocks, with replacement. A block may
+//! continue from the last volley to the first one (D. N. Politis, J. P. Romano, 1992). The length of a block is
+//! three times the time over which the volleys' means are correlated (the integrated autocorrelation time, summed
 //! over its positive terms: A. Sokal, 1997), and at least the cube root of the number of volleys.
 //! With few blocks, intervals would be too narrow. So they are widened by two factors: the ratio of
 //! Student's t to the normal distribution, and the ratio of the deviation over m - 1 blocks to the
@@ -14,10 +14,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Number of resamples.
 const RESAMPLES: usize = 1_000;
-/// Blocks of a resample, at least. With fewer blocks, intervals are too narrow.
+/// Smallest number of blocks of a resample. With fewer blocks, intervals are too narrow.
 const FEWEST_BLOCKS: usize = 12;
 
-/// Returns the number of volleys in a block, from the means of all volleys in order.
+/// Returns the number of volleys in a block. `means` contains the means of all volleys in order of time.
 pub fn block_length(means: &[f64]) -> usize {
     let n = means.len();
     let shortest = (n as f64).cbrt().ceil() as usize;
@@ -37,6 +37,7 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
     if variance <= 0.0 {
         return 1.0;
     }
+    // Only few pairs of volleys have larger lags, so their correlations would be noise.
     let lags = (1..n / 4).map(|lag| at(lag) / variance);
     1.0 + 2.0
         * lags
@@ -62,8 +63,8 @@ pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>>
     })
 }
 
-/// Returns the factor by which an interval is widened, for this number of volleys in blocks of this
-/// length.
+/// Returns the factor by which an interval is widened. `volleys` is the number of volleys, and `block` is the
+/// number of volleys in a block.
 pub fn expansion(volleys: usize, block: usize) -> f64 {
     let blocks = (volleys as f64 / block as f64).max(2.0);
     // This is the 97.5 % quantile of Student's t, divided by the one of the normal distribution, by
@@ -78,6 +79,7 @@ pub fn expansion(volleys: usize, block: usize) -> f64 {
 /// Returns the middle 95 % of resampled figures.
 pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
     figures.sort_unstable_by(f64::total_cmp);
+    // 2.5 % are cut off at each end.
     let cut = figures.len() / 40;
     let end = figures.len().saturating_sub(1 + cut);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);

@@ -1,8 +1,8 @@
 //! Groups of ports that share a path, by the correlation of their delays.
 //!
-//! For each delay, the 10th percentile of its volley is subtracted, and the logarithm is taken.
-//! Ports with correlated series are joined (average linkage of 1 - correlation, up to 0.3). Delays
-//! that differ by less than a twentieth of the median handshake count as equal.
+//! From each delay, the 10th percentile of its volley is subtracted. The series of a port consists of the
+//! logarithms of the results. Ports with correlated series are joined (average linkage of 1 - correlation, up to
+//! 0.3). Delays that differ by less than a twentieth of the median handshake count as equal.
 //!
 //! Noise causes groups too. So groups are reported only if ports differ according to a permutation
 //! test: if all ports had one path, the handshakes of a volley could be exchanged between the
@@ -22,7 +22,7 @@ const PERMUTATIONS: usize = 199;
 const LINKAGE: f64 = 0.3;
 /// Differences of delays below this share of the median handshake count as equal.
 const FLOOR: f64 = 0.05;
-/// Differences of delays below this number of microseconds count as equal in any case.
+/// Differences of delays below this number of microseconds always count as equal.
 const LEAST_FLOOR: f64 = 2.0;
 
 /// Result of the search for groups.
@@ -30,10 +30,10 @@ const LEAST_FLOOR: f64 = 2.0;
 pub struct Groups {
     /// Probability that ports on one single path would differ as much (p-value).
     pub p: f64,
-    /// Groups of ports with correlated delays, by port number, the largest group first. Empty if
-    /// ports do not differ or no delays are correlated.
+    /// Groups of ports with correlated delays, the largest group first. A group contains the numbers of its
+    /// ports. There is no group if ports do not differ or no delays are correlated.
     pub groups: Vec<Vec<usize>>,
-    /// Volleys in which all ports had a handshake.
+    /// Number of volleys in which all ports had a handshake.
     pub volleys: usize,
 }
 
@@ -133,7 +133,8 @@ fn sum_of_squares(correlations: &[Vec<f64>]) -> f64 {
     squares.sum()
 }
 
-/// Joins the two closest clusters as long as they are close enough. Single ports are not returned.
+/// Joins the two closest clusters repeatedly, as long as they are close enough. Returns the clusters with several
+/// ports.
 fn join(correlations: &[Vec<f64>]) -> Vec<Vec<usize>> {
     let mut clusters: Vec<Vec<usize>> = (0..correlations.len()).map(|port| vec![port]).collect();
     let distance = |a: &[usize], b: &[usize]| {

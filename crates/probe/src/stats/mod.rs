@@ -1,9 +1,9 @@
-//! Statistics of volleys of handshakes: time of the faster of two handshakes, and groups of ports
-//! that share a path. Sans-I/O.
+//! Statistics of volleys of handshakes: time of the faster of two handshakes, and groups of ports that share a
+//! path. This module does no I/O.
 //!
 //! A volley is one handshake from each of several source ports to one target, all at nearly the
-//! same time. Any two ports of a volley are a pair that RepSYN would have raced, on the network at
-//! this moment. So no assumption about the dependence of their delays is needed.
+//! same time. RepSYN could have used any two ports of a volley, on the network at this moment. So the
+//! times of all pairs of a volley are real, and no assumption about the dependence of delays is needed.
 
 mod bootstrap;
 mod groups;

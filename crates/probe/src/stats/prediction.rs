@@ -10,10 +10,10 @@ pub const FEWEST_VOLLEYS: usize = 60;
 /// Smallest number of handshakes beyond a percentile.
 const BEYOND: f64 = 10.0;
 
-/// Figure with its 95 % interval.
+/// Figure (a number that describes the measurement) with its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figure {
-    /// Figure.
+    /// Value of the figure.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -49,8 +49,8 @@ pub struct Prediction {
     pub p99: Option<Change>,
 }
 
-/// Handshake with its weights: as a single handshake, and as the faster one of its pairs. All
-/// volleys have the same total weight.
+/// Handshake with two weights: one as a single handshake, and one as the faster handshake of pairs. Each volley
+/// has a total weight of 1, for both kinds of weights.
 #[derive(Clone, Copy)]
 struct Weighted {
     us: f64,
@@ -160,7 +160,7 @@ fn mean(handshakes: &[Weighted], drawn: &[u16], weight: Weight) -> f64 {
 fn percentile(handshakes: &[Weighted], drawn: &[u16], weight: Weight, share: f64) -> f64 {
     // The weights of a volley add up to 1.
     let total: f64 = drawn.iter().map(|times| f64::from(*times)).sum();
-    // The margin covers rounding errors of the sums.
+    // Without the factor, a rounding error of the sums could select the next handshake.
     let wanted = share * total * (1.0 - 1e-9);
     let mut below = 0.0;
     let mut last = f64::NAN;

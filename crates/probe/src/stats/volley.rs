@@ -1,8 +1,8 @@
-//! Handshakes and volleys.
+//! Data of handshakes and volleys.
 
 use serde::Serialize;
 
-/// Handshake.
+/// Result of a handshake.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Handshake {
     /// Time of its SYN, in microseconds since the first SYN of its volley.
@@ -26,7 +26,7 @@ pub struct Volley {
 }
 
 impl Volley {
-    /// Returns the times of the handshakes in microseconds, ascending.
+    /// Returns the times of the handshakes in microseconds, in ascending order.
     pub fn sorted(&self) -> Vec<f64> {
         let mut times: Vec<f64> = self.handshakes.iter().flatten().map(|one| one.us).collect();
         times.sort_unstable_by(f64::total_cmp);
@@ -40,8 +40,8 @@ impl Volley {
     }
 }
 
-/// Returns the value below which a share of ascending values lies, or `None` if there are no
-/// values.
+/// Returns the value below which the given share of the values lies, or `None` if there are no values. `sorted`
+/// must be ascending.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = (share * sorted.len() as f64).ceil() as usize;

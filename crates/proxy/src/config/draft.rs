@@ -1,4 +1,4 @@
-//! A configuration before it is checked: a file, then flags, then `--set`.
+//! Configuration before the check: a file, then flags, then `--set`.
 
 use super::Common;
 use super::read::Table;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 const COMMAND_LINE: &str = "command line";
 const ROUTES: &str = "routes";
 
-/// Keys and values of a file and of the command line.
+/// Keys and values from a file and the command line.
 #[derive(Debug)]
 pub struct Draft {
     root: Node,
-    /// Routes of flags.
+    /// Number of routes that flags define.
     own: usize,
 }
 
@@ -38,10 +38,10 @@ fn word(key: &str, value: &str, origin: &Origin) -> Entry {
 }
 
 impl Draft {
-    /// Reads a file; without one the draft is empty.
+    /// Reads a file. Without a file the draft is empty.
     ///
     /// # Errors
-    /// A file that cannot be read, or has no TOML and no JSON.
+    /// The file cannot be read, or it is neither TOML nor JSON.
     pub fn new(file: Option<&Path>) -> Result<Self> {
         let Some(file) = file else {
             let root = Node::table(&origin(COMMAND_LINE, Style::Units));
@@ -54,19 +54,19 @@ impl Draft {
         Self::of_text(&name, folder, &text)
     }
 
-    /// Reads a text of a name. Paths in it are relative to `folder`.
+    /// Parses a text. `name` stands for it in errors. Paths in the text are relative to `folder`.
     ///
     /// # Errors
-    /// A text that is neither TOML nor JSON.
+    /// The text is neither TOML nor JSON.
     pub fn of_text(name: &str, folder: &Path, text: &str) -> Result<Self> {
         let root = parse(name, folder.to_owned(), text)?;
         Ok(Self { root, own: 0 })
     }
 
-    /// Sets a key of a flag, if there is a value.
+    /// Sets the key of a flag if the flag has a value.
     ///
     /// # Errors
-    /// A path through a value that is not a table.
+    /// The path leads through a value that is not a table.
     pub fn flag(&mut self, path: &str, value: Option<&str>) -> Result<()> {
         match value {
             Some(value) => self.put(path, value),
@@ -74,7 +74,8 @@ impl Draft {
         }
     }
 
-    /// Adds a route of flags after the routes of the file. With `is_npm` times may be numbers of milliseconds.
+    /// Adds a route that flags define, after the routes of the file. With `is_npm`, times may be numbers of
+    /// milliseconds.
     pub fn route<'a>(&mut self, keys: impl IntoIterator<Item = (&'a str, &'a str)>, is_npm: bool) {
         let style = if is_npm { Style::Npm } else { Style::Units };
         let at = origin(COMMAND_LINE, style);
@@ -91,7 +92,7 @@ impl Draft {
                 Value::Table(none) if none.entries.is_empty() => {
                     routes.value = Value::List(vec![route]);
                 }
-                // It is refused when routes are read.
+                // A wrong type is reported when the routes are read.
                 _ => {}
             }
         }
@@ -111,9 +112,9 @@ impl Draft {
         }
     }
 
-    /// Sets a key in every route that does not have it. `place` names the source.
-    pub fn default(&mut self, place: &str, key: &str, value: &str) {
-        let at = origin(place, Style::Npm);
+    /// Sets a key in all routes that do not have it. `source` is the name of the source in errors.
+    pub fn default(&mut self, source: &str, key: &str, value: &str) {
+        let at = origin(source, Style::Npm);
         for route in self.routes() {
             if let Value::Table(route) = &mut route.value
                 && route.get(key).is_none()
@@ -134,11 +135,11 @@ impl Draft {
         }
     }
 
-    /// Sets a key of `--set KEY=VALUE`. Where there are routes, a key that is not one of the top belongs to the
-    /// route of the flags, or to the only route.
+    /// Applies `--set KEY=VALUE`. If there are routes, a key that is not a top-level key belongs to the only route, or
+    /// to the only route that flags define.
     ///
     /// # Errors
-    /// Another text, a path through a value, or a route that the text does not name.
+    /// The text has another form, the path leads through a value that is not a table, or the route is ambiguous.
     pub fn set(&mut self, text: &str) -> Result<()> {
         let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.is_empty()) else {
             bail!("{COMMAND_LINE}: \"--set\" is {text:?}; allowed: KEY=VALUE");
@@ -149,6 +150,7 @@ impl Draft {
         let path = match (routes, own) {
             (0, _) => path.to_owned(),
             _ if is_of_top => path.to_owned(),
+            // The routes of flags come after the routes of the file, so the route is the last one.
             (1, _) | (_, 1) => format!("{ROUTES}[{}].{path}", routes - 1),
             _ => bail!(
                 "{COMMAND_LINE}: \"--set {text}\" does not name its route; allowed: {ROUTES}[0].{path} to \
@@ -162,6 +164,7 @@ impl Draft {
     fn put(&mut self, path: &str, value: &str) -> Result<()> {
         let at = origin(COMMAND_LINE, Style::Units);
         let mut node = &mut self.root;
+        // The forms `routes[0].name` and `routes.0.name` mean the same.
         let parts = path.replace('[', ".").replace(']', "");
         let mut keys = parts.split('.').peekable();
         while let Some(key) = keys.next() {
@@ -190,7 +193,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns the whole, to be read.
+    /// Returns the top-level table.
     pub const fn top(&self) -> Table<'_> {
         Table {
             node: Some(&self.root),
@@ -199,16 +202,16 @@ impl Draft {
         }
     }
 
-    /// Refuses keys that were not read.
+    /// Checks that all keys were read.
     ///
     /// # Errors
-    /// The first one.
+    /// The error names the first unknown key.
     pub fn finish(&self) -> Result<()> {
         self.top().only_known()
     }
 }
 
-/// Returns the keys that a type reads.
+/// Returns the keys that a type reads from a table.
 pub fn keys<T: DeserializeOwned>() -> Vec<&'static str> {
     let origin = origin("", Style::Units);
     let node = Node::table(&origin);
@@ -217,7 +220,7 @@ pub fn keys<T: DeserializeOwned>() -> Vec<&'static str> {
         origin: &origin,
         path: String::new(),
     };
-    // It need not be readable without keys.
+    // An error is expected if the type has required keys. The keys are recorded before it.
     let _ = table.read::<T>();
     match node.value {
         Value::Table(table) => table.known.into_inner(),

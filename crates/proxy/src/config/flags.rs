@@ -9,50 +9,50 @@ use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Flags of every proxy. Each has the key of its name.
+/// Flags of all proxies. Each flag sets the key with the same name.
 #[derive(Args, Clone, Default, Debug)]
 #[group(skip)]
 pub struct Flags {
-    /// A file in TOML, or in JSON with the names of npm's repnet-proxy; docs/configuration.md has its keys
+    /// Configuration file in TOML, or in JSON with the keys of npm's repnet-proxy (see docs/configuration.md)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set any key that has one value, such as drain_timeout=1m; may be given again
+    /// Set a key that has a single value, such as drain_timeout=1m; can be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Where health and metrics are served; a port alone is one of 127.0.0.1
+    /// Address for health and metrics; a port without a host means 127.0.0.1
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "no_admin")]
     pub admin: Option<String>,
-    /// Serve no health and no metrics
+    /// Do not serve health and metrics
     #[arg(long)]
     pub no_admin: bool,
-    /// How long open work may go on at the end [default: 10s]
+    /// Time limit for open work after a signal to stop [default: 10s]
     #[arg(long, value_name = "TIME")]
     pub drain_timeout: Option<String>,
-    /// Check the configuration and leave
+    /// Check the configuration and exit
     #[arg(long)]
     pub check: bool,
 }
 
 impl Flags {
-    /// Shows the default address of `--admin` in the help.
+    /// Adds the default address of `--admin` to its help text.
     pub fn admin_help(flag: Arg, default: &str) -> Arg {
         flag.help(format!(
-            "Where health and metrics are served; a port alone is one of 127.0.0.1 [default: {default}]"
+            "Address for health and metrics; a port without a host means 127.0.0.1 [default: {default}]"
         ))
     }
 
-    /// Returns the file's draft.
+    /// Reads the configuration file. Without a file the draft is empty.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// The file cannot be read, or it is neither TOML nor JSON.
     pub fn draft(&self) -> Result<Draft> {
         Draft::new(self.config.as_deref())
     }
 
-    /// Sets the keys of these flags, `--set` last.
+    /// Sets the keys of these flags. `--set` is applied last, so it overrides the others.
     ///
     /// # Errors
-    /// A text of `--set` that names no key.
+    /// A text of `--set` does not name a key.
     pub fn apply(&self, draft: &mut Draft) -> Result<()> {
         let admin = if self.no_admin {
             Some("false")
@@ -65,13 +65,14 @@ impl Flags {
     }
 }
 
-/// Keys at the top of every configuration.
+/// Top-level keys of all configurations.
 #[derive(Deserialize, Debug)]
 #[serde(default)]
 pub struct Common {
+    /// Address for health and metrics. Outer `None`: the key is absent. Inner `None`: its value is `false`.
     #[serde(deserialize_with = "admin")]
     admin: Option<Option<Endpoint>>,
-    /// How long open work may go on after a signal to stop, 0 to 1 h.
+    /// Time limit for open work after a signal to stop, 0 to 1 h.
     #[serde(deserialize_with = "time::<0, 3_600_000, _>")]
     pub drain_timeout: Duration,
 }
@@ -101,7 +102,7 @@ impl Common {
         ["admin", "drain_timeout"].contains(&key)
     }
 
-    /// Returns where health and metrics are served, if anywhere.
+    /// Returns the address for health and metrics, or `None` if they are not served.
     pub fn admin(&self, default: &str) -> Option<Endpoint> {
         match &self.admin {
             Some(admin) => admin.clone(),

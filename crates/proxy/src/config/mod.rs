@@ -1,5 +1,5 @@
-//! The configuration of guard, gateway and proxy: a file in TOML (or JSON, as the npm package's proxy has it), flags,
-//! and `--set`. The later ones replace the earlier ones. All have the same keys, units and errors
+//! Configuration of guard, gateway and proxy: a file in TOML (or in JSON, as for the npm package's proxy), then flags,
+//! then `--set`. A later source overrides an earlier one. All sources have the same keys, units and errors
 //! (docs/configuration.md).
 
 mod draft;

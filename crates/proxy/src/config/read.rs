@@ -1,5 +1,5 @@
-//! Values of a tree as Rust's types, by serde. Errors name the place, the key, the value found, and the values
-//! allowed.
+//! Conversion of a configuration tree to Rust types, with serde. Errors name the location, the key, the found value and
+//! the allowed values.
 
 use super::tree::{Entries, Entry, Node, Origin, Source, Style, Value};
 use crate::endpoint::Endpoint;
@@ -11,39 +11,39 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 
-/// Name of a newtype that is a time: the npm package writes it as a number.
+/// Name of the newtype for times. The npm package writes times as numbers.
 pub(super) const TIME: &str = "a time";
-/// Name of a newtype that is a path, relative to the folder of its source.
+/// Name of the newtype for paths, which are relative to the folder of their source.
 pub(super) const PATH: &str = "a path";
 
-/// A table of a draft, or another value. It may be absent. Several types may read keys of one table.
+/// Table of a draft, or another value, or an absent value. Several types may read keys of one table.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     pub(super) node: Option<&'a Node>,
-    /// Its place, or the place of the table that does not have it.
+    /// Location of the value, or of the surrounding table if the value is absent.
     pub(super) origin: &'a Origin,
     pub(super) path: String,
 }
 
-/// A value that is not allowed.
+/// Reason why a value of the configuration is rejected.
 #[derive(Debug)]
-pub enum Refusal {
-    /// Values that are allowed, and one that may be meant.
+pub enum ConfigError {
+    /// Allowed values, and the one that the user probably meant.
     Allowed(String, Option<&'static str>),
-    /// A required key that its table does not have.
+    /// Required key that is missing in its table.
     Missing(&'static str),
-    /// The whole error. The table may be read again, after a key was missing.
+    /// Complete error text. `is_again`: a key was missing, and a second attempt gives a better error.
     Whole { text: String, is_again: bool },
 }
 
-impl Refusal {
+impl ConfigError {
     const fn whole(text: String) -> Self {
         let is_again = false;
         Self::Whole { text, is_again }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(key) => f.write_str(key),
@@ -52,9 +52,9 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ConfigError {}
 
-impl de::Error for Refusal {
+impl de::Error for ConfigError {
     fn custom<T: fmt::Display>(allowed: T) -> Self {
         Self::Allowed(allowed.to_string(), None)
     }
@@ -87,10 +87,11 @@ fn words(allowed: &[&str]) -> String {
     words.join(", ")
 }
 
-/// Returns the allowed name that is nearest to a name, if one is near.
+/// Returns the allowed name that is most similar to `found`, if one is similar enough.
 fn meant<'n>(found: &str, allowed: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let near = allowed.into_iter().filter_map(|name| {
         let distance = strsim::damerau_levenshtein(found, name);
+        // A name may have one wrong letter in three. A larger share would propose unrelated names.
         (distance <= (name.len() / 3).max(1)).then_some((distance, name))
     });
     near.min().map(|(_, name)| name)
@@ -101,7 +102,7 @@ fn did_you_mean(meant: Option<&str>) -> String {
     meant.map(question).unwrap_or_default()
 }
 
-/// `max_bytes` -> `maxBytes`.
+/// Converts snake case to camel case: `max_bytes` becomes `maxBytes`.
 fn camel(key: &str) -> String {
     let mut words = key.split('_');
     let mut name = words.next().unwrap_or("").to_owned();
@@ -114,14 +115,15 @@ fn camel(key: &str) -> String {
 }
 
 impl<'a> Table<'a> {
-    /// Reads the keys that a type has.
+    /// Reads a value of type `T` from the table.
     ///
     /// # Errors
-    /// A value that is not allowed, or a key that is absent.
+    /// A value is not allowed, or a required key is missing.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         match T::deserialize(self.clone()) {
-            // An absent key is refused by its own type now.
-            Err(Refusal::Whole { is_again: true, .. }) => Ok(T::deserialize(self.clone())?),
+            // The first attempt has marked the missing key as absent. Now the type of the key itself rejects it, and
+            // its error lists the allowed values.
+            Err(ConfigError::Whole { is_again: true, .. }) => Ok(T::deserialize(self.clone())?),
             read => Ok(read?),
         }
     }
@@ -156,12 +158,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Returns whether the table has a key.
+    /// Whether the table contains a key.
     pub fn has(&self, key: &str) -> bool {
         self.entry(key).is_some()
     }
 
-    /// Returns a table under a key.
+    /// Returns the table under a key.
     pub fn table(&self, key: &'static str) -> Self {
         if let Value::Table(table) = self.value() {
             table.note(&[key]);
@@ -172,10 +174,10 @@ impl<'a> Table<'a> {
         self.of_key(key)
     }
 
-    /// Returns the tables of a list, at least one.
+    /// Returns the tables of a list, which must not be empty.
     ///
     /// # Errors
-    /// Another value.
+    /// The value is not a list, or the list is empty.
     pub fn tables(&self, key: &'static str, of: &str) -> anyhow::Result<Vec<Self>> {
         let list = self.table(key);
         match list.value() {
@@ -189,7 +191,7 @@ impl<'a> Table<'a> {
         nodes.map(|(index, node)| self.child(&format!("[{index}]"), Some(node)))
     }
 
-    /// The keys that a type reads, and their values.
+    /// Returns the keys that a type reads, with their values.
     fn fields(
         &self,
         table: &'a Entries,
@@ -207,7 +209,7 @@ impl<'a> Table<'a> {
         values.chain(absent.map(|key| (key, self.child(key, None))))
     }
 
-    /// Returns the error that a key, or the table itself, has a value that is not allowed.
+    /// Returns the error for a value that is not allowed. An empty `key` means the table itself.
     pub fn refuse(&self, key: &str, allowed: &str) -> anyhow::Error {
         let misspelt = match self.has(key) {
             true => None,
@@ -218,36 +220,36 @@ impl<'a> Table<'a> {
             .into()
     }
 
-    /// Returns the error of a key that no type has read, and that is near to an absent one.
-    fn misspelt(&self, key: &str) -> Option<Refusal> {
+    /// Returns the error for a key that no type has read and that is similar to the absent key `key`.
+    fn misspelt(&self, key: &str) -> Option<ConfigError> {
         let Value::Table(table) = self.value() else {
             return None;
         };
         let mut unread = table.entries.iter().filter(|entry| !entry.is_read.get());
         let entry = unread.find(|entry| meant(&entry.key, [key]).is_some())?;
         let path = self.child(&entry.written, None).path;
-        Some(Refusal::whole(format!(
+        Some(ConfigError::whole(format!(
             "{}: \"{path}\" is not a key here{}",
             entry.origin,
             did_you_mean(Some(key))
         )))
     }
 
-    /// The whole error, where it is not whole yet.
-    fn whole(&self, refusal: Refusal) -> Refusal {
-        let Refusal::Allowed(allowed, meant) = refusal else {
-            return refusal;
+    /// Completes an error text with the location and the found value.
+    fn whole(&self, error: ConfigError) -> ConfigError {
+        let ConfigError::Allowed(allowed, meant) = error else {
+            return error;
         };
         let Self { origin, path, .. } = self;
         let path = if path.is_empty() { "(the whole)" } else { path };
         let found = self.value();
-        Refusal::whole(format!(
+        ConfigError::whole(format!(
             "{origin}: \"{path}\" is {found}; allowed: {allowed}{}",
             did_you_mean(meant)
         ))
     }
 
-    /// Refuses the first key that no type has read.
+    /// Returns an error for the first key that no type has read.
     pub(super) fn only_known(&self) -> anyhow::Result<()> {
         match self.value() {
             Value::Table(table) => {
@@ -279,11 +281,11 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Refuses the later of two keys with the same value. Each claim is a table, its key, what else the key stands
-/// for, and the value.
+/// Checks that no two keys have the same value. A claim consists of a table, a key, a suffix of the key's path in
+/// errors, and the value.
 ///
 /// # Errors
-/// The later key.
+/// The error names the later of the two keys.
 pub fn unique<'a, T: Eq + Hash>(
     what: &str,
     claims: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, T)>,
@@ -299,11 +301,12 @@ pub fn unique<'a, T: Eq + Hash>(
     Ok(())
 }
 
-/// Refuses the later of two listeners with the same address. Claims are those of [`unique`]; the address for
-/// health and metrics, a key of the `top` table, comes last. Port 0 is a different free port each time.
+/// Checks that no two listeners have the same address. The claims are as in [`unique`]. The address for health and
+/// metrics, a key of the table `top`, comes last. Port 0 may occur several times, because each listener then gets
+/// another free port.
 ///
 /// # Errors
-/// The later key.
+/// The error names the later of the two keys.
 pub fn unique_addresses<'a>(
     top: &Table<'a>,
     listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Endpoint)>,
@@ -314,7 +317,7 @@ pub fn unique_addresses<'a>(
     unique("an address", claims.filter(|(.., at)| at.port != 0))
 }
 
-impl<'de> IntoDeserializer<'de, Refusal> for Table<'_> {
+impl<'de> IntoDeserializer<'de, ConfigError> for Table<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -323,17 +326,19 @@ impl<'de> IntoDeserializer<'de, Refusal> for Table<'_> {
 }
 
 impl<'de> Deserializer<'de> for Table<'_> {
-    type Error = Refusal;
+    type Error = ConfigError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigError> {
         let read = match self.value() {
             Value::Absent => visitor.visit_unit(),
             Value::Flag(flag) => visitor.visit_bool(*flag),
+            // Most values have no sign, so the readers of values know only numbers from 0.
             Value::Integer(number) => match u64::try_from(*number) {
                 Ok(number) => visitor.visit_u64(number),
                 Err(_) => visitor.visit_i64(*number),
             },
             Value::Float(number) => visitor.visit_f64(*number),
+            // A word of the command line has no type. `true` and `false` are the words that can be flags.
             Value::Word(word) => match word.parse() {
                 Ok(flag) => visitor.visit_bool(flag),
                 Err(_) => visitor.visit_str(word),
@@ -344,24 +349,24 @@ impl<'de> Deserializer<'de> for Table<'_> {
                 visitor.visit_map(MapDeserializer::new(self.fields(table, |_| true)))
             }
         };
-        read.map_err(|refusal| self.whole(refusal))
+        read.map_err(|error| self.whole(error))
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigError> {
         match self.value() {
-            // It may be the text "true".
+            // The target type is text, so the word "true" must not become a boolean.
             Value::Word(word) => visitor
                 .visit_str(word)
-                .map_err(|refusal: Refusal| self.whole(refusal)),
+                .map_err(|error: ConfigError| self.whole(error)),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigError> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigError> {
         visitor.visit_some(self)
     }
 
@@ -370,24 +375,25 @@ impl<'de> Deserializer<'de> for Table<'_> {
         _: &'static str,
         allowed: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, ConfigError> {
         let read = match self.value() {
             Value::Text(word) | Value::Word(word) => {
                 visitor.visit_enum(word.as_str().into_deserializer())
             }
             _ => Err(de::Error::custom(words(allowed))),
         };
-        read.map_err(|refusal| self.whole(refusal))
+        read.map_err(|error| self.whole(error))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, ConfigError> {
         let Source { folder, style, .. } = &*self.origin.source;
         let is_npm = *style == Style::Npm;
         let read = match (name, self.value()) {
+            // Only the npm package writes times without a unit. 0 needs no unit.
             (TIME, Value::Integer(1..) | Value::Float(_)) if !is_npm => {
                 Err(de::Error::invalid_type(Unexpected::Unit, &visitor))
             }
@@ -400,7 +406,7 @@ impl<'de> Deserializer<'de> for Table<'_> {
             }
             _ => return self.deserialize_any(visitor),
         };
-        read.map_err(|refusal: Refusal| self.whole(refusal))
+        read.map_err(|error: ConfigError| self.whole(error))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -408,7 +414,7 @@ impl<'de> Deserializer<'de> for Table<'_> {
         _: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, ConfigError> {
         let none = Entries::default();
         let table = match self.value() {
             Value::Table(table) => table,
@@ -418,20 +424,21 @@ impl<'de> Deserializer<'de> for Table<'_> {
         table.note(keys);
         let reads = |key: &str| keys.contains(&key);
         let fields = MapDeserializer::new(self.fields(table, reads));
-        visitor.visit_map(fields).map_err(|refusal| match refusal {
-            Refusal::Missing(key) => self.misspelt(key).unwrap_or_else(|| {
+        visitor.visit_map(fields).map_err(|error| match error {
+            // The user may have misspelt the missing key. That error is more helpful.
+            ConfigError::Missing(key) => self.misspelt(key).unwrap_or_else(|| {
                 table.absent.set(Some(key));
                 let text = format!(
                     "{}: \"{}\" is absent",
                     self.origin,
                     self.child(key, None).path
                 );
-                Refusal::Whole {
+                ConfigError::Whole {
                     text,
                     is_again: true,
                 }
             }),
-            refusal => self.whole(refusal),
+            error => self.whole(error),
         })
     }
 

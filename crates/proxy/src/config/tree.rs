@@ -1,4 +1,4 @@
-//! A configuration as a tree. Each value knows its place.
+//! Configuration as a tree. Each value has its location in the source.
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::value::RawValue;
@@ -10,30 +10,30 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// How a source writes keys and times.
+/// Notation of keys and times in a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
-    /// Keys like `max_bytes`, times with a unit.
+    /// Keys such as `max_bytes`, times with a unit.
     Units,
-    /// Keys like `maxBytes`, times as numbers of milliseconds: the npm package's.
+    /// Notation of the npm package: keys such as `maxBytes`, times as numbers of milliseconds.
     Npm,
 }
 
-/// A file, the command line, or an environment variable.
+/// Source of values: a file, the command line, or an environment variable.
 #[derive(Debug)]
 pub(super) struct Source {
     pub name: String,
     pub text: String,
-    /// Folder of relative paths.
+    /// Folder to which paths in the source are relative.
     pub folder: PathBuf,
     pub style: Style,
 }
 
-/// Place of a value or a key.
+/// Location of a value or a key.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub source: Arc<Source>,
-    /// Byte of the source's text.
+    /// Byte offset in the source's text.
     pub at: Option<usize>,
 }
 
@@ -42,6 +42,7 @@ impl fmt::Display for Origin {
         let Source { name, text, .. } = &*self.source;
         match self.at.and_then(|at| text.get(..at)) {
             Some(before) => {
+                // Editors count lines and columns from 1.
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
                 write!(f, "{name}:{line}:{column}")
@@ -59,33 +60,33 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 pub(super) enum Value {
-    /// A required key without a value, or JSON's null.
+    /// Required key without a value, or null in JSON.
     Absent,
     Flag(bool),
     Integer(i64),
     Float(f64),
     Text(String),
-    /// A value without quotes, of the command line or the environment: its key gives its type.
+    /// Unquoted value from the command line or the environment. The key determines its type.
     Word(String),
     List(Vec<Node>),
     Table(Entries),
 }
 
-/// Keys of a table.
+/// Entries of a table.
 #[derive(Default, Debug)]
 pub(super) struct Entries {
     pub entries: Vec<Entry>,
-    /// Keys that are allowed here, as far as the table was read.
+    /// Allowed keys that are known so far: each type that reads the table adds its keys.
     pub known: RefCell<Vec<&'static str>>,
-    /// A required key that the table does not have.
+    /// Required key that is missing in the table.
     pub absent: Cell<Option<&'static str>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// The key in snake_case.
+    /// Key in snake_case.
     pub key: String,
-    /// The key in the source.
+    /// Key as written in the source.
     pub written: String,
     pub origin: Origin,
     pub node: Node,
@@ -116,7 +117,7 @@ impl Entries {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Notes that keys are allowed here.
+    /// Adds allowed keys.
     pub fn note(&self, keys: &[&'static str]) {
         let mut known = self.known.borrow_mut();
         for key in keys {
@@ -126,7 +127,7 @@ impl Entries {
         }
     }
 
-    /// Returns the value of a key, which is an empty table if it was absent.
+    /// Returns the value of a key. If the key is missing, an empty table is added.
     pub fn table(&mut self, written: &str, origin: &Origin) -> &mut Node {
         let fresh = Entry::new(written, origin.clone(), Node::table(origin));
         let known = self.entries.iter().position(|entry| entry.key == fresh.key);
@@ -137,7 +138,7 @@ impl Entries {
         &mut self.entries[at].node
     }
 
-    /// Replaces a key, or adds it.
+    /// Replaces or adds a key.
     pub fn set(&mut self, entry: Entry) {
         self.entries.retain(|known| known.key != entry.key);
         self.entries.push(entry);
@@ -145,7 +146,7 @@ impl Entries {
 }
 
 impl Node {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn table(origin: &Origin) -> Self {
         Self {
             value: Value::Table(Entries::default()),
@@ -154,7 +155,7 @@ impl Node {
     }
 }
 
-/// The value as it stands in an error.
+/// Writes the value as errors show it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -162,6 +163,7 @@ impl fmt::Display for Value {
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Integer(number) => write!(f, "{number}"),
             Self::Float(number) => write!(f, "{number}"),
+            // As in a file, numbers and flags have no quotes.
             Self::Word(word) if word.parse::<f64>().is_ok() || word.parse::<bool>().is_ok() => {
                 f.write_str(word)
             }
@@ -176,7 +178,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Reads a text: JSON if it begins with a brace or its name ends with `.json`, and TOML otherwise.
+/// Parses a text: as JSON if it starts with a brace or its name ends with `.json`, otherwise as TOML.
 pub(super) fn parse(name: &str, folder: PathBuf, text: &str) -> Result<Node> {
     let is_json = text.trim_start().starts_with('{') || name.ends_with(".json");
     let source = Arc::new(Source {
@@ -186,7 +188,7 @@ pub(super) fn parse(name: &str, folder: PathBuf, text: &str) -> Result<Node> {
         style: if is_json { Style::Npm } else { Style::Units },
     });
     if is_json {
-        // It also bounds the depth.
+        // This first pass reports syntax errors with line and column. It also limits the nesting depth.
         if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
             let (line, column) = (error.line(), error.column());
             return Err(anyhow!("{name}:{line}:{column}: not JSON: {error}"));
@@ -218,6 +220,7 @@ fn of_toml(value: Spanned<DeValue<'_>>, source: &Arc<Source>) -> Node {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Value::Integer(number),
+            // The number is too large. As text, the error about it shows it as it was written.
             Err(_) => Value::Text(number.to_string()),
         },
         DeValue::Float(number) => match number.as_str().parse() {
@@ -249,7 +252,7 @@ fn of_toml(value: Spanned<DeValue<'_>>, source: &Arc<Source>) -> Node {
 
 fn of_json(raw: &RawValue, source: &Arc<Source>) -> Result<Node> {
     let text = raw.get();
-    // The value is a part of the text.
+    // `raw` is a slice of the source's text, so the difference of the addresses is its offset.
     let at = (text.as_ptr() as usize).checked_sub(source.text.as_ptr() as usize);
     let origin = Origin {
         source: Arc::clone(source),

@@ -1,4 +1,4 @@
-//! Types of values: numbers, times, sizes, addresses, files.
+//! Readers of values: numbers, times, sizes, addresses, files.
 
 use super::read::{PATH, TIME};
 use crate::endpoint::{Endpoint, PORTS};
@@ -13,21 +13,21 @@ use std::time::Duration;
 use tailcut_units::quantity::{Quantity, allowed};
 use tailcut_units::{Bytes, Duration as Span};
 
-/// A value without a structure.
+/// Value that is neither a table nor a list.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar<'a> {
     /// `true` or `false`.
     Flag(bool),
-    /// A whole number, at least 0.
+    /// Whole number, at least 0.
     Count(u64),
-    /// Another number.
+    /// Other number.
     Number(f64),
-    /// Text, and every value of `--set`.
+    /// Text, or any value of `--set`.
     Text(&'a str),
 }
 
 impl Scalar<'_> {
-    /// Returns the quantity, if it is one within the range. `of` is a quantity without a unit.
+    /// Returns the value as a quantity if it is within the range. `of` converts a number without a unit.
     pub fn quantity<Q: Quantity>(self, range: &RangeInclusive<Q>, of: fn(u64) -> Q) -> Option<Q> {
         let found = match self {
             Self::Text(text) => Q::read(text)?,
@@ -37,7 +37,7 @@ impl Scalar<'_> {
         range.contains(&found).then_some(found)
     }
 
-    /// Returns the number, if it is one. The text `50%` is 0.5.
+    /// Returns the value as a number. The text `50%` gives 0.5.
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Flag(_) => None,
@@ -96,10 +96,10 @@ const fn reading<T, A: Display, R: Fn(Scalar<'_>) -> Option<T>>(
     }
 }
 
-/// Reads a value without a structure. `allowed` says which values `read` takes.
+/// Reads a scalar. `allowed` is the description of the values that `read` accepts.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn scalar<'de, T, D: Deserializer<'de>>(
     from: D,
     allowed: impl Display,
@@ -108,10 +108,10 @@ pub fn scalar<'de, T, D: Deserializer<'de>>(
     from.deserialize_any(reading(allowed, read))
 }
 
-/// Reads a count within a range.
+/// Reads a whole number within a range.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn count<'de, const LEAST: u64, const MOST: u64, T, D>(from: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,
@@ -123,10 +123,10 @@ where
     })
 }
 
-/// Reads bytes within a range.
+/// Reads a size in bytes within a range.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn size<'de, const LEAST: u64, const MOST: u64, T, D>(from: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,
@@ -141,7 +141,7 @@ where
 /// Reads a time within a range of milliseconds.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn time<'de, const LEAST: u64, const MOST: u64, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Duration, D::Error> {
@@ -155,10 +155,10 @@ fn or_endless<Q: Quantity>(range: &RangeInclusive<Q>) -> String {
     format!("{}; or \"Infinity\"", allowed(range))
 }
 
-/// Reads bytes or a count; "Infinity" is the largest number.
+/// Reads a size in bytes or a whole number. "Infinity" gives the largest number.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn size_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let range = Bytes(0)..=Bytes::MOST;
     scalar(from, or_endless(&range), |found| match found {
@@ -167,10 +167,10 @@ pub fn size_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Err
     })
 }
 
-/// Reads a time; "Infinity" is none.
+/// Reads a time. "Infinity" gives `None`.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn time_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     let range = Span::from_ms(1)..=Span::MOST;
     let read = |found: Scalar<'_>| match found {
@@ -180,10 +180,10 @@ pub fn time_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dura
     from.deserialize_newtype_struct(TIME, reading(or_endless(&range), read))
 }
 
-/// Reads the address of a peer: its port is not 0.
+/// Reads the address of a peer, whose port must not be 0.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn target<'de, D: Deserializer<'de>>(from: D) -> Result<Endpoint, D::Error> {
     endpoint(from, 1)
 }
@@ -206,10 +206,10 @@ impl<'de> Deserialize<'de> for Endpoint {
     }
 }
 
-/// Reads a name: 1 to 64 characters that need no escape anywhere.
+/// Reads a name: 1 to 64 characters that need no escaping in URLs, labels and log lines.
 ///
 /// # Errors
-/// Another value.
+/// The value is not allowed.
 pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let allowed = "1 to 64 characters of A-Z a-z 0-9 _ . -";
@@ -222,18 +222,18 @@ pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     from.deserialize_str(reading(allowed, read))
 }
 
-/// A file that a configuration names, as it was read.
+/// Contents of a file that a configuration names.
 #[derive(Clone, PartialEq, Eq)]
 pub struct File {
-    /// Path of the file.
+    /// Path of the file, relative to the working directory or absolute.
     pub path: PathBuf,
-    /// Content of the file.
+    /// Contents at the time of reading.
     pub bytes: Vec<u8>,
 }
 
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The content may be a key.
+        // The file may contain a private key, which must not appear in logs.
         f.debug_tuple("File").field(&self.path).finish()
     }
 }

@@ -1,4 +1,5 @@
-//! Whether anything moves on a connection: clients that do not read, or say nothing, give their place up.
+//! Detection of inactive connections. Connections of clients that do not read responses or do not send requests are
+//! closed, so that other clients can connect.
 
 use http::Version;
 use http_body::{Body, Frame, SizeHint};
@@ -11,30 +12,31 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// What is known of a connection.
+/// State of a connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     began: Instant,
-    /// When a byte moved last, in milliseconds since it began.
+    /// Time of the last read or write, in milliseconds since `began`.
     moved: AtomicU64,
-    /// Whether bytes wait that the client does not take.
+    /// Whether the last write is blocked because the client does not read.
     is_blocked: AtomicBool,
-    /// Requests whose answer has not gone out whole.
+    /// Number of requests whose response is not completely sent.
     open: AtomicU32,
-    has_asked: AtomicBool,
-    /// When the head of a request began to come, as `moved`; 0: none does. With HTTP/2 nobody knows.
+    has_requested: AtomicBool,
+    /// Time at which the head of the current request started to arrive, in milliseconds since `began`; 0: no head is
+    /// arriving. Always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
     head_since: AtomicU64,
     is_http2: AtomicBool,
 }
 
-/// When a connection ends by itself.
+/// Time limits after which a connection is closed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
-    /// In which the first request has to come, and the head of any.
+pub(super) struct Timeouts {
+    /// Time limit for the first request, and for the head of each request.
     pub head: Duration,
-    /// Without a request.
+    /// Time limit without a request.
     pub idle: Duration,
-    /// Without a byte taken of an answer that waits.
+    /// Time limit during which a client reads no byte of a waiting response.
     pub stalled: Duration,
 }
 
@@ -45,7 +47,7 @@ impl Activity {
             moved: AtomicU64::new(0),
             is_blocked: AtomicBool::new(false),
             open: AtomicU32::new(0),
-            has_asked: AtomicBool::new(false),
+            has_requested: AtomicBool::new(false),
             head_since: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
         })
@@ -63,20 +65,24 @@ impl Activity {
         self.moved.store(self.age(), Relaxed);
     }
 
-    /// Bytes came in.
+    /// Records that bytes arrived. They belong to a head if no request is open.
     fn note_head(&self) {
         if self.open.load(Relaxed) == 0
             && self.head_since.load(Relaxed) == 0
             && !self.is_http2.load(Relaxed)
         {
+            // The value 0 means that no head is arriving.
             self.head_since.store(self.age().max(1), Relaxed);
         }
     }
 
-    /// Resolves when the client has let too much time pass.
-    pub async fn over(&self, patience: Patience) {
-        let shortest = patience.head.min(patience.idle).min(patience.stalled);
+    /// Waits until the client exceeds one of the time limits.
+    pub async fn timed_out(&self, timeouts: Timeouts) {
+        let shortest = timeouts.head.min(timeouts.idle).min(timeouts.stalled);
+        // With checks at a quarter of the shortest limit, a connection exceeds its limit by at most this
+        // interval.
         let mut every = tokio::time::interval((shortest / 4).max(Duration::from_millis(10)));
+        // After a delay, one check is enough.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             every.tick().await;
@@ -84,11 +90,11 @@ impl Activity {
             let since = |then: u64| Duration::from_millis(age.saturating_sub(then));
             let still = since(self.moved.load(Relaxed));
             let head_since = self.head_since.load(Relaxed);
-            let is_over = match (self.open.load(Relaxed), self.has_asked.load(Relaxed)) {
-                (0, false) => since(0) > patience.head,
-                (0, true) if head_since > 0 => since(head_since) > patience.head,
-                (0, true) => still > patience.idle,
-                _ => self.is_blocked.load(Relaxed) && still > patience.stalled,
+            let is_over = match (self.open.load(Relaxed), self.has_requested.load(Relaxed)) {
+                (0, false) => since(0) > timeouts.head,
+                (0, true) if head_since > 0 => since(head_since) > timeouts.head,
+                (0, true) => still > timeouts.idle,
+                _ => self.is_blocked.load(Relaxed) && still > timeouts.stalled,
             };
             if is_over {
                 return;
@@ -96,21 +102,21 @@ impl Activity {
         }
     }
 
-    /// A request begins.
-    pub fn open(self: &Arc<Self>, version: Version) -> Open {
+    /// Records the start of a request.
+    pub fn open(self: &Arc<Self>, version: Version) -> OpenRequest {
         self.open.fetch_add(1, Relaxed);
-        self.has_asked.store(true, Relaxed);
+        self.has_requested.store(true, Relaxed);
         self.head_since.store(0, Relaxed);
         self.is_http2.store(version == Version::HTTP_2, Relaxed);
-        Open(Arc::clone(self))
+        OpenRequest(Arc::clone(self))
     }
 }
 
-/// A request whose answer has not gone out whole.
+/// Request whose response is not completely sent.
 #[derive(Debug)]
-pub(super) struct Open(Arc<Activity>);
+pub(super) struct OpenRequest(Arc<Activity>);
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Relaxed);
         self.0.note();
@@ -118,17 +124,17 @@ impl Drop for Open {
 }
 
 pin_project_lite::pin_project! {
-    /// An answer's body, with the request that it belongs to.
+    /// Body of a response, with the open request that it belongs to.
     #[derive(Debug)]
     pub(super) struct OpenBody<B> {
         #[pin]
         body: B,
-        open: Open,
+        open: OpenRequest,
     }
 }
 
 impl<B> OpenBody<B> {
-    pub const fn new(body: B, open: Open) -> Self {
+    pub const fn new(body: B, open: OpenRequest) -> Self {
         Self { body, open }
     }
 }
@@ -153,19 +159,20 @@ impl<B: Body> Body for OpenBody<B> {
     }
 }
 
-/// A stream whose movements are noted.
+/// Stream that records its reads and writes.
 #[derive(Debug)]
-pub(super) struct Noted<T> {
+pub(super) struct MonitoredStream<T> {
     stream: T,
     activity: Arc<Activity>,
 }
 
-impl<T> Noted<T> {
+impl<T> MonitoredStream<T> {
     pub const fn new(stream: T, activity: Arc<Activity>) -> Self {
         Self { stream, activity }
     }
 
     fn written<R>(&self, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
+        // A pending write means that the client does not read, so that the buffer of the socket is full.
         self.activity.is_blocked.store(polled.is_pending(), Relaxed);
         if polled.is_ready() {
             self.activity.note();
@@ -174,7 +181,7 @@ impl<T> Noted<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Noted<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for MonitoredStream<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -189,7 +196,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Noted<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Noted<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for MonitoredStream<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,8 +1,8 @@
-//! Listeners of HTTP. What answers behind a listener may be replaced while the listener goes on.
+//! HTTP listeners. The service behind a listener can be replaced while the listener stays open.
 
-use super::{Accept, Front, Limits};
+use super::{Accept, HttpListener, Limits};
 use crate::endpoint::Endpoint;
-use crate::exchange::{Doors, exchange};
+use crate::exchange::{ListenerFactory, exchange};
 use anyhow::{Context, Result};
 use bytes::Buf;
 use http::{Request, Response};
@@ -19,40 +19,40 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Answers behind a listener. Clones are the same.
-pub trait Site: Accept<Told: Clone + Sync + 'static> + Clone {
-    /// Body of an answer.
+/// Service behind a listener. All clones share one state.
+pub trait HttpService: Accept<ConnectionInfo: Clone + Sync + 'static> + Clone {
+    /// Body of a response.
     type Body: Body<Data: Buf + Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
-    /// Cause of a missing answer.
+    /// Error that prevents a response.
     type Error: Into<Box<dyn Error + Send + Sync>> + 'static;
 
-    /// Answers a request of a client.
+    /// Responds to a request of a client.
     fn answer(
         self,
         client: SocketAddr,
-        told: Self::Told,
+        info: Self::ConnectionInfo,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Self::Error>> + Send + 'static;
 }
 
-/// A listener's view of its site.
+/// Shared reference to the current service of a listener.
 #[derive(Debug)]
 pub struct Slot<S> {
-    site: Arc<RwLock<S>>,
+    service: Arc<RwLock<S>>,
     open: Arc<AtomicUsize>,
 }
 
 impl<S> Clone for Slot<S> {
     fn clone(&self) -> Self {
-        let (site, open) = (Arc::clone(&self.site), Arc::clone(&self.open));
-        Self { site, open }
+        let (service, open) = (Arc::clone(&self.service), Arc::clone(&self.open));
+        Self { service, open }
     }
 }
 
 impl<S: Clone> Slot<S> {
-    /// Returns the site as it is now.
-    pub fn site(&self) -> S {
-        self.site
+    /// Returns the current service.
+    pub fn service(&self) -> S {
+        self.service
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
@@ -64,36 +64,36 @@ impl<S: Clone> Slot<S> {
     }
 }
 
-impl<S: Site> Accept for Slot<S> {
+impl<S: HttpService> Accept for Slot<S> {
     type Stream = S::Stream;
-    type Told = S::Told;
+    type ConnectionInfo = S::ConnectionInfo;
 
-    async fn accept(&self, stream: TcpStream) -> io::Result<(S::Stream, S::Told)> {
-        self.site().accept(stream).await
+    async fn accept(&self, stream: TcpStream) -> io::Result<(S::Stream, S::ConnectionInfo)> {
+        self.service().accept(stream).await
     }
 }
 
-/// A listener that is wanted.
+/// Description of a listener.
 #[derive(Clone, Debug)]
-pub struct Wanted<S> {
-    /// Unique.
+pub struct ListenerSpec<S> {
+    /// Unique name.
     pub name: String,
-    /// Where to listen. Port 0 lets the system choose, once for each name.
+    /// Address to listen on. With port 0 the operating system chooses a port, which the name keeps.
     pub listen: Endpoint,
-    /// Limits.
+    /// Limits of the listener's connections.
     pub limits: Limits,
-    /// What answers.
-    pub site: S,
+    /// Service behind the listener.
+    pub service: S,
 }
 
-struct Door<S> {
-    wanted: Wanted<S>,
-    front: Front,
+struct OpenListener<S> {
+    spec: ListenerSpec<S>,
+    http: HttpListener,
     slot: Slot<S>,
 }
 
-/// Listeners that are open.
-pub struct Listeners<S>(Vec<Door<S>>);
+/// Open listeners.
+pub struct Listeners<S>(Vec<OpenListener<S>>);
 
 impl<S> Default for Listeners<S> {
     fn default() -> Self {
@@ -103,68 +103,73 @@ impl<S> Default for Listeners<S> {
 
 struct Opener<S>(PhantomData<fn() -> S>);
 
-impl<S: Site> Doors for Opener<S> {
-    type Plan = Wanted<S>;
-    type Open = Door<S>;
+impl<S: HttpService> ListenerFactory for Opener<S> {
+    type Plan = ListenerSpec<S>;
+    type Open = OpenListener<S>;
 
-    fn serves(open: &Door<S>, plan: &Wanted<S>) -> bool {
-        let old = &open.wanted;
+    fn serves(open: &OpenListener<S>, plan: &ListenerSpec<S>) -> bool {
+        let old = &open.spec;
+        // With port 0, the port that the kernel has chosen belongs to the name of the listener.
         old.listen == plan.listen && (plan.listen.port != 0 || old.name == plan.name)
     }
 
-    fn collide(open: &Door<S>, plan: &Wanted<S>) -> bool {
-        open.front.address().port() == plan.listen.port
+    fn collide(open: &OpenListener<S>, plan: &ListenerSpec<S>) -> bool {
+        open.http.address().port() == plan.listen.port
     }
 
-    async fn open(&self, plan: &Wanted<S>) -> Result<Door<S>> {
-        let Wanted { name, listen, .. } = plan;
+    async fn open(&self, plan: &ListenerSpec<S>) -> Result<OpenListener<S>> {
+        let ListenerSpec { name, listen, .. } = plan;
         let opening = || format!("route {name}: cannot listen on {listen}");
-        let listener = listen.listen().await.with_context(opening)?;
+        let socket = listen.listen().await.with_context(opening)?;
         let mut slot = Slot {
-            site: Arc::new(RwLock::new(plan.site.clone())),
+            service: Arc::new(RwLock::new(plan.service.clone())),
             open: Arc::default(),
         };
-        let behind = slot.clone();
-        let front = Front::start(listener, plan.limits, slot.clone(), move |client, told| {
-            let behind = behind.clone();
-            move |request| behind.site().answer(client, told.clone(), request)
+        let current = slot.clone();
+        let http = HttpListener::start(socket, plan.limits, slot.clone(), move |client, info| {
+            // The service is looked up for each request, so that a reload also applies to open connections.
+            let current = current.clone();
+            move |request| current.service().answer(client, info.clone(), request)
         });
-        let front = front.with_context(opening)?;
-        slot.open = front.connections();
-        Ok(Door {
-            wanted: plan.clone(),
-            front,
+        let http = http.with_context(opening)?;
+        slot.open = http.connections();
+        Ok(OpenListener {
+            spec: plan.clone(),
+            http,
             slot,
         })
     }
 
-    async fn close(open: Door<S>) -> Wanted<S> {
-        let port = open.front.address().port();
-        let drained = open.front.drain(open.wanted.limits.stall_time).await;
-        // Its requests go on, and the port is free.
+    async fn close(open: OpenListener<S>) -> ListenerSpec<S> {
+        let port = open.http.address().port();
+        let drained = open.http.drain(open.spec.limits.stall_time).await;
+        // The port is free now. Open requests continue in the background.
         tokio::spawn(drained.end());
-        let listen = open.wanted.listen.at_port(port);
-        Wanted {
+        // With port 0, the kernel would choose another port when the listener is opened again.
+        let listen = open.spec.listen.at_port(port);
+        ListenerSpec {
             listen,
-            ..open.wanted
+            ..open.spec
         }
     }
 }
 
-impl<S: Site> Listeners<S> {
-    /// Opens and closes listeners. Those whose address stays go on with their new site.
+impl<S: HttpService> Listeners<S> {
+    /// Replaces the set of listeners. A listener whose address does not change stays open and gets its new service and
+    /// limits.
     ///
     /// # Errors
-    /// An address that cannot be listened on. Then every listener is as it was.
-    pub async fn exchange(&mut self, wanted: Vec<Wanted<S>>) -> Result<()> {
-        exchange(&Opener(PhantomData), &mut self.0, wanted.clone()).await?;
-        for wanted in wanted {
-            let mut doors = self.0.iter_mut();
-            if let Some(door) = doors.find(|door| Opener::serves(door, &wanted)) {
-                door.front.limit(wanted.limits);
-                let site = door.slot.site.write();
-                *site.unwrap_or_else(PoisonError::into_inner) = wanted.site.clone();
-                door.wanted = wanted;
+    /// An address cannot be opened for listening. All listeners then stay unchanged.
+    pub async fn exchange(&mut self, specs: Vec<ListenerSpec<S>>) -> Result<()> {
+        // The only step that can fail comes first, so that a failure changes nothing.
+        exchange(&Opener(PhantomData), &mut self.0, specs.clone()).await?;
+        for spec in specs {
+            let mut open = self.0.iter_mut();
+            if let Some(listener) = open.find(|listener| Opener::serves(listener, &spec)) {
+                listener.http.limit(spec.limits);
+                let service = listener.slot.service.write();
+                *service.unwrap_or_else(PoisonError::into_inner) = spec.service.clone();
+                listener.spec = spec;
             }
         }
         Ok(())
@@ -172,15 +177,21 @@ impl<S: Site> Listeners<S> {
 
     /// Returns the name of each listener, its address and its slot.
     pub fn all(&self) -> impl Iterator<Item = (&str, SocketAddr, &Slot<S>)> {
-        let doors = self.0.iter();
-        doors.map(|door| (door.wanted.name.as_str(), door.front.address(), &door.slot))
+        let open = self.0.iter();
+        open.map(|listener| {
+            (
+                listener.spec.name.as_str(),
+                listener.http.address(),
+                &listener.slot,
+            )
+        })
     }
 
-    /// Accepts nothing more, lets open requests end for a time, and resets the rest.
+    /// Stops accepting connections. Open requests may end within `time`; the remaining connections are reset.
     pub async fn stop(self, time: Duration) {
         let mut ending = JoinSet::new();
-        for door in self.0 {
-            ending.spawn(async move { door.front.drain(time).await.end().await });
+        for listener in self.0 {
+            ending.spawn(async move { listener.http.drain(time).await.end().await });
         }
         while ending.join_next().await.is_some() {}
     }

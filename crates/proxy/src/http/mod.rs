@@ -1,14 +1,14 @@
-//! Serving HTTP/1.1 and HTTP/2 within limits: connections, requests on each, sizes and times of heads, and
-//! clients that stop to read or to speak.
+//! HTTP/1.1 and HTTP/2 servers with limits: number of connections, requests per connection, size and arrival time of
+//! heads, and inactivity of clients.
 
 mod activity;
 mod listeners;
 
-pub use listeners::{Listeners, Site, Slot, Wanted};
+pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
 
 use crate::BACK_OFF;
 use crate::config::{count, size, time};
-use activity::{Activity, Noted, OpenBody, Patience};
+use activity::{Activity, MonitoredStream, OpenBody, Timeouts};
 use bytes::Buf;
 use http::{Request, Response};
 use http_body::Body;
@@ -31,34 +31,39 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Requests that a client resets before they were looked at: beyond it, its connection ends.
+/// Maximum number of requests that a client resets before the server processes them. With more resets the
+/// connection is closed. Clients that send copies reset many requests, so a low limit would end their
+/// connections.
 const MOST_PENDING_RESETS: usize = 10_000;
-/// Bytes of an answer that wait for the client to take them, for each request.
+/// Maximum number of response bytes that wait for the client, per request. A larger buffer holds more bytes
+/// that a purge cannot save. A smaller one lets a fast client wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
 const DAY_MS: u64 = 86_400_000;
-/// How often a silent HTTP/2 connection is asked whether somebody is there.
+/// Interval of PING frames on an HTTP/2 connection without traffic, which detect clients that have
+/// disappeared. With a shorter interval, idle connections send more packets. With a longer one, requests of
+/// such clients run longer.
 const PING: Duration = Duration::from_secs(30);
 
 /// Limits of a listener: the key `limits`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Limits {
-    /// Connections at once, 1 to 1,000,000; others wait to be accepted.
+    /// Maximum number of connections, 1 to 1,000,000. Further connections wait to be accepted.
     #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
     pub connections: u32,
-    /// Requests at once on one HTTP/2 connection, 1 to 10,000.
+    /// Maximum number of concurrent requests on one HTTP/2 connection, 1 to 10,000.
     #[serde(deserialize_with = "count::<1, 10_000, _, _>")]
     pub streams: u32,
-    /// Bytes of a request's head, 8 KiB to 16 MiB. With HTTP/1.1 there are also 100 fields at most.
+    /// Maximum size of a request's head in bytes, 8 KiB to 16 MiB. With HTTP/1.1 a head has at most 100 fields.
     #[serde(rename = "head", deserialize_with = "size::<8_192, 16_777_216, _, _>")]
     pub head_bytes: u32,
-    /// Time for a request's head to come, and for the first request of a connection, 1 ms to 24 h.
+    /// Time limit for a request's head and for the first request of a connection, 1 ms to 24 h.
     #[serde(rename = "head_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub head_time: Duration,
     /// Time after which a connection without a request is closed, 1 ms to 24 h.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub idle_time: Duration,
-    /// Time after which a connection is closed whose client takes nothing of an answer, 1 ms to 24 h.
+    /// Time after which a connection is closed if the client reads nothing of a waiting response, 1 ms to 24 h.
     #[serde(rename = "stall_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub stall_time: Duration,
 }
@@ -76,31 +81,31 @@ impl Default for Limits {
     }
 }
 
-/// What is done with a connection before HTTP is spoken: options of its socket, TLS.
+/// Preparation of a connection before HTTP starts, such as socket options and the TLS handshake.
 pub trait Accept: Send + Sync + 'static {
-    /// What HTTP is spoken over.
+    /// Stream that carries HTTP.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
-    /// What is known of it then.
-    type Told: Send;
+    /// Properties of the prepared connection.
+    type ConnectionInfo: Send;
 
-    /// Makes one of a connection.
+    /// Prepares a connection.
     fn accept(
         &self,
         stream: TcpStream,
-    ) -> impl Future<Output = io::Result<(Self::Stream, Self::Told)>> + Send;
+    ) -> impl Future<Output = io::Result<(Self::Stream, Self::ConnectionInfo)>> + Send;
 }
 
-/// What a listener does.
+/// State of a listener.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Stage {
     Serves,
-    /// No new connections; those that are open end with their requests, or after this time.
+    /// The listener accepts no connections. Open connections end with their requests, or after this time.
     Drains(Duration),
 }
 
-/// A listener whose requests are answered. Dropping it resets its connections.
+/// HTTP listener. Dropping it resets its connections.
 #[derive(Debug)]
-pub struct Front {
+pub struct HttpListener {
     address: SocketAddr,
     stage: watch::Sender<Stage>,
     /// Whether the socket is open.
@@ -110,11 +115,11 @@ pub struct Front {
     serving: JoinHandle<()>,
 }
 
-impl Front {
-    /// Answers what comes in. `make` gives what answers the requests of one connection.
+impl HttpListener {
+    /// Starts to serve requests. `make` returns the service for one connection.
     ///
     /// # Errors
-    /// Where the system refuses.
+    /// The operating system reports an error.
     pub fn start<A, M, S, F, B, E>(
         listener: TcpListener,
         limits: Limits,
@@ -123,7 +128,7 @@ impl Front {
     ) -> io::Result<Self>
     where
         A: Accept,
-        M: Fn(SocketAddr, A::Told) -> S + Send + Sync + 'static,
+        M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
         S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Response<B>, E>> + Send + 'static,
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
@@ -131,18 +136,18 @@ impl Front {
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
         let address = listener.local_addr()?;
-        let (limits, limited) = watch::channel(limits);
-        let (stage, told) = watch::channel(Stage::Serves);
-        let (tell, is_listening) = watch::channel(true);
+        let (limits, limit_changes) = watch::channel(limits);
+        let (stage, stage_changes) = watch::channel(Stage::Serves);
+        let (set_listening, is_listening) = watch::channel(true);
         let open = Arc::new(AtomicUsize::new(0));
-        let each = Arc::new(Each { accept, make });
-        let outside = Outside {
-            told,
-            limited,
-            tell,
+        let shared = Arc::new(Shared { accept, make });
+        let owner = OwnerChannels {
+            stage_changes,
+            limit_changes,
+            set_listening,
             open: Arc::clone(&open),
         };
-        let serving = tokio::spawn(serve(listener, outside, each));
+        let serving = tokio::spawn(serve(listener, owner, shared));
         Ok(Self {
             address,
             stage,
@@ -153,26 +158,26 @@ impl Front {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Connections that are open, counted as long as it serves.
+    /// Returns the number of open connections. The number is not updated after the listener has closed.
     pub fn connections(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.open)
     }
 
-    /// Other limits, for connections that come from now on.
+    /// Sets the limits of future connections.
     pub fn limit(&self, limits: Limits) {
         self.limits.send_replace(limits);
     }
 
-    /// Closes the port, and waits until it is free. Requests that are open may end within a time; what this
-    /// gives resolves when they have, or were reset.
+    /// Closes the port and waits until it is free. Open requests may end within `time`. Call [`Drained::end`] to wait
+    /// for them.
     pub async fn drain(mut self, time: Duration) -> Drained {
         self.stage.send_replace(Stage::Drains(time));
-        // Fails where the listener has gone already.
+        // An error means that the listener has already ended.
         let _ = self
             .is_listening
             .wait_for(|is_listening| !is_listening)
@@ -181,37 +186,37 @@ impl Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for HttpListener {
     fn drop(&mut self) {
         self.serving.abort();
     }
 }
 
-/// A listener that has closed its port.
+/// Listener that has closed its port and finishes its open requests.
 #[derive(Debug)]
-pub struct Drained(Front);
+pub struct Drained(HttpListener);
 
 impl Drained {
-    /// Resolves when all of its connections have gone.
+    /// Waits until all connections have ended or were reset.
     pub async fn end(mut self) {
-        // A panic of it concerns nobody here.
+        // A panic in the task of the listener also means that its connections have ended.
         let _ = (&mut self.0.serving).await;
     }
 }
 
-/// What connections of a listener share.
-struct Each<A, M> {
+/// Data that all connections of a listener share.
+struct Shared<A, M> {
     accept: A,
     make: M,
 }
 
-/// What a listener's task knows of its owner.
-struct Outside {
-    told: watch::Receiver<Stage>,
-    limited: watch::Receiver<Limits>,
+/// Channels between the task of a listener and its owner.
+struct OwnerChannels {
+    stage_changes: watch::Receiver<Stage>,
+    limit_changes: watch::Receiver<Limits>,
     /// Whether the socket is open.
-    tell: watch::Sender<bool>,
-    /// Connections that are open.
+    set_listening: watch::Sender<bool>,
+    /// Number of open connections.
     open: Arc<AtomicUsize>,
 }
 
@@ -220,8 +225,10 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        // It begins when the last answer has gone out: what bounds heads is `Activity`.
+        // hyper starts this timer when the previous response has been sent, so it must include the idle time.
+        // `Activity` enforces the limit for heads.
         .header_read_timeout(limits.head_time.saturating_add(limits.idle_time))
+        // hyper panics for a smaller buffer.
         .max_buf_size(limits.head_bytes.max(8_192) as usize);
     builder
         .http2()
@@ -234,10 +241,13 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-async fn serve<A, M, S, F, B, E>(listener: TcpListener, mut outside: Outside, each: Arc<Each<A, M>>)
-where
+async fn serve<A, M, S, F, B, E>(
+    listener: TcpListener,
+    mut owner: OwnerChannels,
+    shared: Arc<Shared<A, M>>,
+) where
     A: Accept,
-    M: Fn(SocketAddr, A::Told) -> S + Send + Sync + 'static,
+    M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
     S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
@@ -246,76 +256,82 @@ where
     let graceful = GracefulShutdown::new();
     let mut connections = tokio::task::JoinSet::new();
     let time = loop {
-        outside.open.store(connections.len(), Ordering::Relaxed);
-        let limits = *outside.limited.borrow_and_update();
+        owner.open.store(connections.len(), Ordering::Relaxed);
+        let limits = *owner.limit_changes.borrow_and_update();
         let accepted = tokio::select! {
-            stage = outside.told.wait_for(|stage| *stage != Stage::Serves) => match stage.as_deref() {
+            stage = owner.stage_changes.wait_for(|stage| *stage != Stage::Serves) => match stage.as_deref() {
                 Ok(Stage::Drains(time)) => break *time,
                 _ => break Duration::ZERO,
             },
-            _ = outside.limited.changed() => continue,
+            _ = owner.limit_changes.changed() => continue,
+            // An ended connection changes the number of open ones, which the loop stores again.
             _ = connections.join_next(), if !connections.is_empty() => continue,
+            // At the limit, further clients wait in the kernel's queue.
             accepted = listener.accept(), if connections.len() < limits.connections as usize => accepted,
         };
+        // Without a free file descriptor, the next call would fail at once.
         let Ok((stream, address)) = accepted else {
             tokio::time::sleep(BACK_OFF).await;
             continue;
         };
         let watcher = graceful.watcher();
         connections.spawn(connection(
-            Arc::clone(&each),
+            Arc::clone(&shared),
             limits,
             (stream, address),
             watcher,
         ));
     };
+    // The port must be free before the owner learns that the listener has closed.
     drop(listener);
-    outside.tell.send_replace(false);
-    // Connections that are left are reset when their set is dropped.
+    owner.set_listening.send_replace(false);
+    // The remaining connections are reset when `connections` is dropped.
     let _ = tokio::time::timeout(time, graceful.shutdown()).await;
 }
 
 async fn connection<A, M, S, F, B, E>(
-    each: Arc<Each<A, M>>,
+    shared: Arc<Shared<A, M>>,
     limits: Limits,
     (stream, address): (TcpStream, SocketAddr),
     watcher: Watcher,
 ) where
     A: Accept,
-    M: Fn(SocketAddr, A::Told) -> S + Send + Sync + 'static,
+    M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
     S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
-    let accepting = each.accept.accept(stream);
-    let Ok(Ok((stream, known))) = tokio::time::timeout(limits.head_time, accepting).await else {
+    // A client that does not finish its TLS handshake must not keep the connection, so the limit for heads
+    // applies to it.
+    let accepting = shared.accept.accept(stream);
+    let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
         return;
     };
     let activity = Activity::new();
-    let answer = (each.make)(address, known);
-    let noted = Arc::clone(&activity);
+    let answer = (shared.make)(address, info);
+    let monitor = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {
-        let open = noted.open(request.version());
+        let open = monitor.open(request.version());
         let answering = answer(request);
         async move {
             let answer = answering.await;
             answer.map(|answer| answer.map(|body| OpenBody::new(body, open)))
         }
     });
-    let stream = TokioIo::new(Noted::new(stream, Arc::clone(&activity)));
+    let stream = TokioIo::new(MonitoredStream::new(stream, Arc::clone(&activity)));
     let serving = builder(&limits)
         .serve_connection(stream, service)
         .into_owned();
-    let patience = Patience {
+    let timeouts = Timeouts {
         head: limits.head_time,
         idle: limits.idle_time,
         stalled: limits.stall_time,
     };
     let serving = pin!(watcher.watch(serving));
     tokio::select! {
-        // A client that leaves, or speaks no HTTP, concerns nobody else.
+        // Errors of a single client are ignored: it has disconnected, or it does not use HTTP.
         _ = serving => {}
-        () = activity.over(patience) => {}
+        () = activity.timed_out(timeouts) => {}
     }
 }

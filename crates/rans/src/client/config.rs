@@ -5,7 +5,7 @@ use std::any::Any;
 use std::time::Duration;
 use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 
-/// Which requests may be copied.
+/// Methods of the requests that may be copied.
 #[cfg_attr(
     feature = "gateway",
     derive(serde::Deserialize),
@@ -13,13 +13,13 @@ use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Methods {
-    /// GET, HEAD and OPTIONS: what changes nothing.
+    /// GET, HEAD and OPTIONS, which change no state.
     #[default]
     Safe,
-    /// Also PUT and DELETE. The copies reach two replicas, and the loser may be purged at one of them:
-    /// only for services where that is right.
+    /// Also PUT and DELETE. The copies reach two replicas, and the slower copy may be purged at one of them: only for
+    /// services where that is correct.
     Idempotent,
-    /// Every request.
+    /// Every request. Only for services where a request may run twice.
     All,
 }
 
@@ -33,64 +33,65 @@ impl Methods {
     }
 }
 
-/// How many copies may be reset on the way, for each replica. Servers defend themselves against clients that
-/// reset too often: Node's HTTP/2 ends a connection that resets more than 33 times a second for long, after
-/// 1,000 at once.
+/// Budget of resets of copies, for each replica. Servers limit clients that reset requests too often: Node's HTTP/2
+/// ends a connection after a burst of 1,000 resets, or if it resets more than 33 requests per second for a long time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ResetBudget {
-    /// Resets a second.
+    /// Resets per second in the long run, at least 0.
     pub rate: f64,
-    /// Resets at once.
+    /// Largest number of resets at once after a time without resets.
     pub burst: u32,
 }
 
 impl ResetBudget {
-    /// No bound: for ways that replace a connection before it was reset too often, and for servers that
-    /// do not mind.
+    /// Budget without a limit: for connections that are replaced before they are reset too often, and for servers
+    /// that accept any number of resets.
     pub const UNBOUNDED: Self = Self {
         rate: 1e9,
         burst: u32::MAX,
     };
 }
 
-/// When a replica is left alone for a while.
+/// Circuit breaker: after repeated failures, a replica gets no requests for a pause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Breaker {
-    /// Failures in a row.
+    /// Number of failures in a row that starts a pause.
     pub failures: u32,
-    /// For how long; twice as long each time that it fails again, up to `longest`.
+    /// First pause. Each further failure doubles it, up to `longest`.
     pub pause: Duration,
-    /// The longest pause.
+    /// Longest pause.
     pub longest: Duration,
 }
 
-/// How a client works.
+/// Configuration of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientConfig {
-    /// Policy for replicas that purge. By default the client sends a low-priority copy at once, and the
-    /// first answer purges it.
+    /// Policy for replicas that purge. By default, the client sends a low-priority copy at once, and the first answer
+    /// purges the other copy.
     pub purging: Policy,
-    /// What is done elsewhere. By default a copy after the client's own 95th percentile, for one request in
-    /// ten at most.
+    /// Policy for all other replicas. By default, the client sends a copy after its own 95th percentile of latency,
+    /// for at most one request in ten.
     pub elsewhere: Policy,
-    /// Which requests may be copied.
+    /// Methods of the requests that may be copied.
     pub methods: Methods,
-    /// Which answers end a request; any other one counts only when no copy is left. By default all but 404,
-    /// 408, 425, 429 and 5xx.
+    /// Whether a status ends a request. Any other status counts only when no copy is left. By default, all statuses
+    /// end a request except 404, 408, 425, 429 and 5xx.
     pub acceptable: fn(StatusCode) -> bool,
-    /// Whether an error (of the ways' type) says that its replica has not seen the request. After such an error
-    /// any request may go to another replica, after others only an idempotent one (RFC 9110, section 9.2.2): each
-    /// replica gets the request once, and the body must be one that can be sent again. By default no error says so.
+    /// Whether an error (of the connections' type) means that its replica has not received the request. After such an
+    /// error, any request may go to another replica. After other errors, only an idempotent request may (RFC 9110,
+    /// section 9.2.2). Each replica receives the request once, and the body must be one that can be sent again. By
+    /// default, no error means this.
     pub unsent: fn(&dyn Any) -> bool,
-    /// How many copies may be reset. A copy beyond it runs to its end, unseen.
+    /// Budget of resets. A copy beyond it runs to its end, and its answer is dropped.
     pub resets: ResetBudget,
-    /// When a replica is left alone for a while.
+    /// Pauses of replicas that fail.
     pub breaker: Breaker,
-    /// Whether copies say which they are, in a field `tailcut-copy`: 0 is the primary.
-    pub tells_copies: bool,
+    /// Whether each copy has a header field `tailcut-copy` with its number: 0 is the primary.
+    pub marks_copies: bool,
 }
 
-/// Whether an answer ends its request, by default.
+/// Whether a status ends a request by default. Other replicas may answer differently where these statuses
+/// occur: an object is not there yet, a time limit has expired, or the replica is overloaded.
 pub fn acceptable(status: StatusCode) -> bool {
     !status.is_server_error() && !matches!(status.as_u16(), 404 | 408 | 425 | 429)
 }
@@ -103,7 +104,10 @@ impl Default for ClientConfig {
                 trigger: Trigger::AfterPercentile(Percentile::default()),
                 purge: Some(CancelScope::Running),
                 budget: Some(BudgetConfig {
+                    // Chosen: copies after the 95th percentile are one in twenty. So the budget limits copies only if
+                    // replicas become slow and the percentile lags behind.
                     thousandths: 100,
+                    // Chosen, not measured: a burst of ten slow requests may still be copied.
                     burst: 10,
                 }),
                 ..Policy::DUPLICATE_LOW
@@ -111,22 +115,29 @@ impl Default for ClientConfig {
             methods: Methods::Safe,
             acceptable,
             unsent: |_| false,
+            // Below the limits of Node's HTTP/2, which are 33 per second and 1,000 at once.
             resets: ResetBudget {
                 rate: 30.0,
                 burst: 500,
             },
             breaker: Breaker {
+                // The values are chosen, not measured. With fewer failures, a few random errors pause a
+                // replica that works. With more, more requests fail first, because any success resets the
+                // count.
                 failures: 5,
+                // With a shorter pause, a replica that is down gets test requests more often, and each of
+                // them fails.
                 pause: Duration::from_secs(1),
+                // A longer pause delays the first request to a replica that works again.
                 longest: Duration::from_secs(30),
             },
-            tells_copies: true,
+            marks_copies: true,
         }
     }
 }
 
 impl ClientConfig {
-    /// One copy of each request, to the less loaded of two replicas.
+    /// Returns the configuration with one copy of each request, which goes to the less loaded of two replicas.
     pub const fn single(self) -> Self {
         Self {
             purging: Policy::SINGLE,
@@ -135,12 +146,14 @@ impl ClientConfig {
         }
     }
 
-    /// What is wrong with it, if anything is.
+    /// Returns the fault of the configuration, if it has one.
     pub fn fault(&self) -> Option<&'static str> {
         for policy in [&self.purging, &self.elsewhere] {
             if let Some(fault) = policy.fault() {
                 return Some(fault);
             }
+            // The driver chooses one replica for the primary and one for the copy, and drops the other copy
+            // after the first answer.
             if policy.copies > 2 || policy.quorum != 1 || policy.aggregates {
                 return Some(
                     "a client sends two copies at most, and the first answer ends a request",

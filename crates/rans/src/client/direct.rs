@@ -1,4 +1,4 @@
-//! Direct requests to a client's replicas, as downloads by ranges send them.
+//! Requests to chosen replicas of a client. Downloads by ranges use them.
 
 use super::Client;
 use super::replica::Purges;
@@ -10,13 +10,14 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 impl<S> Client<S> {
-    /// Open replicas in the order in which they should get requests: the two least loaded replicas first. A large
-    /// object is worth comparing all of them.
+    /// Returns the open replicas, best first: the two least loaded replicas, then the others in random order. All
+    /// replicas are compared, because a large object is worth the cost.
     pub(crate) fn choose(&self) -> Vec<usize> {
         let mut state = self.shared.lock();
         let mut rest = state.open(Instant::now());
         let mut order = Vec::new();
         order.extend(state.lightest(&mut rest));
+        // Sometimes the second replica is drawn at random, so that a replica that was slow is tried again.
         if !state.explores() {
             order.extend(state.lightest(&mut rest));
         }
@@ -26,7 +27,7 @@ impl<S> Client<S> {
         order
     }
 
-    /// See [`send`].
+    /// Sends a request to a replica, in its class, as [`send`] does.
     pub(crate) fn send<B, R, E>(
         &self,
         (replica, copy, class): (usize, u8, Class),
@@ -42,7 +43,7 @@ impl<S> Client<S> {
         send(client, (replica, copy, class), parts, body)
     }
 
-    /// Notes what an answer says of its replica.
+    /// Updates the state of a replica from its answer.
     pub(crate) fn note<R, E>(
         &self,
         replica: usize,
@@ -52,21 +53,21 @@ impl<S> Client<S> {
         let learns = self.replicas[replica].purges == Purges::Learn;
         let breaker = self.shared.config.breaker;
         let mut state = self.shared.lock();
-        state.standings[replica].note((began, Instant::now()), learns, breaker, answer);
+        state.stats[replica].note((began, Instant::now()), learns, breaker, answer);
     }
 
-    /// A replica has failed in the middle of an answer.
+    /// Records that a replica failed in the middle of an answer.
     pub(crate) fn note_failure(&self, replica: usize) {
         let breaker = self.shared.config.breaker;
         let mut state = self.shared.lock();
-        state.standings[replica].failed(Instant::now(), breaker);
+        state.stats[replica].failed(Instant::now(), breaker);
     }
 
-    /// Takes a reset from a replica's budget, if there is one.
+    /// Takes a reset from a replica's budget. Returns `false` if the budget is used up.
     pub(crate) fn may_reset(&self, replica: usize) -> bool {
         let budget = self.shared.config.resets;
         let mut state = self.shared.lock();
-        let may = state.standings[replica].may_reset(Instant::now(), budget);
+        let may = state.stats[replica].may_reset(Instant::now(), budget);
         match may {
             true => state.counts.purged += 1,
             false => state.counts.spared += 1,
@@ -74,7 +75,7 @@ impl<S> Client<S> {
         may
     }
 
-    /// Whether an answer ends a request.
+    /// Whether a status ends a request.
     pub(crate) fn is_acceptable(&self, status: http::StatusCode) -> bool {
         (self.shared.config.acceptable)(status)
     }

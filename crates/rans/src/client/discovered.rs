@@ -1,4 +1,4 @@
-//! Replicas that come and go, as [`tower::discover`] reports them.
+//! Client whose set of replicas changes, as [`tower::discover`] reports it.
 
 use super::{AnswerBody, Client, ClientConfig, Replay, Replica};
 use http::{Request, Response};
@@ -10,14 +10,14 @@ use std::task::{Context, Poll};
 use tower::discover::{Change, Discover};
 use tower_service::Service;
 
-/// A client of the replicas that `D` reports. It is ready when it has a replica.
+/// Client of the replicas that `D` reports. It is ready when it has a replica.
 ///
-/// Requests that are on their way when the replicas change end at those that they were sent to. A replica that stays
-/// keeps what is known of it. Clones of [`client`](Self::client) do not follow later changes.
+/// When the replicas change, requests in flight end at the replicas that received them. A replica that stays keeps
+/// its statistics. Clones of [`client`](Self::client) do not follow later changes.
 pub struct Discovered<D: Discover, S> {
     discover: Pin<Box<D>>,
     has_ended: bool,
-    /// In the order of the client's replicas.
+    /// Keys of the replicas, in the order of the client's replicas.
     keys: Vec<D::Key>,
     replicas: Vec<Replica<S>>,
     client: Option<Client<S>>,
@@ -25,16 +25,16 @@ pub struct Discovered<D: Discover, S> {
     seed: u64,
 }
 
-/// Why a request got no answer.
+/// Reason why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveredError<D, E> {
-    /// Discovery of the replicas has failed.
-    #[error("the replicas cannot be found out: {0}")]
+    /// The discovery of the replicas has failed.
+    #[error("the discovery of the replicas failed: {0}")]
     Discover(D),
     /// There is no replica.
     #[error("there is no replica")]
     NoReplica,
-    /// Of a replica.
+    /// A replica has failed.
     #[error("{0}")]
     Replica(E),
 }
@@ -43,7 +43,7 @@ impl<D, S> Discovered<D, S>
 where
     D: Discover<Service = Replica<S>>,
 {
-    /// A client without replicas yet. `seed` draws the replicas of each request.
+    /// Creates a client without replicas. `seed` chooses the replicas of each request.
     ///
     /// # Errors
     /// The reason why the configuration is wrong.
@@ -62,7 +62,7 @@ where
         }
     }
 
-    /// The client of the replicas that are known now; `None`: there is none.
+    /// Returns the client of the present replicas, or `None` if there is no replica.
     pub const fn client(&self) -> Option<&Client<S>> {
         self.client.as_ref()
     }
@@ -73,15 +73,15 @@ where
     D: Discover<Service = Replica<S>>,
     S: Clone,
 {
-    /// Takes what has changed. Ready when nothing more can be taken now.
+    /// Applies all changes that the discovery reports now.
     fn follow(&mut self, cx: &mut Context<'_>) -> Result<(), D::Error> {
-        // Where each replica was before.
-        let mut places: Vec<Option<usize>> = (0..self.keys.len()).map(Some).collect();
+        // Index of each replica before the changes, so that its statistics can be kept.
+        let mut former_indices: Vec<Option<usize>> = (0..self.keys.len()).map(Some).collect();
         let (mut has_changed, mut outcome) = (false, Ok(()));
         while !self.has_ended
-            && let Poll::Ready(told) = self.discover.as_mut().poll_discover(cx)
+            && let Poll::Ready(reported) = self.discover.as_mut().poll_discover(cx)
         {
-            let change = match told {
+            let change = match reported {
                 Some(Ok(change)) => change,
                 Some(Err(error)) => {
                     outcome = Err(error);
@@ -95,21 +95,26 @@ where
             has_changed = true;
             let (Change::Insert(key, _) | Change::Remove(key)) = &change;
             if let Some(at) = self.keys.iter().position(|known| known == key) {
+                // The three lists keep the same order, so no element is swapped. A replica that is inserted
+                // again may be another server, so its statistics start again.
                 self.keys.remove(at);
                 self.replicas.remove(at);
-                places.remove(at);
+                former_indices.remove(at);
             }
             if let Change::Insert(key, replica) = change {
                 self.keys.push(key);
                 self.replicas.push(replica);
-                places.push(None);
+                former_indices.push(None);
             }
         }
+        // The changes before an error still apply.
         if has_changed {
             self.client = match (&self.client, self.replicas.is_empty()) {
                 (_, true) => None,
-                (Some(before), _) => Some(before.succeeded(self.replicas.clone(), &places)),
-                // The configuration was looked at, and there is a replica.
+                (Some(before), _) => {
+                    Some(before.with_replicas(self.replicas.clone(), &former_indices))
+                }
+                // The configuration was checked in `new`, and there is a replica, so this cannot fail.
                 (None, _) => Client::new(self.replicas.clone(), self.config, self.seed).ok(),
             };
         }

@@ -1,23 +1,23 @@
-//! The client: a service that sends a request to one of several replicas, and a low-priority copy of it to
-//! another one; the first good answer is the answer, and the loser is purged by dropping it.
+//! Client: a service that sends each request to one of several replicas, and a low-priority copy to another replica.
+//! The first good answer is returned, and the slower copy is purged by dropping it.
 //!
-//! When copies are sent and what ends them is [`tailcut_requests::Client`]'s; this is its driver.
+//! [`tailcut_requests::Client`] decides when copies are sent and when they end. This module is its driver.
 
 mod config;
 mod direct;
 mod discovered;
-mod flight;
+mod in_flight;
 mod race;
 mod replay;
 mod replica;
+mod replica_stats;
 mod sending;
 mod shared;
-mod standing;
 
 pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
 pub use discovered::{Discovered, DiscoveredError};
-pub use flight::AnswerBody;
-pub(crate) use flight::Flight;
+pub use in_flight::AnswerBody;
+pub(crate) use in_flight::InFlight;
 pub use replay::{Once, Replay};
 pub use replica::{ClientCounts, Purges, Replica, ReplicaState};
 pub(crate) use sending::{Answering, Sent};
@@ -36,7 +36,7 @@ use std::task::{Context, Poll};
 use tokio::time::Instant;
 use tower_service::Service;
 
-/// A client that sends each request to several replicas. Cheap to clone; clones share their state.
+/// Client that sends each request to several replicas. Clones are cheap and share their state.
 pub struct Client<S> {
     replicas: Arc<[Replica<S>]>,
     shared: Arc<Shared>,
@@ -60,7 +60,7 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S> Client<S> {
-    /// A client of these replicas, at least one. `seed` draws the replicas of each request.
+    /// Creates a client of these replicas, at least one. `seed` chooses the replicas of each request.
     ///
     /// # Errors
     /// The reason why the configuration is wrong.
@@ -81,10 +81,13 @@ impl<S> Client<S> {
         })
     }
 
-    /// A client of other replicas with the statistics of this client. `places` has the former index of each replica.
-    fn succeeded(&self, replicas: Vec<Replica<S>>, places: &[Option<usize>]) -> Self {
+    /// Returns a client of other replicas with the statistics of this client. `former_indices` has the former index
+    /// of each replica.
+    fn with_replicas(&self, replicas: Vec<Replica<S>>, former_indices: &[Option<usize>]) -> Self {
         let purges = replicas.iter().map(|replica| replica.purges);
-        let shared = self.shared.succeeded(purges.zip(places.iter().copied()));
+        let shared = self
+            .shared
+            .with_replicas(purges.zip(former_indices.iter().copied()));
         Self {
             replicas: replicas.into(),
             shared: Arc::new(shared),
@@ -96,25 +99,25 @@ impl<S> Client<S> {
         self.shared.lock().counts
     }
 
-    /// What it knows of its replicas now, in their order.
+    /// Returns the present state of each replica, in the order of the replicas.
     pub fn states(&self) -> Vec<ReplicaState> {
         let now = Instant::now();
         let state = self.shared.lock();
-        let standings = state.standings.iter();
-        let states = standings.map(|standing| ReplicaState {
-            in_flight: standing.in_flight,
-            latency: standing.latency(),
-            is_open: standing.is_open(now),
-            purges: standing.purges,
+        let stats = state.stats.iter();
+        let states = stats.map(|stats| ReplicaState {
+            in_flight: stats.in_flight,
+            latency: stats.latency(),
+            is_open: stats.is_open(now),
+            purges: stats.purges,
         });
         states.collect()
     }
 
-    /// Sets whether a replica is well. The client avoids a replica that is not, unless no replica is well. The
-    /// results of answers count in addition.
-    pub fn set_well(&self, replica: usize, is_well: bool) {
-        if let Some(standing) = self.shared.lock().standings.get_mut(replica) {
-            standing.is_well = is_well;
+    /// Sets whether a replica is healthy. The client avoids unhealthy replicas, unless all are unhealthy. Failed
+    /// answers also make it avoid a replica.
+    pub fn set_healthy(&self, replica: usize, is_healthy: bool) {
+        if let Some(stats) = self.shared.lock().stats.get_mut(replica) {
+            stats.is_healthy = is_healthy;
         }
     }
 }
@@ -131,7 +134,7 @@ where
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
-    /// Always ready: a copy polls the way to its replica when it needs it.
+    /// Always ready: a copy waits for the connection to its replica when it is sent.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }

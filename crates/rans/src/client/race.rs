@@ -1,10 +1,10 @@
-//! One request: its copies, and the one that is first.
+//! Race of the copies of one request: the first good answer wins.
 
-use super::flight::{AnswerBody, Flight};
+use super::in_flight::{AnswerBody, InFlight};
 use super::replay::Replay;
 use super::replica::{Purges, Replica};
 use super::sending::{Sent, send};
-use super::shared::{Follows, Orders, Shared};
+use super::shared::{Messages, PolicyChoice, Shared};
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
@@ -16,7 +16,7 @@ use tailcut_requests::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
-/// A copy that is on its way.
+/// Copy that has no answer yet.
 struct Running<R, E> {
     id: CopyId,
     sent: Sent<R, E>,
@@ -31,17 +31,17 @@ where
     replicas: Arc<[Replica<S>]>,
     shared: Arc<Shared>,
     parts: Parts,
-    /// The body for the last copy.
+    /// Body of the request. The last copy takes it.
     body: Option<B>,
-    /// Its number and its policy, once it has begun.
-    request: Option<(RequestId, Follows)>,
+    /// Number and policy of the request, after it has begun.
+    request: Option<(RequestId, PolicyChoice)>,
     running: Vec<Running<R, E>>,
-    /// Replicas that it was sent to.
-    asked: Vec<usize>,
-    /// When the next copy is due.
+    /// Replicas that have received the request.
+    tried: Vec<usize>,
+    /// Timer of the next copy.
     timer: Option<Pin<Box<Sleep>>>,
-    /// The first answer that was not acceptable.
-    poor: Option<Result<Response<AnswerBody<R>>, E>>,
+    /// First answer that was not acceptable.
+    unacceptable: Option<Result<Response<AnswerBody<R>>, E>>,
 }
 
 impl<S, B, R, E> Race<S, B, R, E>
@@ -61,35 +61,37 @@ where
             body: Some(body),
             request: None,
             running: Vec::new(),
-            asked: Vec::new(),
+            tried: Vec::new(),
             timer: None,
-            poor: None,
+            unacceptable: None,
         }
     }
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<AnswerBody<R>>, E>> {
         loop {
-            let (id, follows) = match self.request {
-                Some((id, follows)) => {
-                    let orders = self.shared.lock().orders(id, follows);
-                    self.obey(orders);
-                    (id, follows)
+            let (id, policy) = match self.request {
+                Some((id, policy)) => {
+                    let messages = self.shared.lock().messages(id, policy);
+                    self.send_messages(messages);
+                    (id, policy)
                 }
                 None => self.begin().expect("a client has a replica"),
             };
-            if let Some(answer) = self.look(cx, follows) {
+            if let Some(answer) = self.poll_copies(cx, policy) {
                 self.request = None;
                 return Poll::Ready(answer);
             }
-            if self.request != Some((id, follows)) {
+            // `poll_copies` has sent the request to other replicas under a new number. Its copies are polled first.
+            if self.request != Some((id, policy)) {
                 continue;
             }
-            let due = self.shared.lock().wait(id, follows, cx.waker());
+            let due = self.shared.lock().wait(id, policy, cx.waker());
             let Some(due) = due else {
                 return Poll::Pending;
             };
             let at = self.shared.instant(due);
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+            // A reset registers the timer again at the runtime, so it is left out if the time is the same.
             if timer.deadline() != at {
                 timer.as_mut().reset(at);
             }
@@ -97,51 +99,53 @@ where
                 return Poll::Pending;
             }
             self.timer = None;
-            self.shared.lock().on_timeout(due, follows);
+            self.shared.lock().on_timeout(due, policy);
         }
     }
 
-    /// `None`: it has been sent to every replica.
-    fn begin(&mut self) -> Option<(RequestId, Follows)> {
+    /// Begins the request. Returns `None` if all replicas have received it already.
+    fn begin(&mut self) -> Option<(RequestId, PolicyChoice)> {
         let now = Instant::now();
         let allowed = self.shared.config.methods.allow(&self.parts.method);
+        // A request is copied only if its method allows it and its body can be sent twice.
         let again = allowed.then(|| self.body.as_ref().and_then(Replay::replay));
         let is_copied = again.flatten().is_some();
         let moment = (now, self.shared.time(now));
-        let begun = self.shared.lock().begin(moment, is_copied, &self.asked);
-        let (id, follows, orders) = begun?;
-        self.request = Some((id, follows));
-        self.obey(orders);
-        Some((id, follows))
+        let begun = self.shared.lock().begin(moment, is_copied, &self.tried);
+        let (id, policy, messages) = begun?;
+        self.request = Some((id, policy));
+        self.send_messages(messages);
+        Some((id, policy))
     }
 
-    /// Sends it to replicas that it has not been sent to, where that is allowed after such a failure: all that it
-    /// was sent to have failed, without an answer.
-    fn go_elsewhere(&mut self, error: &E) -> bool {
+    /// Sends the request to further replicas, if that is allowed after this error. All replicas that received it have
+    /// failed without an answer.
+    fn try_other_replicas(&mut self, error: &E) -> bool {
         let is_unsent = (self.shared.config.unsent)(error);
         let may = is_unsent || self.parts.method.is_idempotent();
         let can = self.body.as_ref().and_then(Replay::replay).is_some();
         may && can && self.begin().is_some()
     }
 
-    fn obey(&mut self, orders: Orders) {
-        for (replica, header) in orders {
+    fn send_messages(&mut self, messages: Messages) {
+        for (replica, header) in messages {
             match header.purpose {
-                Purpose::Ask => self.ask(replica, &header),
+                Purpose::Ask => self.send_copy(replica, &header),
                 Purpose::Cancel(_) => self.purge(header.copy),
-                // Nothing of HTTP.
+                // HTTP has no message for these.
                 Purpose::More | Purpose::Reprioritise => {}
             }
         }
     }
 
-    /// Sends a copy.
-    fn ask(&mut self, replica: usize, header: &RequestHeader) {
+    /// Sends a copy to a replica.
+    fn send_copy(&mut self, replica: usize, header: &RequestHeader) {
         let again = self.body.as_ref().and_then(Replay::replay);
+        // A body that can be sent only once goes to the first copy.
         let Some(body) = again.or_else(|| self.body.take()) else {
             return;
         };
-        self.asked.push(replica);
+        self.tried.push(replica);
         let class = match header.priority {
             HIGH => Class::Primary,
             _ => Class::Duplicate,
@@ -154,11 +158,11 @@ where
         });
     }
 
-    /// The answer, if there is one.
-    fn look(
+    /// Returns the final answer, if there is one.
+    fn poll_copies(
         &mut self,
         cx: &mut Context<'_>,
-        follows: Follows,
+        policy: PolicyChoice,
     ) -> Option<Result<Response<AnswerBody<R>>, E>> {
         let mut at = 0;
         while let Some(copy) = self.running.get_mut(at) {
@@ -174,44 +178,43 @@ where
             let mut state = self.shared.lock();
             let learns = self.replicas[copy.sent.replica].purges == Purges::Learn;
             let breaker = self.shared.config.breaker;
-            state.standings[copy.sent.replica].note(
-                (copy.sent.began, now),
-                learns,
-                breaker,
-                &answer,
-            );
+            state.stats[copy.sent.replica].note((copy.sent.began, now), learns, breaker, &answer);
             if is_good {
                 state.counts.won_by_copy += u64::from(copy.id.copy > 0);
-                state.on_answer(time, copy.id, follows);
-                let orders = state.orders(copy.id.request, follows);
+                state.on_answer(time, copy.id, policy);
+                let messages = state.messages(copy.id.request, policy);
+                // `send_messages` takes the lock again, for example to count resets.
                 drop(state);
-                self.obey(orders);
-                return Some(carried(answer, copy.sent.flight));
+                self.send_messages(messages);
+                return Some(attach_in_flight(answer, copy.sent.flight));
             }
             state.counts.failed += 1;
-            let goes_on = state.on_failure(time, copy.id, follows);
-            let orders = state.orders(copy.id.request, follows);
+            // The policy sends the next copy at once after a failure, so its messages are read below.
+            let goes_on = state.on_failure(time, copy.id, policy);
+            let messages = state.messages(copy.id.request, policy);
             drop(state);
             if let Err(error) = &answer
                 && !goes_on
-                && self.poor.as_ref().is_none_or(Result::is_err)
-                && self.go_elsewhere(error)
+                // After an answer, no other replica is tried, even if the answer was not acceptable.
+                && self.unacceptable.as_ref().is_none_or(Result::is_err)
+                && self.try_other_replicas(error)
             {
                 return None;
             }
-            let poor = carried(answer, copy.sent.flight);
-            // An answer says more than an error.
+            let unacceptable = attach_in_flight(answer, copy.sent.flight);
+            // An answer of the service is more useful to the caller than a connection error.
             if self
-                .poor
+                .unacceptable
                 .as_ref()
-                .is_none_or(|known| known.is_err() && poor.is_ok())
+                .is_none_or(|known| known.is_err() && unacceptable.is_ok())
             {
-                self.poor = Some(poor);
+                self.unacceptable = Some(unacceptable);
             }
             if !goes_on {
-                return self.poor.take();
+                return self.unacceptable.take();
             }
-            self.obey(orders);
+            // `send_messages` may have sent or removed copies, so the indices have changed.
+            self.send_messages(messages);
             at = 0;
         }
         None
@@ -223,7 +226,7 @@ where
     R: Send + 'static,
     E: Send + 'static,
 {
-    /// Drops a copy, or lets it run to its end where its replica has been reset too often.
+    /// Drops a copy. If the replica's budget of resets is used up, the copy runs to its end instead.
     fn purge(&mut self, id: CopyId) {
         let Some(at) = self.running.iter().position(|copy| copy.id == id) else {
             return;
@@ -231,14 +234,18 @@ where
         let copy = self.running.swap_remove(at);
         let mut state = self.shared.lock();
         let budget = self.shared.config.resets;
-        if state.standings[copy.sent.replica].may_reset(Instant::now(), budget) {
+        if state.stats[copy.sent.replica].may_reset(Instant::now(), budget) {
             state.counts.purged += 1;
             return;
         }
+        // The copy runs to its end, because a further reset could end the connection.
         state.counts.spared += 1;
         drop(state);
+        // Without a runtime no task can wait, so the copy is dropped here.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
+                // Another copy has answered, so this result has no reader. The replica counts as busy until
+                // then.
                 let _ = copy.sent.answering.await;
                 drop(copy.sent.flight);
             });
@@ -252,9 +259,9 @@ where
     E: Send + 'static,
 {
     fn drop(&mut self) {
-        // The application has left before the answer.
-        if let Some((id, follows)) = self.request.take() {
-            self.shared.lock().abandon(id, follows);
+        // The application has dropped the request before the answer.
+        if let Some((id, policy)) = self.request.take() {
+            self.shared.lock().abandon(id, policy);
         }
         while let Some(copy) = self.running.last() {
             let id = copy.id;
@@ -263,9 +270,9 @@ where
     }
 }
 
-fn carried<R, E>(
+fn attach_in_flight<R, E>(
     answer: Result<Response<R>, E>,
-    flight: Flight,
+    flight: InFlight,
 ) -> Result<Response<AnswerBody<R>>, E> {
     answer.map(|answer| answer.map(|body| AnswerBody::new(body, flight)))
 }

@@ -1,11 +1,11 @@
-//! Bodies of requests that can be sent twice.
+//! Bodies of requests that can be sent more than once.
 
 use http_body::Body;
 use http_body_util::{Empty, Full};
 
-/// A request's body that may be sent to two replicas.
+/// Body of a request that can be sent to two replicas.
 pub trait Replay: Body + Sized {
-    /// The same body again; `None` where it can be sent once only. Then the request is not copied.
+    /// Returns the same body again, or `None` if it can be sent only once. Such a request is not copied.
     fn replay(&self) -> Option<Self>;
 }
 
@@ -27,7 +27,7 @@ impl Replay for String {
     }
 }
 
-/// A body that can be sent once only, such as a stream.
+/// Body that can be sent only once, such as a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Once<B>(pub B);
 

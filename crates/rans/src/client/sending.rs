@@ -1,6 +1,6 @@
-//! Sending one request to one replica.
+//! Sender of one request to one replica.
 
-use super::flight::Flight;
+use super::in_flight::InFlight;
 use super::replica::Replica;
 use super::shared::Shared;
 use crate::priority::{PRIORITY, field};
@@ -14,18 +14,18 @@ use tailcut_requests::Class;
 use tokio::time::Instant;
 use tower_service::Service;
 
-/// The field that says which copy of a request this is.
+/// Header field with the number of the copy.
 const COPY: HeaderName = HeaderName::from_static("tailcut-copy");
 
 pub(crate) type Answering<R, E> = Pin<Box<dyn Future<Output = Result<Response<R>, E>> + Send>>;
 
-/// A request that is on its way to a replica.
+/// Request that was sent to a replica.
 pub(crate) struct Sent<R, E> {
     pub replica: usize,
     pub began: Instant,
     pub answering: Answering<R, E>,
-    /// To be kept until the answer's body was taken.
-    pub flight: Flight,
+    /// Keep this until the body of the answer has been read.
+    pub flight: InFlight,
 }
 
 /// Sends a request to a replica, in its class. Copy 0 is the primary.
@@ -40,7 +40,7 @@ where
     S::Future: Send + 'static,
     B: Send + 'static,
 {
-    if shared.config.tells_copies {
+    if shared.config.marks_copies {
         let copy = match copy {
             0 => HeaderValue::from_static("0"),
             1 => HeaderValue::from_static("1"),
@@ -48,28 +48,29 @@ where
         };
         parts.headers.insert(COPY, copy);
     }
-    let ways = &replicas[replica];
-    let mut way = match class {
-        Class::Primary => ways.primary.clone(),
+    let connections = &replicas[replica];
+    let mut connection = match class {
+        // A primary keeps the `Priority` field of the application.
+        Class::Primary => connections.primary.clone(),
         Class::Duplicate | Class::Optional => {
             parts.headers.insert(PRIORITY, field(class));
-            ways.copy.clone()
+            connections.copy.clone()
         }
     };
     let request = Request::from_parts(parts, body);
-    // Most ways are always ready, and cost one box less then.
+    // Most connections are always ready. The request then needs one box less.
     let mut nobody = Context::from_waker(Waker::noop());
-    let answering: Answering<R, E> = match way.poll_ready(&mut nobody) {
-        Poll::Ready(Ok(())) => Box::pin(way.call(request)),
+    let answering: Answering<R, E> = match connection.poll_ready(&mut nobody) {
+        Poll::Ready(Ok(())) => Box::pin(connection.call(request)),
         _ => Box::pin(async move {
-            poll_fn(|cx| way.poll_ready(cx)).await?;
-            way.call(request).await
+            poll_fn(|cx| connection.poll_ready(cx)).await?;
+            connection.call(request).await
         }),
     };
     Sent {
         replica,
         began: Instant::now(),
         answering,
-        flight: Flight::begin(Arc::clone(shared), replica),
+        flight: InFlight::begin(Arc::clone(shared), replica),
     }
 }

@@ -1,8 +1,8 @@
-//! What all requests of a client share: the replicas' standing, and the policy's state.
+//! State that all requests of a client share: the replicas' statistics and the policies' state.
 
 use super::config::ClientConfig;
 use super::replica::{ClientCounts, Purges};
-use super::standing::Standing;
+use super::replica_stats::ReplicaStats;
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -12,36 +12,38 @@ use tailcut_requests::{Client, CopyId, Purpose, RequestHeader, RequestId};
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 
-/// One copy of this number goes to a random replica, where the others go to the least loaded replicas.
+/// One copy in this many goes to a random replica. All others go to the least loaded replicas. With a
+/// smaller number, more requests go to slow replicas. With a larger one, a replica that has become fast is
+/// found later.
 const EXPLORING: u64 = 8;
 
-/// Which of the client's policies a request follows.
+/// Policy of the client that a request follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Follows {
+pub(super) enum PolicyChoice {
     Purging,
     Elsewhere,
 }
 
-/// Messages to replicas that a request sends next.
-pub(super) type Orders = Vec<(usize, RequestHeader)>;
+/// Messages to replicas that a request has to send now.
+pub(super) type Messages = Vec<(usize, RequestHeader)>;
 
 #[derive(Default)]
 struct Inbox {
-    orders: Orders,
+    messages: Messages,
     waker: Option<Waker>,
 }
 
 pub(super) struct State {
-    pub standings: Vec<Standing>,
+    pub stats: Vec<ReplicaStats>,
     pub counts: ClientCounts,
     policies: [Client; 2],
-    /// Orders for requests that another one has asked for, when it was their time too.
+    /// Messages of requests whose copy became due while another request polled the policy.
     inboxes: HashMap<RequestId, Inbox>,
     next: u32,
     random: Xoshiro256PlusPlus,
 }
 
-/// The state of a client.
+/// State of a client, shared by all its requests.
 pub(super) struct Shared {
     pub config: ClientConfig,
     began: Instant,
@@ -58,9 +60,9 @@ impl Shared {
             return Err(fault);
         }
         let began = Instant::now();
-        let standing = |purges: Purges| Standing::new(began, purges.known(), config.resets);
+        let stats = |purges: Purges| ReplicaStats::new(began, purges.known(), config.resets);
         let state = State {
-            standings: replicas.map(standing).collect(),
+            stats: replicas.map(stats).collect(),
             counts: ClientCounts::default(),
             policies: [Client::new(config.purging)?, Client::new(config.elsewhere)?],
             inboxes: HashMap::new(),
@@ -74,22 +76,26 @@ impl Shared {
         })
     }
 
-    /// The state of a client of other replicas, each with its place in this one. What is on its way stays here.
-    pub fn succeeded(&self, replicas: impl Iterator<Item = (Purges, Option<usize>)>) -> Self {
+    /// Returns the state of a client of other replicas, each with its former index. Requests in flight stay with this
+    /// state.
+    pub fn with_replicas(&self, replicas: impl Iterator<Item = (Purges, Option<usize>)>) -> Self {
         use rand_core::SeedableRng;
         let mut state = self.lock();
+        // Both states continue to draw, and their draws must differ.
         let seed = state.random.next_u64();
         let now = Instant::now();
-        let standing = |(purges, place): (Purges, Option<usize>)| {
-            let known = place.and_then(|place| state.standings.get(place));
+        let stats = |(purges, index): (Purges, Option<usize>)| {
+            let known = index.and_then(|index| state.stats.get(index));
             known.map_or_else(
-                || Standing::new(now, purges.known(), self.config.resets),
-                Standing::without_requests,
+                || ReplicaStats::new(now, purges.known(), self.config.resets),
+                ReplicaStats::without_requests,
             )
         };
-        let succeeding = State {
-            standings: replicas.map(standing).collect(),
+        let next = State {
+            stats: replicas.map(stats).collect(),
             counts: state.counts,
+            // The policies keep their measured latencies and budgets. Requests in flight end in the old
+            // state.
             policies: state.policies.each_ref().map(Client::without_requests),
             inboxes: HashMap::new(),
             next: 0,
@@ -98,7 +104,7 @@ impl Shared {
         Self {
             config: self.config,
             began: self.began,
-            state: Mutex::new(succeeding),
+            state: Mutex::new(next),
         }
     }
 
@@ -117,78 +123,79 @@ impl Shared {
 }
 
 impl State {
-    /// A request begins: its primary goes to the less loaded of two replicas that were drawn, its copy to
-    /// any other one. Those of `asked` have failed it already. `None` where no replica is left.
+    /// Begins a request. Its primary goes to the less loaded of two replicas that are drawn at random, its copy to
+    /// any other replica. The replicas in `tried` have failed for this request. Returns `None` if no replica is left.
     pub fn begin(
         &mut self,
         (now, time): (Instant, Time),
         is_copied: bool,
-        asked: &[usize],
-    ) -> Option<(RequestId, Follows, Orders)> {
+        tried: &[usize],
+    ) -> Option<(RequestId, PolicyChoice, Messages)> {
         let mut candidates = self.open(now);
-        if !asked.is_empty() {
-            candidates.retain(|replica| !asked.contains(replica));
+        if !tried.is_empty() {
+            candidates.retain(|replica| !tried.contains(replica));
         }
         if candidates.is_empty() {
-            // Also those that fail others.
-            candidates.extend((0..self.standings.len()).filter(|replica| !asked.contains(replica)));
+            // No open replica is left, so closed ones are tried, too.
+            candidates.extend((0..self.stats.len()).filter(|replica| !tried.contains(replica)));
         }
         let (primary, other) = self.lighter_of_two(&mut candidates)?;
+        // The other of the two may still get the copy.
         candidates.extend(other);
         let copy = match is_copied {
             true => self.draw(&mut candidates),
             false => None,
         };
-        let purges = |replica: usize| self.standings[replica].purges == Some(true);
-        let follows = match copy {
-            Some(copy) if purges(copy) && purges(primary) => Follows::Purging,
-            _ => Follows::Elsewhere,
+        let purges = |replica: usize| self.stats[replica].purges == Some(true);
+        let policy = match copy {
+            Some(copy) if purges(copy) && purges(primary) => PolicyChoice::Purging,
+            _ => PolicyChoice::Elsewhere,
         };
         let mut id = RequestId(self.next);
-        // The two policies share the inboxes, so their numbers differ.
+        // Both policies share the inboxes, so a number may be pending in neither of them.
         while self.policies.iter().any(|client| client.is_pending(id)) {
             id = RequestId(id.0.wrapping_add(1));
         }
         self.next = id.0.wrapping_add(1);
         let hosts = [primary, copy.unwrap_or(primary)].map(|index| HostId(index as u32));
         let hosts = &hosts[..1 + usize::from(copy.is_some())];
-        self.policies[follows as usize].submit(time, id, 1, hosts);
-        self.counts.requests += u64::from(asked.is_empty());
-        Some((id, follows, self.orders(id, follows)))
+        // An object of one byte: an HTTP answer counts only as a whole.
+        self.policies[policy as usize].submit(time, id, 1, hosts);
+        self.counts.requests += u64::from(tried.is_empty());
+        Some((id, policy, self.messages(id, policy)))
     }
 
     /// Indices of the open replicas.
     pub fn open(&self, now: Instant) -> Vec<usize> {
-        let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
-        let mut candidates: Vec<usize> =
-            self.standings.iter().enumerate().filter_map(open).collect();
+        let open = |(index, stats): (usize, &ReplicaStats)| stats.is_open(now).then_some(index);
+        let mut candidates: Vec<usize> = self.stats.iter().enumerate().filter_map(open).collect();
         if candidates.is_empty() {
-            // All of them fail: one of them has to show that it is well again.
-            candidates.extend(0..self.standings.len());
+            // All replicas are closed. A request has to test whether one of them works again.
+            candidates.extend(0..self.stats.len());
         }
         candidates
     }
 
-    /// Takes two of the candidates at random: the less loaded one, and the other one if there is one.
+    /// Removes two random candidates. Returns the less loaded one, and the other one if there is one.
     pub fn lighter_of_two(
         &mut self,
         candidates: &mut Vec<usize>,
     ) -> Option<(usize, Option<usize>)> {
         let first = self.draw(candidates)?;
         Some(match self.draw(candidates) {
-            Some(second) if self.standings[second].is_lighter_than(&self.standings[first]) => {
+            Some(second) if self.stats[second].is_lighter_than(&self.stats[first]) => {
                 (second, Some(first))
             }
             second => (first, second),
         })
     }
 
-    /// Takes the least loaded of the candidates; of several, any.
+    /// Removes and returns the least loaded candidate. Equal candidates have equal chances.
     pub fn lightest(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
         let mut lightest = self.draw(candidates)?;
         let mut others = Vec::with_capacity(candidates.len());
         while let Some(next) = self.draw(candidates) {
-            let is_lighter = self.standings[next].is_lighter_than(&self.standings[lightest]);
+            let is_lighter = self.stats[next].is_lighter_than(&self.stats[lightest]);
             others.push(match is_lighter {
                 true => std::mem::replace(&mut lightest, next),
                 false => next,
@@ -198,64 +205,65 @@ impl State {
         Some(lightest)
     }
 
-    /// Whether a copy goes anywhere now and then, so that a replica which was slow once is tried again.
+    /// Whether this copy goes to a random replica, so that a replica that was slow is tried again.
     pub fn explores(&mut self) -> bool {
         self.random.next_u64().is_multiple_of(EXPLORING)
     }
 
-    /// Takes one of the candidates at random.
+    /// Removes and returns a random candidate.
     pub fn draw(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
         let count = candidates.len() as u64;
+        // The product maps the random number to an index below `count` without a division.
         let drawn = (u128::from(self.random.next_u64()) * u128::from(count)) >> 64;
         (count > 0).then(|| candidates.swap_remove(drawn as usize))
     }
 
-    /// Messages that a request sends now.
-    pub fn orders(&mut self, id: RequestId, follows: Follows) -> Orders {
-        let mut orders = match self.inboxes.get_mut(&id) {
-            Some(inbox) => std::mem::take(&mut inbox.orders),
-            None => Orders::new(),
+    /// Returns the messages that a request has to send now.
+    pub fn messages(&mut self, id: RequestId, policy: PolicyChoice) -> Messages {
+        let mut messages = match self.inboxes.get_mut(&id) {
+            Some(inbox) => std::mem::take(&mut inbox.messages),
+            None => Messages::new(),
         };
-        let client = &mut self.policies[follows as usize];
+        let client = &mut self.policies[policy as usize];
         while let Some((server, header)) = client.poll_transmit() {
-            let order = (server.0 as usize, header);
+            let message = (server.0 as usize, header);
             let is_copy = header.purpose == Purpose::Ask && header.copy.copy > 0;
             self.counts.copies += u64::from(is_copy);
             if header.copy.request == id {
-                orders.push(order);
+                messages.push(message);
             } else if let Some(inbox) = self.inboxes.get_mut(&header.copy.request) {
-                inbox.orders.push(order);
+                inbox.messages.push(message);
                 if let Some(waker) = inbox.waker.take() {
                     waker.wake();
                 }
             }
         }
-        // Completions say no more than the orders.
+        // Completions contain nothing that the messages do not contain.
         while client.poll_completion().is_some() {}
-        orders
+        messages
     }
 
-    /// A request waits. Gives when its next copy is due.
-    pub fn wait(&mut self, id: RequestId, follows: Follows, waker: &Waker) -> Option<Time> {
-        let due = self.policies[follows as usize].due(id)?;
+    /// Stores the waker of a request that waits. Returns the time at which its next copy is due.
+    pub fn wait(&mut self, id: RequestId, policy: PolicyChoice, waker: &Waker) -> Option<Time> {
+        let due = self.policies[policy as usize].due(id)?;
         let inbox = self.inboxes.entry(id).or_default();
         inbox.waker = Some(waker.clone());
         Some(due)
     }
 
-    pub fn on_timeout(&mut self, time: Time, follows: Follows) {
-        self.policies[follows as usize].on_timeout(time);
+    pub fn on_timeout(&mut self, time: Time, policy: PolicyChoice) {
+        self.policies[policy as usize].on_timeout(time);
     }
 
-    /// A copy has been answered well.
-    pub fn on_answer(&mut self, time: Time, copy: CopyId, follows: Follows) {
-        self.policies[follows as usize].on_bytes(time, copy, 1);
+    /// Records a good answer to a copy.
+    pub fn on_answer(&mut self, time: Time, copy: CopyId, policy: PolicyChoice) {
+        self.policies[policy as usize].on_bytes(time, copy, 1);
         self.close_inbox(copy.request);
     }
 
-    /// A copy will not be answered well. `false`: no other one is left.
-    pub fn on_failure(&mut self, time: Time, copy: CopyId, follows: Follows) -> bool {
-        let goes_on = self.policies[follows as usize].on_failure(time, copy);
+    /// Records that a copy will have no good answer. Returns `false` if no other copy is left.
+    pub fn on_failure(&mut self, time: Time, copy: CopyId, policy: PolicyChoice) -> bool {
+        let goes_on = self.policies[policy as usize].on_failure(time, copy);
         if !goes_on {
             self.close_inbox(copy.request);
         }
@@ -263,15 +271,15 @@ impl State {
     }
 
     fn close_inbox(&mut self, id: RequestId) {
-        // Without late copies there is none, and a number costs a hash.
+        // The map is empty if no request has a late copy. The check then saves the hash.
         if !self.inboxes.is_empty() {
             self.inboxes.remove(&id);
         }
     }
 
-    /// Nobody waits for a request any more.
-    pub fn abandon(&mut self, id: RequestId, follows: Follows) {
-        self.policies[follows as usize].abandon(id);
+    /// Removes a request that the application has given up.
+    pub fn abandon(&mut self, id: RequestId, policy: PolicyChoice) {
+        self.policies[policy as usize].abandon(id);
         self.close_inbox(id);
     }
 }
@@ -288,8 +296,8 @@ mod tests {
         let shared = Shared::new(ClientConfig::default(), replicas, random);
         let shared = shared.expect("a configuration");
         let mut state = shared.lock();
-        for (standing, in_flight) in state.standings.iter_mut().zip([2, 0, 1, 0, 3]) {
-            standing.in_flight = in_flight;
+        for (stats, in_flight) in state.stats.iter_mut().zip([2, 0, 1, 0, 3]) {
+            stats.in_flight = in_flight;
         }
         let mut firsts = [0; 5];
         for _ in 0..100 {

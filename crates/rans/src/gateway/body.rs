@@ -1,9 +1,9 @@
-//! Bodies on their way through a gateway: small ones are kept whole, so that they can be sent again, others
-//! are handed on as they come.
+//! Bodies of requests and answers in a gateway. Small bodies are stored whole, so that requests can be sent again.
+//! Other bodies are forwarded as they arrive.
 
 use crate::client::{AnswerBody, Replay};
+use crate::connections::{ConnectionBody, ConnectionError};
 use crate::ranges::{RangesBody, RangesError};
-use crate::ways::{WayBody, WayError};
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
@@ -18,14 +18,14 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A body that is there as a whole.
+/// Body that has arrived completely.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Whole {
+pub(super) struct StoredBody {
     data: Bytes,
     trailers: Option<HeaderMap>,
 }
 
-impl From<&'static str> for Whole {
+impl From<&'static str> for StoredBody {
     fn from(text: &'static str) -> Self {
         Self {
             data: Bytes::from_static(text.as_bytes()),
@@ -34,7 +34,7 @@ impl From<&'static str> for Whole {
     }
 }
 
-impl Whole {
+impl StoredBody {
     fn next<E>(&mut self) -> Option<Result<Frame<Bytes>, E>> {
         if !self.data.is_empty() {
             return Some(Ok(Frame::data(std::mem::take(&mut self.data))));
@@ -51,15 +51,16 @@ impl Whole {
     }
 }
 
-/// Takes a body whole. `None`: it has more than `most` bytes.
+/// Reads a body to its end. Returns `None` if it has more than `most` bytes.
 async fn collect<B: Body<Data = Bytes> + Unpin>(
     body: &mut B,
     most: u64,
-) -> Result<Option<Whole>, B::Error> {
-    let mut whole = Whole::default();
+) -> Result<Option<StoredBody>, B::Error> {
+    let mut whole = StoredBody::default();
     let mut joined = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
         match frame?.into_data() {
+            // A body in a single frame needs no copy.
             Ok(data) if whole.data.is_empty() => whole.data = data,
             Ok(data) => {
                 if joined.is_empty() {
@@ -79,25 +80,25 @@ async fn collect<B: Body<Data = Bytes> + Unpin>(
     Ok(Some(whole))
 }
 
-/// Why a client's body did not arrive.
+/// Reason why a client's body did not arrive completely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Fault {
-    /// It is longer than is allowed.
+    /// The body is longer than the limit.
     #[error("the request's body is too long")]
     TooLong = 1,
-    /// It stopped to come.
-    #[error("the request's body stopped to come")]
+    /// No further bytes arrived for too long.
+    #[error("no further bytes of the request's body arrived")]
     Stalled = 2,
-    /// The client ended it before its end.
-    #[error("the request's body was cut")]
+    /// The client ended the request in the middle of the body.
+    #[error("the request's body is not complete")]
     Cut = 3,
 }
 
-/// How an upload goes on, for those that wait for its answer.
+/// Progress of an upload, for the tasks that wait for its answer.
 #[derive(Debug)]
 pub(super) struct Progress {
     began: Instant,
-    /// When the client's bytes came last, in milliseconds since it began.
+    /// Time of the client's latest bytes, in milliseconds after `began`.
     moved: AtomicU64,
     fault: AtomicU8,
 }
@@ -126,42 +127,42 @@ impl Progress {
             .store(since.try_into().unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// When the client's bytes came last.
+    /// Time of the client's latest bytes.
     pub fn latest(&self) -> Instant {
         self.began + Duration::from_millis(self.moved.load(Relaxed))
     }
 }
 
-/// How much and how long a client may send.
+/// Limits of a client's upload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UploadLimits {
-    /// Bytes.
+    /// Largest body in bytes.
     pub most: u64,
-    /// Bytes of a body that is kept.
-    pub kept: u64,
-    /// Between two parts.
+    /// Largest body that is stored, in bytes.
+    pub stored: u64,
+    /// Longest time between two parts.
     pub stall: Duration,
 }
 
-/// Finds out that a body has stopped to come.
-struct Stall {
-    /// In which the next part has to come.
+/// Detector of a body that stops.
+struct StallTimer {
+    /// Longest time until the next part.
     time: Duration,
-    /// Runs while a part is waited for.
+    /// Timer that runs while the next part is awaited.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Stall {
+impl StallTimer {
     fn after(time: Duration) -> Self {
         Self { time, timer: None }
     }
 
-    /// A part has come.
+    /// Records that a part has arrived.
     fn moved(&mut self) {
         self.timer = None;
     }
 
-    /// Ready when none has come for too long.
+    /// Ready when no part has arrived for too long.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let time = self.time;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
@@ -169,11 +170,11 @@ impl Stall {
     }
 }
 
-/// A body that is handed on as it comes.
+/// Body that is forwarded as it arrives.
 pub(super) struct Upload {
     body: Incoming,
     left: u64,
-    stall: Stall,
+    stall: StallTimer,
     progress: Arc<Progress>,
 }
 
@@ -208,6 +209,7 @@ impl Body for Upload {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
+            // The timer is polled only if no part has arrived, so a late timer cannot end a body that moves.
             Poll::Pending => {
                 ready!(self.stall.poll(cx));
                 self.fail(Fault::Stalled)
@@ -224,85 +226,86 @@ impl Body for Upload {
     }
 }
 
-/// A request's body on its way to replicas.
-pub(super) enum Ask {
-    /// It can be sent again.
-    Kept(Whole),
-    /// It is there, and is sent once, since the request says that it is a copy itself.
-    Low(Whole),
-    /// It is being handed on.
-    Once(Box<Upload>),
+/// Body of a request to replicas.
+pub(super) enum RequestBody {
+    /// Stored body, which can be sent again.
+    Stored(StoredBody),
+    /// Stored body that is sent only once, because the request is itself a copy.
+    StoredOnce(StoredBody),
+    /// Body that is forwarded as it arrives.
+    Streamed(Box<Upload>),
 }
 
-impl fmt::Debug for Ask {
+impl fmt::Debug for RequestBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kept(_) => "Kept",
-            Self::Low(_) => "Low",
-            Self::Once(_) => "Once",
+            Self::Stored(_) => "Stored",
+            Self::StoredOnce(_) => "StoredOnce",
+            Self::Streamed(_) => "Streamed",
         })
     }
 }
 
-impl Ask {
-    /// Of nothing.
+impl RequestBody {
+    /// Returns an empty body.
     pub fn empty() -> Self {
-        Self::Kept(Whole::default())
+        Self::Stored(StoredBody::default())
     }
 
-    /// Takes a client's body: it is kept where its length is known and small.
+    /// Reads or forwards a client's body: it is stored if its length is known and small.
     pub async fn take(
         mut body: Incoming,
         limits: UploadLimits,
-        may_keep: bool,
+        may_store: bool,
     ) -> Result<Self, Fault> {
         if body.is_end_stream() {
-            return Ok(match may_keep {
+            return Ok(match may_store {
                 true => Self::empty(),
-                false => Self::Low(Whole::default()),
+                false => Self::StoredOnce(StoredBody::default()),
             });
         }
         let length = body.size_hint().exact();
         if length.is_some_and(|length| length > limits.most) {
             return Err(Fault::TooLong);
         }
-        if may_keep && length.is_some_and(|length| length <= limits.kept) {
-            // As long as it is small it has to come in one such time.
-            let taking = tokio::time::timeout(limits.stall, collect(&mut body, limits.kept));
+        // A body of unknown length may be endless, so it is forwarded and not stored.
+        if may_store && length.is_some_and(|length| length <= limits.stored) {
+            // A small body needs no time limit for each part: all of it has to arrive in the time of one part.
+            let taking = tokio::time::timeout(limits.stall, collect(&mut body, limits.stored));
             return match taking.await {
-                Ok(Ok(Some(whole))) => Ok(Self::Kept(whole)),
+                Ok(Ok(Some(whole))) => Ok(Self::Stored(whole)),
                 Ok(Ok(None)) => Err(Fault::TooLong),
                 Ok(Err(_)) => Err(Fault::Cut),
                 Err(_) => Err(Fault::Stalled),
             };
         }
-        Ok(Self::Once(Box::new(Upload {
+        Ok(Self::Streamed(Box::new(Upload {
             body,
             left: limits.most,
-            stall: Stall::after(limits.stall),
+            stall: StallTimer::after(limits.stall),
             progress: Progress::new(),
         })))
     }
 
-    /// How it goes on, where it is handed on.
+    /// Returns the progress of the upload, if the body is forwarded.
     pub fn progress(&self) -> Option<Arc<Progress>> {
         match self {
-            Self::Kept(_) | Self::Low(_) => None,
-            Self::Once(upload) => Some(Arc::clone(&upload.progress)),
+            Self::Stored(_) | Self::StoredOnce(_) => None,
+            Self::Streamed(upload) => Some(Arc::clone(&upload.progress)),
         }
     }
 }
 
-impl Replay for Ask {
+impl Replay for RequestBody {
     fn replay(&self) -> Option<Self> {
         match self {
-            Self::Kept(whole) => Some(Self::Kept(whole.clone())),
-            Self::Low(_) | Self::Once(_) => None,
+            Self::Stored(whole) => Some(Self::Stored(whole.clone())),
+            Self::StoredOnce(_) | Self::Streamed(_) => None,
         }
     }
 }
 
-impl Body for Ask {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Fault;
 
@@ -311,44 +314,44 @@ impl Body for Ask {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
         match &mut *self {
-            Self::Kept(whole) | Self::Low(whole) => Poll::Ready(whole.next()),
-            Self::Once(upload) => Pin::new(&mut **upload).poll_frame(cx),
+            Self::Stored(whole) | Self::StoredOnce(whole) => Poll::Ready(whole.next()),
+            Self::Streamed(upload) => Pin::new(&mut **upload).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Kept(whole) | Self::Low(whole) => whole.is_over(),
-            Self::Once(upload) => upload.is_end_stream(),
+            Self::Stored(whole) | Self::StoredOnce(whole) => whole.is_over(),
+            Self::Streamed(upload) => upload.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Kept(whole) | Self::Low(whole) => SizeHint::with_exact(whole.size()),
-            Self::Once(upload) => upload.size_hint(),
+            Self::Stored(whole) | Self::StoredOnce(whole) => SizeHint::with_exact(whole.size()),
+            Self::Streamed(upload) => upload.size_hint(),
         }
     }
 }
 
-/// An answer's body, or what became of it.
+/// Reason why an answer's body is not complete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerFault {
-    /// The replica ended it before its end.
-    #[error("the answer was cut: {0}")]
-    Cut(WayError),
-    /// The replica stopped to send it.
-    #[error("the answer stopped to come")]
+    /// The replica ended the answer before its end.
+    #[error("the answer is not complete: {0}")]
+    Cut(ConnectionError),
+    /// The replica sent no further bytes for too long.
+    #[error("no further bytes of the answer arrived")]
     Stalled,
-    /// No replica could send the rest of an object.
+    /// No replica was able to send the rest of an object.
     #[error("{0}")]
     Parts(RangesError),
 }
 
-/// A replica's answer as it comes.
+/// Answer of a replica, as it arrives.
 pub(super) struct Download {
-    body: WayBody<Ask>,
-    stall: Stall,
+    body: ConnectionBody<RequestBody>,
+    stall: StallTimer,
 }
 
 impl Body for Download {
@@ -380,33 +383,40 @@ impl Body for Download {
     }
 }
 
-/// A replica's answer.
-pub(super) enum Given {
-    Whole(Whole),
-    Comes(Box<Download>),
+/// Body of a replica's answer.
+pub(super) enum ReplicaBody {
+    Stored(StoredBody),
+    Streamed(Box<Download>),
 }
 
-impl Given {
-    /// Takes an answer's body: whole where its length is known and at most `most`.
-    pub async fn take(body: WayBody<Ask>, most: u64, stall: Duration) -> Result<Self, AnswerFault> {
+impl ReplicaBody {
+    /// Reads an answer's body: to its end if its length is known and at most `most`.
+    pub async fn take(
+        body: ConnectionBody<RequestBody>,
+        most: u64,
+        stall: Duration,
+    ) -> Result<Self, AnswerFault> {
         if body.is_end_stream() {
-            return Ok(Self::Whole(Whole::default()));
+            return Ok(Self::Stored(StoredBody::default()));
         }
         let mut download = Download {
             body,
-            stall: Stall::after(stall),
+            stall: StallTimer::after(stall),
         };
+        // A small answer counts only when it is complete, so another copy can replace an answer that breaks
+        // off.
         let length = download.size_hint().exact();
+        // hyper and h2 deliver at most the announced length, so `collect` always returns the whole body here.
         if length.is_some_and(|length| length <= most)
             && let Some(whole) = collect(&mut download, most).await?
         {
-            return Ok(Self::Whole(whole));
+            return Ok(Self::Stored(whole));
         }
-        Ok(Self::Comes(Box::new(download)))
+        Ok(Self::Streamed(Box::new(download)))
     }
 }
 
-impl Body for Given {
+impl Body for ReplicaBody {
     type Data = Bytes;
     type Error = AnswerFault;
 
@@ -415,43 +425,43 @@ impl Body for Given {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerFault>>> {
         match &mut *self {
-            Self::Whole(whole) => Poll::Ready(whole.next()),
-            Self::Comes(download) => Pin::new(&mut **download).poll_frame(cx),
+            Self::Stored(whole) => Poll::Ready(whole.next()),
+            Self::Streamed(download) => Pin::new(&mut **download).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(whole) => whole.is_over(),
-            Self::Comes(download) => download.is_end_stream(),
+            Self::Stored(whole) => whole.is_over(),
+            Self::Streamed(download) => download.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(whole) => SizeHint::with_exact(whole.size()),
-            Self::Comes(download) => download.size_hint(),
+            Self::Stored(whole) => SizeHint::with_exact(whole.size()),
+            Self::Streamed(download) => download.size_hint(),
         }
     }
 }
 
-/// What a client gets.
-pub(super) enum Reply {
-    /// The gateway's own words.
-    Own(Whole),
-    /// A replica's answer. The request keeps its place until it was taken whole.
-    Of {
-        body: Box<AnswerBody<Given>>,
-        _place: OwnedSemaphorePermit,
+/// Body of the answer to a client.
+pub(super) enum ResponseBody {
+    /// Text of the gateway itself.
+    Text(StoredBody),
+    /// Answer of a replica. The request counts as open until the body has been read to its end.
+    Replica {
+        body: Box<AnswerBody<ReplicaBody>>,
+        _permit: OwnedSemaphorePermit,
     },
-    /// An object, whose parts may come from several replicas. The same holds.
+    /// Object whose parts may come from several replicas. The request counts as open until the body has been read.
     Object {
-        body: Box<RangesBody<Given>>,
-        _place: OwnedSemaphorePermit,
+        body: Box<RangesBody<ReplicaBody>>,
+        _permit: OwnedSemaphorePermit,
     },
 }
 
-impl Body for Reply {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = AnswerFault;
 
@@ -460,8 +470,8 @@ impl Body for Reply {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerFault>>> {
         match &mut *self {
-            Self::Own(whole) => Poll::Ready(whole.next()),
-            Self::Of { body, .. } => Pin::new(&mut **body).poll_frame(cx),
+            Self::Text(whole) => Poll::Ready(whole.next()),
+            Self::Replica { body, .. } => Pin::new(&mut **body).poll_frame(cx),
             Self::Object { body, .. } => {
                 let frame = ready!(Pin::new(&mut **body).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(AnswerFault::Parts)))
@@ -471,16 +481,16 @@ impl Body for Reply {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Own(whole) => whole.is_over(),
-            Self::Of { body, .. } => body.is_end_stream(),
+            Self::Text(whole) => whole.is_over(),
+            Self::Replica { body, .. } => body.is_end_stream(),
             Self::Object { body, .. } => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Own(whole) => SizeHint::with_exact(whole.size()),
-            Self::Of { body, .. } => body.size_hint(),
+            Self::Text(whole) => SizeHint::with_exact(whole.size()),
+            Self::Replica { body, .. } => body.size_hint(),
             Self::Object { body, .. } => body.size_hint(),
         }
     }

@@ -1,6 +1,6 @@
-//! What a route does by itself: it resolves names again, and asks its replicas whether they are well.
+//! Background tasks of a route: they resolve names again, and check the health of replicas.
 
-use super::body::Ask;
+use super::body::RequestBody;
 use super::config::{Check, RouteConfig};
 use super::pool::{Member, resolve};
 use super::route::Route;
@@ -13,9 +13,10 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 use tower_service::Service;
 
-/// Begins it.
+/// Starts the background tasks of a route. They end when the returned set is dropped.
 pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
+    // An IP address needs no second resolution.
     let is_name = |host: &str| host.parse::<IpAddr>().is_err();
     if config
         .replicas
@@ -32,16 +33,18 @@ pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
 
 fn every(time: Duration) -> tokio::time::Interval {
     let mut every = interval(time);
+    // After a slow round, the next one must not follow at once, as the default behaviour does.
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     every
 }
 
 async fn resolve_again(route: Weak<Route>, time: Duration) {
     let mut every = every(time);
-    // They have just been resolved.
+    // The first tick is immediate, and the names were resolved just before.
     every.tick().await;
     loop {
         every.tick().await;
+        // The task holds only a weak reference. Otherwise it would keep a route that was replaced.
         let Some(route) = route.upgrade() else {
             return;
         };
@@ -51,17 +54,19 @@ async fn resolve_again(route: Weak<Route>, time: Duration) {
             Err(error) => Err(error),
         };
         match moved {
-            Ok(true) => eprintln!("tailcut gateway: route {name}: its replicas have moved"),
+            Ok(true) => eprintln!(
+                "tailcut gateway: route {name}: the addresses of its replicas have changed"
+            ),
             Ok(false) => {}
-            // They stay where they were.
+            // The replicas keep their former addresses.
             Err(error) => eprintln!("tailcut gateway: route {name}: {error:#}"),
         }
     }
 }
 
-/// Of the latest checks of a replica, in a row.
+/// Results of the latest checks of one replica, counted in a row.
 #[derive(Clone, Copy, Default)]
-struct Row {
+struct Streak {
     failed: u32,
     passed: u32,
     is_down: bool,
@@ -69,35 +74,35 @@ struct Row {
 
 async fn check_all(route: Weak<Route>, check: Check) {
     let mut every = every(check.interval);
-    let mut rows: HashMap<SocketAddr, Row> = HashMap::new();
+    let mut streaks: HashMap<SocketAddr, Streak> = HashMap::new();
     loop {
         every.tick().await;
         let Some(route) = route.upgrade() else {
             return;
         };
         let pool = route.pool();
-        let mut asking = JoinSet::new();
+        let mut checks = JoinSet::new();
         for (index, member) in pool.members.iter().enumerate() {
             let (member, check) = (member.clone(), check.clone());
-            asking.spawn(async move { (index, passes(&member, &check).await) });
+            checks.spawn(async move { (index, passes(&member, &check).await) });
         }
-        // Of replicas that have gone nothing is known.
-        rows.retain(|address, _| pool.members.iter().any(|member| member.address == *address));
-        while let Some(checked) = asking.join_next().await {
+        // A replica that leaves and returns starts with an empty row.
+        streaks.retain(|address, _| pool.members.iter().any(|member| member.address == *address));
+        while let Some(checked) = checks.join_next().await {
             let Ok((index, passes)) = checked else {
                 continue;
             };
-            let row = rows.entry(pool.members[index].address).or_default();
+            let streak = streaks.entry(pool.members[index].address).or_default();
             match passes {
-                true => (row.passed, row.failed) = (row.passed.saturating_add(1), 0),
-                false => (row.passed, row.failed) = (0, row.failed.saturating_add(1)),
+                true => (streak.passed, streak.failed) = (streak.passed.saturating_add(1), 0),
+                false => (streak.passed, streak.failed) = (0, streak.failed.saturating_add(1)),
             }
-            if row.failed >= check.fall {
-                row.is_down = true;
-            } else if row.passed >= check.rise {
-                row.is_down = false;
+            if streak.failed >= check.fall {
+                streak.is_down = true;
+            } else if streak.passed >= check.rise {
+                streak.is_down = false;
             }
-            pool.client.set_well(index, !row.is_down);
+            pool.client.set_healthy(index, !streak.is_down);
         }
     }
 }
@@ -107,11 +112,12 @@ async fn passes(member: &Member, check: &Check) -> bool {
     let request = Request::get(check.path.as_str())
         .header(header::HOST, to.to_string())
         .header(header::USER_AGENT, "tailcut-gateway-check");
-    let Ok(request) = request.body(Ask::empty()) else {
+    let Ok(request) = request.body(RequestBody::empty()) else {
         return false;
     };
-    let mut way = member.way();
-    let answered = tokio::time::timeout(check.timeout, way.call(request)).await;
+    // The check uses the connections of requests, so it tests the same path.
+    let mut replica = member.primary();
+    let answered = tokio::time::timeout(check.timeout, replica.call(request)).await;
     let Ok(Ok(answer)) = answered else {
         return false;
     };

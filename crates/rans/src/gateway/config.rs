@@ -1,8 +1,8 @@
-//! The configuration of a gateway. Everything is checked, and every file read, before a socket is opened.
+//! Configuration of a gateway. All values are checked, and all files read, before a socket is opened.
 
 use crate::client::{Methods, Purges};
+use crate::connections::Protocol;
 use crate::ranges::Verify;
-use crate::ways::Protocol;
 use anyhow::Result;
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
@@ -10,25 +10,25 @@ use std::time::Duration;
 use tailcut_proxy::config::{
     Common, Draft, Scalar, Table, count, name, scalar, size, time, unique, unique_addresses,
 };
-use tailcut_proxy::http::Limits as FrontLimits;
+use tailcut_proxy::http::Limits as ListenerLimits;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_proxy::{Endpoint, PORTS};
 use tailcut_units::{Bytes, quantity};
 
-/// Where health and metrics are served unless the configuration says otherwise.
+/// Address of health and metrics, unless the configuration names another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9466";
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 
-/// When requests are sent a second time.
+/// Time at which the second copy of a request is sent.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
-    /// Together with the first time, low.
+    /// Together with the first copy, at low priority.
     AtOnce,
-    /// After the gateway's own percentile of latency, low.
+    /// After a percentile of the gateway's own latencies, at low priority.
     AfterPercentile,
-    /// Only where the first one fails.
+    /// Only if the first copy fails.
     Off,
 }
 
@@ -36,7 +36,7 @@ pub enum Duplicates {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forwarded {
-    /// None.
+    /// No fields.
     #[default]
     Off,
     /// `X-Forwarded-For` and `X-Forwarded-Proto`.
@@ -46,12 +46,12 @@ pub enum Forwarded {
     Standard,
 }
 
-/// A replica, or several where its name has several addresses.
+/// One replica, or several if its name has several addresses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ReplicaConfig {
-    /// Whether it is spoken to with TLS.
+    /// Whether connections to the replica use TLS.
     pub is_https: bool,
-    /// Where it is.
+    /// Address of the replica.
     pub to: Endpoint,
 }
 
@@ -64,7 +64,8 @@ impl ReplicaConfig {
             None => (false, text),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        // A host alone has the port of its scheme.
+        // A host without a port has the default port of its scheme. In `[::1]` the last colon is part of the address,
+        // so the text after it contains `]`. A text of digits alone is a port of 127.0.0.1, as in `Endpoint::parse`.
         let has_port = rest
             .rsplit_once(':')
             .is_some_and(|(_, port)| !port.contains(']'));
@@ -102,8 +103,8 @@ pub struct Times {
     /// Time after which an idle connection to a replica is closed, 1 ms to 1 h. Node's servers close theirs after 5 s.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, HOUR, _>")]
     pub idle: Duration,
-    /// HTTP/1.1: time that a loser with a small answer may go on, so that its connection can be kept
-    /// ([`WayConfig::linger`](crate::ways::WayConfig::linger)), 0 to 1 h.
+    /// HTTP/1.1: time that a slower copy with a small answer may continue, so that its connection can be kept
+    /// ([`ConnectionConfig::linger`](crate::connections::ConnectionConfig::linger)), 0 to 1 h.
     #[serde(deserialize_with = "time::<0, HOUR, _>")]
     pub linger: Duration,
     /// Time between two resolutions of names, 10 ms to 24 h.
@@ -115,9 +116,15 @@ impl Default for Times {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
+            // nginx waits equally long for a server (`proxy_read_timeout`).
             answer: Duration::from_secs(60),
+            // Node's servers close idle connections after 5 s, so the gateway closes its connections
+            // before.
             idle: Duration::from_secs(4),
+            // Timers have a resolution of 1 ms, so this is the shortest time above 0.
             linger: Duration::from_millis(1),
+            // With a longer time, requests go to a former address of a replica for longer. A shorter time means more
+            // queries to the name server.
             resolve: Duration::from_secs(30),
         }
     }
@@ -127,13 +134,13 @@ impl Default for Times {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Limits {
-    /// Limits of its listener.
+    /// Limits of the listener.
     #[serde(skip)]
-    pub front: FrontLimits,
-    /// Bytes of a request's body, 0 to 1 PiB.
+    pub listener: ListenerLimits,
+    /// Largest body of a request, 0 to 1 PiB.
     #[serde(deserialize_with = "size::<0, { 1 << 50 }, _, _>")]
     pub body: u64,
-    /// Requests at once, 1 to 1,000,000; those beyond get 503.
+    /// Largest number of open requests, 1 to 1,000,000. Further requests receive 503.
     #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
     pub pending: u32,
 }
@@ -141,27 +148,28 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            front: FrontLimits::default(),
+            listener: ListenerLimits::default(),
             body: 1 << 40,
             pending: 1_024,
         }
     }
 }
 
-/// Bytes that are kept of one request or answer.
+/// Largest bodies that are stored whole, in bytes.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
-pub struct Kept {
-    /// Bytes of a request's body that are kept, so that it can be sent again, 0 to 64 MiB.
+pub struct StoredBodyLimits {
+    /// Largest body of a request that is stored, so that it can be sent again, 0 to 64 MiB.
     #[serde(deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
     pub replay: u64,
-    /// Bytes of an answer that is taken whole before it counts as one, 0 to 64 MiB.
+    /// Largest answer that is read to its end before it counts as an answer, 0 to 64 MiB.
     #[serde(deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
     pub whole: u64,
 }
 
-impl Default for Kept {
+impl Default for StoredBodyLimits {
     fn default() -> Self {
+        // With 1,024 open requests, which is the default limit, each of the two needs at most 64 MiB.
         Self {
             replay: 64 << 10,
             whole: 64 << 10,
@@ -178,13 +186,13 @@ pub struct Check {
     /// Time between two checks, 10 ms to 1 h.
     #[serde(default = "seconds::<5>", deserialize_with = "time::<10, HOUR, _>")]
     pub interval: Duration,
-    /// Time for an answer, 10 ms to 1 h.
+    /// Longest time until an answer, 10 ms to 1 h.
     #[serde(default = "seconds::<2>", deserialize_with = "time::<10, HOUR, _>")]
     pub timeout: Duration,
-    /// Failures in a row after which a replica gets no more requests, 1 to 100.
+    /// Failures in a row after which a replica receives no more requests, 1 to 100.
     #[serde(default = "number::<3, _>", deserialize_with = "count::<1, 100, _, _>")]
     pub fall: u32,
-    /// Successes in a row after which it gets requests again, 1 to 100.
+    /// Successes in a row after which it receives requests again, 1 to 100.
     #[serde(default = "number::<2, _>", deserialize_with = "count::<1, 100, _, _>")]
     pub rise: u32,
 }
@@ -202,77 +210,77 @@ fn path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     })
 }
 
-/// A listener and the replicas behind it.
+/// Listener and the replicas behind it.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct RouteConfig {
-    /// Unique; a label in the metrics.
+    /// Unique name. It is a label of the metrics.
     #[serde(default = "unnamed", deserialize_with = "name")]
     pub name: String,
-    /// Where requests are accepted.
+    /// Address of the listener.
     pub listen: Endpoint,
-    /// At least one.
+    /// Replicas, at least one.
     pub replicas: Vec<ReplicaConfig>,
-    /// Protocol of replicas.
+    /// HTTP version of the replicas.
     #[serde(default)]
     pub protocol: Protocol,
     /// Whether replicas drop the work of clients that leave.
     #[serde(default)]
     pub purges: Purges,
-    /// Copies where both replicas are known to purge.
+    /// Time of copies if both replicas are known to purge.
     #[serde(default = "at_once")]
     pub duplicates: Duplicates,
-    /// Copies elsewhere.
+    /// Time of copies in all other cases.
     #[serde(default = "after_percentile")]
     pub elsewhere: Duplicates,
-    /// The percentile of [`Duplicates::AfterPercentile`], in thousandths.
+    /// Percentile of [`Duplicates::AfterPercentile`], in thousandths.
     #[serde(
         default = "number::<950, _>",
         deserialize_with = "thousandths::<1, 999, _, _>"
     )]
     pub percentile: u16,
-    /// Elsewhere: copies in a thousand requests at most.
+    /// Largest number of copies for a thousand requests, if a replica is not known to purge.
     #[serde(
         default = "number::<100, _>",
         deserialize_with = "thousandths::<0, 1_000, _, _>"
     )]
     pub budget: u32,
-    /// Which requests may be sent twice.
+    /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
-    /// Objects of more bytes than this come from two replicas at once, in ranges of this size, 64 KiB to 1 GiB.
-    /// `None`: each answer comes from one.
+    /// Size of a range, 64 KiB to 1 GiB. Larger objects are requested in such ranges from two replicas at once.
+    /// `None`: each answer comes from one replica.
     #[serde(default, deserialize_with = "ranges")]
     pub ranges: Option<u64>,
-    /// Whether digests of such objects are checked.
+    /// Whether the digests of such objects are checked.
     #[serde(default)]
     pub verify: Verify,
     /// Fields about the client in requests to replicas.
     #[serde(default)]
     pub forwarded: Forwarded,
-    /// Whether requests say `Via: ... tailcut-gateway`.
+    /// Whether requests contain `Via: ... tailcut-gateway`.
     #[serde(default = "yes")]
     pub via: bool,
-    /// Whether requests say which copy they are.
+    /// Whether requests contain the number of their copy.
     #[serde(rename = "tell_copies", default = "yes")]
-    pub tells_copies: bool,
+    pub marks_copies: bool,
     /// TLS of the listener.
     #[serde(default)]
     pub tls: Option<ServerTls>,
     /// TLS to replicas whose address begins with `https`.
     #[serde(default)]
     pub replica_tls: ClientTls,
-    /// Active checks.
+    /// Active checks of the replicas.
     #[serde(default)]
     pub check: Option<Check>,
-    /// Times.
+    /// Times of the route.
     #[serde(skip)]
     pub times: Times,
-    /// Limits.
+    /// Limits of the route.
     #[serde(skip)]
     pub limits: Limits,
-    /// Bytes that are kept.
+    /// Largest bodies that are stored whole.
     #[serde(skip)]
-    pub kept: Kept,
+    pub stored_bodies: StoredBodyLimits,
 }
 
 fn unnamed() -> String {
@@ -295,7 +303,7 @@ fn number<const DEFAULT: u16, T: From<u16>>() -> T {
     DEFAULT.into()
 }
 
-/// Reads per cent, with a decimal at most.
+/// Reads a percentage in steps of 0.1, and returns it in thousandths.
 fn thousandths<'de, const LEAST: u16, const MOST: u16, T, D>(from: D) -> Result<T, D::Error>
 where
     T: From<u16>,
@@ -304,12 +312,14 @@ where
     let [least, most] = [LEAST, MOST].map(|end| f64::from(end) / 10.0);
     let allowed = format!("a number of per cent from {least} to {most}, in steps of 0.1");
     scalar(from, allowed, |found| {
+        // `number` returns 0.05 for the text `5%`. A number without a unit is already in per cent.
         let scale = match found {
             Scalar::Text(text) if text.ends_with('%') => 1_000.0,
             _ => 10.0,
         };
         let thousandths = found.number()? * scale;
         let whole = thousandths.round();
+        // Decimal fractions have small rounding errors in binary numbers.
         let is_allowed = (thousandths - whole).abs() < 1e-6
             && (f64::from(LEAST)..=f64::from(MOST)).contains(&whole);
         is_allowed.then(|| T::from(whole as u16))
@@ -329,10 +339,10 @@ impl RouteConfig {
     fn read(at: &Table<'_>) -> Result<Self> {
         let mut route: Self = at.read()?;
         route.times = at.read()?;
-        route.kept = at.read()?;
+        route.stored_bodies = at.read()?;
         let limits = at.table("limits");
         route.limits = limits.read()?;
-        route.limits.front = limits.read()?;
+        route.limits.listener = limits.read()?;
         let replicas = &route.replicas;
         for (index, replica) in replicas.iter().enumerate() {
             if replicas[..index].contains(replica) {
@@ -343,7 +353,7 @@ impl RouteConfig {
             return Err(at.refuse("replicas", "a list of at least one replica"));
         }
         if at.has("verify") && route.ranges.is_none() {
-            return Err(at.refuse("verify", "nothing where ranges is off"));
+            return Err(at.refuse("verify", "only with ranges"));
         }
         if let Some(tls) = &route.tls {
             tls.check(at)?;
@@ -360,22 +370,22 @@ impl RouteConfig {
     }
 }
 
-/// The whole.
+/// Configuration of the whole gateway.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GatewayConfig {
-    /// At least one.
+    /// Routes, at least one.
     pub routes: Vec<RouteConfig>,
-    /// Where health and metrics are served, if anywhere.
+    /// Address of health and metrics; `None`: they are not served.
     pub admin: Option<Endpoint>,
-    /// How long open requests may go on after a signal to stop.
+    /// Longest time that open requests may continue after a signal to stop.
     pub drain: Duration,
 }
 
 impl GatewayConfig {
-    /// Reads and checks a draft.
+    /// Reads a draft and checks it.
     ///
     /// # Errors
-    /// The first key that is not allowed: its place, the value found, and the values allowed.
+    /// The first key that is not allowed: its location, the value found, and the values allowed.
     pub fn read(draft: &Draft) -> Result<Self> {
         let top = draft.top();
         let common: Common = top.read()?;

@@ -1,4 +1,4 @@
-//! What a route counts.
+//! Counters of a route.
 
 use crate::client::ClientCounts;
 use http::StatusCode;
@@ -7,22 +7,23 @@ use std::time::Duration;
 use tailcut_proxy::metrics::{Counter, Gauge, Histogram};
 use tokio::time::Instant;
 
-/// Upper ends of the classes of latency, in seconds.
+/// Upper bounds of the histogram's buckets of latency, in seconds. These are the default bounds of Prometheus clients,
+/// and three smaller ones for fast replicas.
 const BOUNDS: [f64; 14] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Counts of a route.
+/// Counters of a route.
 #[derive(Debug)]
 pub(super) struct RouteCounts {
-    /// Answers by the hundreds of their status.
+    /// Answers by the first digit of their status, 1 to 5.
     pub answered: [Counter; 5],
     pub open: Gauge,
     pub left: Counter,
     pub refused: Counter,
     /// Times until an answer, in seconds.
     pub latencies: Histogram,
-    /// Counts of clients that were replaced.
+    /// Sum of the counters of former clients of this route.
     past: Mutex<ClientCounts>,
 }
 
@@ -51,33 +52,34 @@ fn sum(one: &ClientCounts, other: &ClientCounts) -> ClientCounts {
 }
 
 impl RouteCounts {
-    /// What a client has counted that is replaced.
+    /// Adds the counters of a client that is replaced.
     pub fn keep(&self, counts: ClientCounts) {
         let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
         *past = sum(&past, &counts);
     }
 
-    /// What this client and those before it have counted.
+    /// Returns the sum of the counters of this client and of all former clients.
     pub fn with_past(&self, counts: &ClientCounts) -> ClientCounts {
         let past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
         sum(&past, counts)
     }
 
     fn note(&self, status: StatusCode, time: Duration) {
+        // A status above 599 is invalid and counts as 5xx (RFC 9110, section 15).
         let hundreds = usize::from(status.as_u16() / 100).clamp(1, 5);
         self.answered[hundreds - 1].inc();
         self.latencies.observe(time.as_secs_f64());
     }
 }
 
-/// A request that has no answer yet.
-pub(super) struct Asked<'a> {
+/// Request that has no answer yet.
+pub(super) struct OpenRequest<'a> {
     counts: &'a RouteCounts,
     began: Instant,
     status: Option<StatusCode>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> OpenRequest<'a> {
     pub fn begin(counts: &'a RouteCounts) -> Self {
         counts.open.inc();
         Self {
@@ -92,7 +94,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         self.counts.open.dec();
         match self.status {

@@ -1,4 +1,4 @@
-//! A gateway's counts for Prometheus.
+//! Metrics of a gateway for Prometheus.
 
 use super::counts::RouteCounts;
 use super::route::Route;
@@ -6,13 +6,13 @@ use crate::client::{ClientCounts, ReplicaState};
 use crate::ranges::{Ranges, RangesCounts};
 use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
 
-/// A route, and the connections of its listener.
-pub(super) struct Shown<'a> {
+/// Route, and the number of connections of its listener.
+pub(super) struct RouteMetrics<'a> {
     pub route: &'a Route,
     pub connections: usize,
 }
 
-impl Shown<'_> {
+impl RouteMetrics<'_> {
     fn label(&self) -> [(&'static str, String); 1] {
         [("route", self.route.config.name.clone())]
     }
@@ -22,31 +22,31 @@ impl Shown<'_> {
     }
 }
 
-/// A counter: its name, its help, and its value.
-type Of<T> = (&'static str, &'static str, fn(&T) -> u64);
+/// Name, help text and value of a metric.
+type MetricOf<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-const OF_RANGES: [Of<RangesCounts>; 3] = [
+const RANGES: [MetricOf<RangesCounts>; 3] = [
     (
         "range_objects",
-        "Objects that came in parts, since the replicas changed last",
+        "Objects received in ranges, since the replicas last changed",
         |counts| counts.objects,
     ),
     (
         "range_parts",
-        "Ranges that replicas were asked for, since the replicas changed last",
+        "Ranges requested from replicas, since the replicas last changed",
         |counts| counts.parts,
     ),
     (
         "range_extra_bytes",
-        "Bytes of ranges that came twice, since the replicas changed last",
+        "Bytes of ranges received twice, since the replicas last changed",
         |counts| counts.extra,
     ),
 ];
 
-const OF_CLIENTS: [Of<ClientCounts>; 6] = [
+const CLIENTS: [MetricOf<ClientCounts>; 6] = [
     (
         "client_requests",
-        "Requests that were given to replicas",
+        "Requests that were sent to replicas",
         |counts| counts.requests,
     ),
     ("copies", "Copies of requests, beyond the first", |counts| {
@@ -59,12 +59,12 @@ const OF_CLIENTS: [Of<ClientCounts>; 6] = [
     ),
     (
         "purged",
-        "Requests and copies that were dropped on their way",
+        "Requests and copies dropped before their answer",
         |counts| counts.purged,
     ),
     (
         "spared",
-        "Losers that ran to their end, since the budget of resets was spent",
+        "Slower copies that ran to their end, because the budget of resets was used up",
         |counts| counts.spared,
     ),
     (
@@ -74,24 +74,24 @@ const OF_CLIENTS: [Of<ClientCounts>; 6] = [
     ),
 ];
 
-const STATES: [Of<ReplicaState>; 3] = [
+const STATES: [MetricOf<ReplicaState>; 3] = [
     (
         "replica_in_flight",
         "Requests and copies that a replica has to answer",
         |state| u64::from(state.in_flight),
     ),
-    ("replica_up", "Whether a replica may be asked", |state| {
+    ("replica_up", "Whether a replica gets requests", |state| {
         u64::from(state.is_open)
     }),
     (
         "replica_purges",
-        "Whether a replica is known to drop work whose client leaves",
+        "Whether a replica is known to drop the work of clients that leave",
         |state| u64::from(state.purges == Some(true)),
     ),
 ];
 
-/// Returns the page.
-pub(super) fn page(routes: &[Shown<'_>]) -> String {
+/// Returns the text of the metrics page.
+pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
     let mut page = Page::new("tailcut_gateway");
     let answered = routes.iter().flat_map(|shown| {
         let statuses = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(str::to_owned);
@@ -101,7 +101,7 @@ pub(super) fn page(routes: &[Shown<'_>]) -> String {
             ([route, ("status", status)], count.clone())
         })
     });
-    let help = "Requests answered, by the hundreds of their status";
+    let help = "Requests answered, by the first digit of their status";
     page.family("requests", None, help, answered);
     let of_routes = || routes.iter().map(|shown| (shown.label(), shown.counts()));
     page.family(
@@ -119,7 +119,7 @@ pub(super) fn page(routes: &[Shown<'_>]) -> String {
     page.family(
         "requests_refused",
         None,
-        "Requests that got 503, since too many were open",
+        "Requests answered with 503, because too many were open",
         of_routes().map(|(label, counts)| (label, counts.refused.clone())),
     );
     page.family(
@@ -130,7 +130,7 @@ pub(super) fn page(routes: &[Shown<'_>]) -> String {
             .iter()
             .map(|shown| (shown.label(), ConstGauge::new(shown.connections as u64))),
     );
-    for (name, help, value) in OF_RANGES {
+    for (name, help, value) in RANGES {
         let samples = routes.iter().map(|shown| {
             let pool = shown.route.pool();
             let counts = pool.ranges.as_ref().map(Ranges::counts).unwrap_or_default();
@@ -138,7 +138,7 @@ pub(super) fn page(routes: &[Shown<'_>]) -> String {
         });
         page.family(name, None, help, samples);
     }
-    for (name, help, value) in OF_CLIENTS {
+    for (name, help, value) in CLIENTS {
         let samples = routes.iter().map(|shown| {
             let counts = shown.route.pool().client.counts();
             let counts = shown.counts().with_past(&counts);
@@ -149,14 +149,14 @@ pub(super) fn page(routes: &[Shown<'_>]) -> String {
     page.family(
         "request",
         Some(Unit::Seconds),
-        "Time until an answer began; small answers until they were whole",
+        "Time until the first byte of an answer, or the last byte of a small answer",
         of_routes().map(|(label, counts)| (label, counts.latencies.clone())),
     );
     replicas(&mut page, routes);
     page.text()
 }
 
-fn replicas(page: &mut Page, routes: &[Shown<'_>]) {
+fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
     let all = || {
         routes.iter().flat_map(|shown| {
             let pool = shown.route.pool();
@@ -174,7 +174,7 @@ fn replicas(page: &mut Page, routes: &[Shown<'_>]) {
         "replica_requests",
         None,
         "Requests and copies sent to a replica",
-        all().map(|(labels, counts, _)| (labels, counts.asked.clone())),
+        all().map(|(labels, counts, _)| (labels, counts.requests.clone())),
     );
     page.family(
         "replica_failed",

@@ -1,13 +1,15 @@
-//! The replicas of a route as they are now: names are resolved, each address is a replica of its own with a
-//! way for primaries and one for copies.
+//! Present replicas of a route. Names are resolved, and each address is a separate replica with a connection pool for
+//! primaries and one for copies.
 
-use super::body::Ask;
+use super::body::RequestBody;
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
 use super::upstream::{Counts, Failure, Upstream};
 use crate::client::{Client, ClientConfig, Replica};
+use crate::connections::{
+    ConnectionConfig, ConnectionError, Connections, Connector, Wire, is_readable,
+};
 use crate::ranges::{Ranges, RangesConfig};
 use crate::socket::SocketOptions;
-use crate::ways::{Connector, Way, WayConfig, WayError, Wire, is_readable};
 use anyhow::{Context as _, Result, anyhow};
 use http::uri::Authority;
 use hyper_util::rt::TokioIo;
@@ -25,7 +27,7 @@ use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
 use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 use tower_service::Service;
 
-/// Opens connections to one address.
+/// Connector to one address.
 #[derive(Clone)]
 pub(super) struct Dial {
     connector: Connector,
@@ -53,6 +55,8 @@ impl Service<()> for Dial {
             }
         };
         Box::pin(async move {
+            // The limit covers TCP and TLS together. The limit of the connector covers only each attempt of
+            // TCP.
             let opened = tokio::time::timeout(time, opening).await;
             let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             stream.map(TokioIo::new)
@@ -66,35 +70,35 @@ impl Wire for TokioIo<Stream> {
     }
 }
 
-/// A replica at one address.
+/// Replica at one address.
 #[derive(Clone)]
 pub(super) struct Member {
     pub replica: ReplicaConfig,
     pub address: SocketAddr,
     pub counts: Arc<Counts>,
-    ways: [Upstream; 2],
+    connections: [Upstream; 2],
 }
 
 impl Member {
-    /// The way for primaries.
-    pub fn way(&self) -> Upstream {
-        self.ways[0].clone()
+    /// Connections for primaries.
+    pub fn primary(&self) -> Upstream {
+        self.connections[0].clone()
     }
 }
 
-/// The replicas, and the client that asks them.
+/// Replicas of a route, and their client.
 #[derive(Clone)]
 pub(super) struct Pool {
     pub members: Vec<Member>,
     pub client: Client<Upstream>,
-    /// Asks them for objects, where those come in parts.
+    /// Client for objects in ranges, if the route uses ranges.
     pub ranges: Option<Ranges<Upstream>>,
 }
 
-/// Where replicas are.
+/// Addresses of replicas, each with the index of its replica in the configuration.
 pub(super) type Addresses = BTreeSet<(usize, SocketAddr)>;
 
-/// Resolves the names of replicas, each with its place in the configuration.
+/// Resolves the names of all replicas. Returns each address with the index of its replica in the configuration.
 pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Result<Addresses> {
     let mut addresses = Addresses::new();
     for (index, replica) in replicas.iter().enumerate() {
@@ -110,7 +114,7 @@ pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Result<Addresses> {
 }
 
 impl Pool {
-    /// A pool of these addresses. Those that were there before keep their connections.
+    /// Creates a pool of these addresses. A replica in `before` keeps its connections.
     pub fn new(config: &RouteConfig, addresses: &Addresses, before: &[Member]) -> Result<Self> {
         let member = |(index, address): &(usize, SocketAddr)| {
             let replica = &config.replicas[*index];
@@ -124,7 +128,7 @@ impl Pool {
         };
         let members = addresses.iter().map(member).collect::<Result<Vec<_>>>()?;
         let replicas = members.iter().map(|member| {
-            let [primary, copy] = member.ways.clone();
+            let [primary, copy] = member.connections.clone();
             Replica {
                 primary,
                 copy,
@@ -133,7 +137,7 @@ impl Pool {
         });
         let seed = {
             use std::hash::{BuildHasher, RandomState};
-            // Seeded by the system: gateways that start together ask different replicas.
+            // The system chooses the seed, so gateways that start together do not choose the same replicas.
             RandomState::new().hash_one(0)
         };
         let client =
@@ -141,7 +145,7 @@ impl Pool {
         let in_parts = |piece| {
             let ranges = RangesConfig {
                 piece,
-                // Each side has some pieces to go on with.
+                // Each side can then request several pieces ahead of the reader.
                 window: piece.saturating_mul(16),
                 stall: config.times.answer,
                 verify: config.verify,
@@ -159,24 +163,25 @@ impl Pool {
 
 fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> Result<Member> {
     let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
+    // The connections go to one address of the name, but requests without a host get the name itself.
     let at = authority(address.to_string())?;
     let host = authority(replica.to.to_string())?;
     let tls = match replica.is_https {
         true => {
             let given = &config.replica_tls;
-            let is_http2 = config.protocol == crate::ways::Protocol::Two;
+            let is_http2 = config.protocol == crate::connections::Protocol::Two;
             let client = tls::Client::new(given, is_http2)?;
             let name = given.server_name.as_deref().unwrap_or(&replica.to.host);
             Some((client, server_name(name)?))
         }
         false => None,
     };
-    let way = WayConfig {
+    let connection_config = ConnectionConfig {
         protocol: config.protocol,
         is_https: replica.is_https,
         idle_time: config.times.idle,
         linger: config.times.linger,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
     let counts = Arc::new(Counts::default());
     let upstream = || {
@@ -188,29 +193,33 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
             time,
         };
         Ok::<_, anyhow::Error>(Upstream {
-            way: Way::<Dial, Ask>::new(dial, host.clone(), way),
+            connections: Connections::<Dial, RequestBody>::new(
+                dial,
+                host.clone(),
+                connection_config,
+            ),
             counts: Arc::clone(&counts),
             time: config.times.answer,
-            whole: config.kept.whole,
+            whole: config.stored_bodies.whole,
         })
     };
     Ok(Member {
         replica: replica.clone(),
         address,
         counts: Arc::clone(&counts),
-        ways: [upstream()?, upstream()?],
+        connections: [upstream()?, upstream()?],
     })
 }
 
-/// Whether a replica has not seen a request.
+/// Whether a replica has not received a request.
 fn unsent(error: &dyn Any) -> bool {
     matches!(
         error.downcast_ref(),
-        Some(Failure::Way(WayError::Connect(_)))
+        Some(Failure::Connection(ConnectionError::Connect(_)))
     )
 }
 
-/// How a route's client works.
+/// Returns the configuration of a route's client.
 fn client(config: &RouteConfig) -> ClientConfig {
     let percentile = Percentile {
         thousandths: config.percentile,
@@ -231,16 +240,17 @@ fn client(config: &RouteConfig) -> ClientConfig {
     };
     let budget = BudgetConfig {
         thousandths: config.budget,
+        // The default of `ClientConfig` has the same burst.
         burst: 10,
     };
-    // Every copy is in a budget of the whole.
+    // A budget of 1,000 in a thousand allows every copy, so it is no limit.
     let elsewhere = (config.budget < 1_000).then_some(budget);
     ClientConfig {
         purging: policy(config.duplicates, None),
         elsewhere: policy(config.elsewhere, elsewhere),
         methods: config.methods,
         unsent,
-        tells_copies: config.tells_copies,
+        marks_copies: config.marks_copies,
         ..ClientConfig::default()
     }
 }

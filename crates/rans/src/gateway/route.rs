@@ -1,15 +1,15 @@
-//! A route: requests of one listener, to replicas that give the same answers.
+//! Route: it sends the requests of one listener to replicas that give the same answers.
 
-use super::body::{AnswerFault, Ask, Fault, Reply, UploadLimits, Whole};
+use super::body::{AnswerFault, Fault, RequestBody, ResponseBody, StoredBody, UploadLimits};
 use super::check;
 use super::config::RouteConfig;
-use super::counts::{Asked, RouteCounts};
+use super::counts::{OpenRequest, RouteCounts};
 use super::pool::{Addresses, Pool, resolve};
-use super::translate::{self, Caller, Refusal};
+use super::translate::{self, ClientInfo, Refusal};
 use super::upstream::Failure;
+use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
-use crate::ways::WayError;
 use anyhow::{Context as _, Result};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -19,29 +19,31 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-/// See the module.
+/// One route with its replicas and counters.
 pub(super) struct Route {
     pub config: RouteConfig,
     pub counts: Arc<RouteCounts>,
     pool: RwLock<Arc<Pool>>,
-    places: Arc<Semaphore>,
-    /// Ends when the route does.
+    permits: Arc<Semaphore>,
+    /// Background tasks, which end when the route is dropped.
     _tasks: JoinSet<()>,
 }
 
 impl Route {
-    /// Resolves the replicas' names. What was there before under this name goes on where it is alike: counts, and
-    /// connections to replicas.
+    /// Resolves the replicas' names and creates the route. Counters of a former route of this name are kept. Its
+    /// connections to replicas are kept, too, if the settings that they depend on are equal.
     pub async fn open(config: &RouteConfig, before: Option<&Self>) -> Result<Arc<Self>> {
         let name = &config.name;
         let resolved = resolve(&config.replicas).await;
         let addresses = resolved.with_context(|| format!("route {name}"))?;
-        let alike = before.filter(|before| {
+        // Open connections keep these settings, so they can be used again only if the settings are equal.
+        let reusable = before.filter(|before| {
             let old = &before.config;
-            let times_are = old.times == config.times && old.kept.whole == config.kept.whole;
+            let times_are =
+                old.times == config.times && old.stored_bodies.whole == config.stored_bodies.whole;
             times_are && old.protocol == config.protocol && old.replica_tls == config.replica_tls
         });
-        let pool = alike.map(Self::pool);
+        let pool = reusable.map(Self::pool);
         let members = pool.as_ref().map_or(&[][..], |pool| &pool.members);
         let pool =
             Pool::new(config, &addresses, members).with_context(|| format!("route {name}"))?;
@@ -50,18 +52,19 @@ impl Route {
             config: config.clone(),
             counts: counts.unwrap_or_default(),
             pool: RwLock::new(Arc::new(pool)),
-            places: Arc::new(Semaphore::new(config.limits.pending as usize)),
+            permits: Arc::new(Semaphore::new(config.limits.pending as usize)),
             _tasks: check::tasks(config, route),
         }))
     }
 
-    /// Its replicas now.
+    /// Returns the present replicas and their client.
     pub fn pool(&self) -> Arc<Pool> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        // The lock is held only for this copy, so a new pool need not wait for requests.
         Arc::clone(&pool)
     }
 
-    /// Its replicas are elsewhere now. Gives whether they are.
+    /// Sets new addresses of the replicas. Returns whether they differ from the old ones.
     pub fn move_to(&self, addresses: &Addresses) -> Result<bool> {
         let before = self.pool();
         let is_same = before.members.len() == addresses.len()
@@ -74,29 +77,36 @@ impl Route {
             return Ok(false);
         }
         let pool = Pool::new(&self.config, addresses, &before.members)?;
+        // A new client starts with counters of 0, but a counter on the metrics page must never fall.
         self.counts.keep(before.client.counts());
         *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pool);
         Ok(true)
     }
 
-    /// Answers a request.
-    pub async fn answer(&self, caller: Caller, request: Request<Incoming>) -> Response<Reply> {
-        let mut asked = Asked::begin(&self.counts);
+    /// Answers a request of a client: with a replica's answer, or with an error of the gateway.
+    pub async fn answer(
+        &self,
+        client_info: ClientInfo,
+        request: Request<Incoming>,
+    ) -> Response<ResponseBody> {
+        let mut open = OpenRequest::begin(&self.counts);
         let is_head = request.method() == Method::HEAD;
-        let answer = match self.ask(caller, request).await {
+        let answer = match self.forward(client_info, request).await {
             Ok(answer) => answer,
             Err(refusal) => refused(refusal, is_head),
         };
-        asked.answered(answer.status());
+        open.answered(answer.status());
         answer
     }
 
-    async fn ask(
+    async fn forward(
         &self,
-        caller: Caller,
+        client_info: ClientInfo,
         request: Request<Incoming>,
-    ) -> Result<Response<Reply>, Refusal> {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+    ) -> Result<Response<ResponseBody>, Refusal> {
+        // The request is refused at once. A request that waits here would hide the overload from its
+        // client.
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             self.counts.refused.inc();
             return Err(Refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -104,34 +114,37 @@ impl Route {
             ));
         };
         let (mut parts, body) = request.into_parts();
-        translate::request(&mut parts, caller, &self.config)?;
-        // What is a copy already, or of low urgency, is not copied again.
-        let may_keep = class_of(&parts.headers) == Class::Primary;
+        translate::request(&mut parts, client_info, &self.config)?;
+        // A request that is itself a copy, or has low urgency, is not copied again.
+        let may_store = class_of(&parts.headers) == Class::Primary;
         let limits = &self.config.limits;
         let upload = UploadLimits {
             most: limits.body,
-            kept: self.config.kept.replay,
-            stall: limits.front.stall_time,
+            stored: self.config.stored_bodies.replay,
+            stall: limits.listener.stall_time,
         };
-        let ask = Ask::take(body, upload, may_keep).await.map_err(of_fault)?;
-        let progress = ask.progress();
+        let body = RequestBody::take(body, upload, may_store)
+            .await
+            .map_err(of_fault)?;
+        let progress = body.progress();
         let pool = self.pool();
-        let may_split = may_keep && parts.method == Method::GET;
-        let request = Request::from_parts(parts, ask);
+        let may_split = may_store && parts.method == Method::GET;
+        let request = Request::from_parts(parts, body);
         if let Some(mut ranges) = pool.ranges.clone().filter(|_| may_split) {
             return match ranges.call(request).await {
-                Ok(answer) => Ok(answer.map(|body| Reply::Object {
+                Ok(answer) => Ok(answer.map(|body| ResponseBody::Object {
                     body: Box::new(body),
-                    _place: place,
+                    _permit: permit,
                 })),
+                // A GET rarely has a body, so this branch does not look for a fault of the upload.
                 Err(error) => Err(of_error(&error)),
             };
         }
         let mut client = pool.client.clone();
         match client.call(request).await {
-            Ok(answer) => Ok(answer.map(|body| Reply::Of {
+            Ok(answer) => Ok(answer.map(|body| ResponseBody::Replica {
                 body: Box::new(body),
-                _place: place,
+                _permit: permit,
             })),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
                 Some(fault) => of_fault(fault),
@@ -144,8 +157,11 @@ impl Route {
 fn of_fault(fault: Fault) -> Refusal {
     match fault {
         Fault::TooLong => Refusal(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"),
-        Fault::Stalled => Refusal(StatusCode::REQUEST_TIMEOUT, "the body stopped to come\n"),
-        Fault::Cut => Refusal(StatusCode::BAD_REQUEST, "the body was cut\n"),
+        Fault::Stalled => Refusal(
+            StatusCode::REQUEST_TIMEOUT,
+            "no further bytes of the body arrived\n",
+        ),
+        Fault::Cut => Refusal(StatusCode::BAD_REQUEST, "the body is not complete\n"),
     }
 }
 
@@ -153,9 +169,9 @@ fn of_error(error: &RangesError) -> Refusal {
     match error {
         RangesError::Replicas(_, Some(cause)) => match cause.downcast_ref() {
             Some(failure) => of_failure(failure),
-            None => Refusal(StatusCode::BAD_GATEWAY, "no replica gave the object\n"),
+            None => Refusal(StatusCode::BAD_GATEWAY, "no replica sent the object\n"),
         },
-        _ => Refusal(StatusCode::BAD_GATEWAY, "no replica gave the object\n"),
+        _ => Refusal(StatusCode::BAD_GATEWAY, "no replica sent the object\n"),
     }
 }
 
@@ -163,31 +179,36 @@ fn of_failure(failure: &Failure) -> Refusal {
     let bad = StatusCode::BAD_GATEWAY;
     let slow = StatusCode::GATEWAY_TIMEOUT;
     match failure {
-        Failure::Way(WayError::Connect(_)) => Refusal(bad, "no replica can be reached\n"),
-        Failure::Way(WayError::Address) => {
-            Refusal(StatusCode::BAD_REQUEST, "the address cannot be handed on\n")
+        Failure::Connection(ConnectionError::Connect(_)) => {
+            Refusal(bad, "no replica can be reached\n")
         }
-        Failure::Way(WayError::Http(_)) => {
+        Failure::Connection(ConnectionError::Address) => {
+            Refusal(StatusCode::BAD_REQUEST, "the address cannot be forwarded\n")
+        }
+        Failure::Connection(ConnectionError::Http(_)) => {
             Refusal(bad, "the replica ended the connection before its answer\n")
         }
         Failure::Answer(AnswerFault::Cut(_) | AnswerFault::Parts(_)) => {
-            Refusal(bad, "the replica cut its answer\n")
+            Refusal(bad, "the replica's answer is not complete\n")
         }
         Failure::Slow => Refusal(slow, "the replica did not begin its answer\n"),
         Failure::Answer(AnswerFault::Stalled) => {
-            Refusal(slow, "the replica's answer stopped to come\n")
+            Refusal(slow, "no further bytes of the replica's answer arrived\n")
         }
     }
 }
 
-fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<Reply> {
+fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBody> {
+    // An answer to HEAD has no body (RFC 9110, section 9.3.2).
     let text = if is_head { "" } else { text };
-    let mut answer = Response::new(Reply::Own(Whole::from(text)));
+    let mut answer = Response::new(ResponseBody::Text(StoredBody::from(text)));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, plain);
     if status == StatusCode::SERVICE_UNAVAILABLE {
+        // The next finished request makes room, so the client need not wait long. 1 s is the shortest wait above
+        // 0 that the field can express, because it counts whole seconds (RFC 9110, section 10.2.3).
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     answer

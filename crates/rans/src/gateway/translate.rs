@@ -1,8 +1,8 @@
-//! A client's request as a request to a replica: `Host` is what the client said, so that signatures over it
-//! hold, and what concerns the client's connection stays behind.
+//! Translation of a client's request into a request to a replica. `Host` stays as the client sent it, so that
+//! signatures over it stay valid. Fields of the client's connection are removed.
 
 use super::config::{Forwarded, RouteConfig};
-use crate::hop;
+use crate::connection_fields;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version, header};
@@ -11,51 +11,52 @@ use std::net::{IpAddr, SocketAddr};
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Who asks.
+/// Client that sent a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caller {
+pub(super) struct ClientInfo {
     pub address: SocketAddr,
     pub is_secure: bool,
 }
 
-/// A request that is not handed on: with which status, and why.
+/// Refusal of a request: status, and text for the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Refusal(pub StatusCode, pub &'static str);
 
-/// Makes a request to a replica of a client's.
+/// Turns a client's request into a request to a replica.
 pub(super) fn request(
     parts: &mut Parts,
-    caller: Caller,
+    client_info: ClientInfo,
     route: &RouteConfig,
 ) -> Result<(), Refusal> {
     if parts.method == Method::CONNECT {
         return Err(Refusal(
             StatusCode::NOT_IMPLEMENTED,
-            "this gateway hands no CONNECT on\n",
+            "this gateway does not forward CONNECT\n",
         ));
     }
-    // What offers HTTP/2 in the clear is content with HTTP/1.1.
-    let asks_for_more = hop::members(&parts.headers, &header::UPGRADE)
+    // A client that offers HTTP/2 without TLS (h2c) also accepts HTTP/1.1.
+    let upgrades = connection_fields::members(&parts.headers, &header::UPGRADE)
         .any(|protocol| !protocol.is_empty() && !protocol.eq_ignore_ascii_case("h2c"));
-    if asks_for_more {
+    if upgrades {
         return Err(Refusal(
             StatusCode::NOT_IMPLEMENTED,
-            "this gateway hands no upgrades (such as WebSocket) on\n",
+            "this gateway does not forward upgrades (such as WebSocket)\n",
         ));
     }
     let version = parts.version;
-    // The address says more than the field (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
+    // The host in the address replaces the field (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
     if let Some(authority) = parts.uri.authority() {
+        // A `Host` field has no user information (RFC 9110, section 7.2).
         let host = authority.as_str().rsplit('@').next().unwrap_or_default();
         let host = HeaderValue::from_str(host)
-            .map_err(|_| Refusal(StatusCode::BAD_REQUEST, "the host is none\n"))?;
+            .map_err(|_| Refusal(StatusCode::BAD_REQUEST, "the host is not valid\n"))?;
         parts.headers.insert(header::HOST, host);
     }
     let path = parts.uri.path_and_query().cloned();
     let path = path.filter(|path| !path.as_str().is_empty());
     parts.uri = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
-    hop::drop_fields(&mut parts.headers);
-    forward(&mut parts.headers, caller, route.forwarded);
+    connection_fields::remove(&mut parts.headers);
+    forward(&mut parts.headers, client_info, route.forwarded);
     if route.via {
         let via = match version {
             Version::HTTP_2 => "2 tailcut-gateway",
@@ -69,16 +70,22 @@ pub(super) fn request(
     Ok(())
 }
 
-fn forward(headers: &mut HeaderMap, caller: Caller, forwarded: Forwarded) {
-    let proto = if caller.is_secure { "https" } else { "http" };
-    // An IPv4 client of a listener for both is one of IPv4.
-    let address = caller.address.ip().to_canonical();
+fn forward(headers: &mut HeaderMap, client_info: ClientInfo, forwarded: Forwarded) {
+    let proto = if client_info.is_secure {
+        "https"
+    } else {
+        "http"
+    };
+    // A listener for both families reports an IPv4 client with a mapped IPv6 address.
+    let address = client_info.address.ip().to_canonical();
     match forwarded {
         Forwarded::Off => {}
         Forwarded::XForwarded => {
             if let Ok(address) = HeaderValue::try_from(address.to_string()) {
+                // Earlier proxies have added their clients, so the field is a list.
                 headers.append(X_FORWARDED_FOR, address);
             }
+            // The field has one value. A value from the client could be forged, so it is replaced.
             headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
         }
         Forwarded::Standard => {
@@ -101,7 +108,7 @@ mod tests {
     use std::path::Path;
     use tailcut_proxy::config::Draft;
 
-    const CALLER: Caller = Caller {
+    const CLIENT: ClientInfo = ClientInfo {
         address: SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 5),
         is_secure: true,
     };
@@ -111,7 +118,7 @@ mod tests {
         let draft = Draft::of_text("a test", Path::new("."), &text).expect("TOML");
         let config = GatewayConfig::read(&draft).expect("a configuration");
         let (mut parts, ()) = request.into_parts();
-        super::request(&mut parts, CALLER, &config.routes[0]).map(|()| parts)
+        super::request(&mut parts, CLIENT, &config.routes[0]).map(|()| parts)
     }
 
     fn fields<'p>(parts: &'p Parts, name: &str) -> Vec<&'p str> {

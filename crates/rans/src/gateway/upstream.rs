@@ -1,9 +1,9 @@
-//! One replica of a gateway: a way to it, and what is held against its answers.
+//! Connections to one replica of a gateway, with the time limit and the counters of its answers.
 
-use super::body::{AnswerFault, Ask, Given, Whole};
+use super::body::{AnswerFault, ReplicaBody, RequestBody, StoredBody};
 use super::pool::Dial;
-use crate::hop;
-use crate::ways::{Way, WayError};
+use crate::connection_fields;
+use crate::connections::{ConnectionError, Connections};
 use http::{Method, Request, Response};
 use std::future::Future;
 use std::pin::Pin;
@@ -15,39 +15,39 @@ use tailcut_proxy::metrics::Counter;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
-/// What a replica has been asked.
+/// Counters of a replica.
 #[derive(Default, Debug)]
 pub(super) struct Counts {
-    pub asked: Counter,
+    pub requests: Counter,
     pub failed: Counter,
 }
 
-/// A way to a replica. Clones share its connections.
+/// Connections to a replica. Clones share them.
 #[derive(Clone)]
 pub(super) struct Upstream {
-    pub way: Way<Dial, Ask>,
+    pub connections: Connections<Dial, RequestBody>,
     pub counts: Arc<Counts>,
-    /// In which an answer has to begin, and each part of it has to come.
+    /// Longest time until an answer begins, and until each further part of it arrives.
     pub time: Duration,
-    /// Bytes of an answer that is taken whole before it counts as one.
+    /// Largest answer in bytes that is read to its end before it counts as an answer.
     pub whole: u64,
 }
 
-/// Why a replica gave no answer.
+/// Reason why a replica gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error("{0}")]
-    Way(WayError),
-    /// It took too long.
+    Connection(ConnectionError),
+    /// The answer did not begin in time.
     #[error("the answer did not begin")]
     Slow,
-    /// It ended in the middle.
+    /// The answer ended in the middle.
     #[error("{0}")]
     Answer(AnswerFault),
 }
 
-impl Service<Request<Ask>> for Upstream {
-    type Response = Response<Given>;
+impl Service<Request<RequestBody>> for Upstream {
+    type Response = Response<ReplicaBody>;
     type Error = Failure;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Failure>> + Send>>;
 
@@ -55,20 +55,20 @@ impl Service<Request<Ask>> for Upstream {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Ask>) -> Self::Future {
-        let (mut way, counts) = (self.way.clone(), Arc::clone(&self.counts));
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let (mut connections, counts) = (self.connections.clone(), Arc::clone(&self.counts));
         let (time, whole) = (self.time, self.whole);
         Box::pin(async move {
-            counts.asked.inc();
+            counts.requests.inc();
             let progress = request.body().progress();
             let is_head = request.method() == Method::HEAD;
-            let mut answering = way.call(request);
+            let mut answering = connections.call(request);
             let mut due = Instant::now() + time;
             let answer = loop {
                 if let Ok(answer) = timeout_at(due, &mut answering).await {
-                    break answer.map_err(Failure::Way);
+                    break answer.map_err(Failure::Connection);
                 }
-                // An upload takes as long as it takes, while it moves.
+                // An upload may take any time while its bytes arrive.
                 let moved = progress.as_ref().map(|progress| progress.latest() + time);
                 match moved.filter(|moved| *moved > due) {
                     Some(later) => due = later,
@@ -78,14 +78,13 @@ impl Service<Request<Ask>> for Upstream {
             let taken = match answer {
                 Ok(answer) => {
                     let (mut parts, body) = answer.into_parts();
-                    hop::drop_fields(&mut parts.headers);
-                    let given = match is_head {
-                        // The length that it tells is another answer's.
-                        true => Ok(Given::Whole(Whole::default())),
-                        false => Given::take(body, whole, time).await,
+                    connection_fields::remove(&mut parts.headers);
+                    let body = match is_head {
+                        // The length in an answer to HEAD is the length of another answer's body (of GET).
+                        true => Ok(ReplicaBody::Stored(StoredBody::default())),
+                        false => ReplicaBody::take(body, whole, time).await,
                     };
-                    given
-                        .map(|given| Response::from_parts(parts, given))
+                    body.map(|body| Response::from_parts(parts, body))
                         .map_err(Failure::Answer)
                 }
                 Err(failure) => Err(failure),

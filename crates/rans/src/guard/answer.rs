@@ -1,7 +1,7 @@
-//! The body of a guarded answer: it holds the worker until it was taken whole.
+//! Body of a guarded answer. It keeps the worker until it has been read to its end.
 
 use super::config::OnCancel;
-use super::shared::{Refusal, Ticket};
+use super::shared::{QueueTicket, Refusal};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// An answer's body. Dropping it before its end purges the request.
+/// Body of an answer. Dropping it before its end purges the request.
 pub struct GuardedBody<R: Body + Send + 'static>
 where
     R::Data: Send,
@@ -18,9 +18,9 @@ where
 }
 
 enum Content<R> {
-    /// What the service answers.
-    Own(Pin<Box<R>>, Ticket),
-    /// Why it was not asked.
+    /// Answer of the service.
+    Own(Pin<Box<R>>, QueueTicket),
+    /// Text of a refusal. The service has not received the request.
     Refusal(Option<Bytes>),
     Over,
 }
@@ -29,18 +29,18 @@ impl<R: Body + Send + 'static> GuardedBody<R>
 where
     R::Data: Send,
 {
-    pub(super) fn new(body: R, ticket: Ticket) -> Self {
+    pub(super) fn new(body: R, ticket: QueueTicket) -> Self {
         let mut answer = Self {
             content: Content::Own(Box::pin(body), ticket),
         };
-        // A server does not ask an empty body for its end.
+        // A server does not poll an empty body, so the end has to be noticed here.
         answer.note_end();
         answer
     }
 
     pub(super) fn refusal(refusal: Refusal) -> Self {
         let text = match refusal {
-            Refusal::Optional => "optional work is refused while there is other work\n",
+            Refusal::Optional => "optional work is refused while all workers are busy\n",
             Refusal::Full => "too many requests wait\n",
         };
         Self {
@@ -48,6 +48,8 @@ where
         }
     }
 
+    /// Records that the answer is complete. A server drops a body that reports its end, and does not poll it again. Without
+    /// this record the drop would count as a purge.
     fn note_end(&mut self) {
         if let Content::Own(body, ticket) = &mut self.content
             && body.is_end_stream()
@@ -114,9 +116,11 @@ where
     R::Data: Send,
 {
     fn drop(&mut self) {
+        // With `HoldSlot` the service runs to its end. So the rest of its answer is read and dropped, and the ticket
+        // keeps the worker until then.
         if let Content::Own(mut body, ticket) = std::mem::replace(&mut self.content, Content::Over)
             && ticket.on_cancel() == OnCancel::HoldSlot
-            // Without a runtime no task can drive it.
+            // Without a runtime no task can read the rest of the body.
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let hold = ticket.hold();
@@ -124,7 +128,7 @@ where
                 let rest = async {
                     while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
                 };
-                // Bytes that come later are given up.
+                // After this time the rest of the answer is dropped.
                 let _ = tokio::time::timeout(hold, rest).await;
                 drop(ticket);
             });
@@ -141,12 +145,12 @@ where
     }
 }
 
-/// Bytes of an answer: the service's own, or the words of a refusal.
+/// Bytes of an answer: from the service, or the text of a refusal.
 #[derive(Clone, Debug)]
 pub enum Chunk<D> {
-    /// The service's.
+    /// Bytes from the service.
     Own(D),
-    /// The guard's.
+    /// Text of the guard.
     Refusal(Bytes),
 }
 

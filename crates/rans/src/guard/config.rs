@@ -1,10 +1,10 @@
-//! How a guard works.
+//! Configuration of a guard.
 
 use std::time::Duration;
 #[cfg(feature = "guard")]
 use tailcut_proxy::config::{count, time};
 
-/// What happens to a request that runs when its client leaves.
+/// Action for a running request whose client leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(
     feature = "guard",
@@ -12,35 +12,37 @@ use tailcut_proxy::config::{count, time};
     serde(rename_all = "kebab-case")
 )]
 pub enum OnCancel {
-    /// It is dropped, and its worker takes the next request. For services that stop when they are
-    /// dropped.
+    /// The request is dropped, and its worker takes the next request. Use it for services that stop when their
+    /// request is dropped.
     #[default]
     Kill,
-    /// It goes on to its end, unseen, and keeps its worker until then. For services that work on after
-    /// their client has left: a worker that is given to another request too early would have two.
+    /// The request runs to its end without a client, and keeps its worker until then. Use it for services that do not
+    /// stop when their client leaves. Otherwise one worker gets two requests.
     HoldSlot,
 }
 
-/// How a guard works.
+/// Configuration of a guard.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "guard", derive(serde::Deserialize), serde(default))]
 pub struct GuardConfig {
-    /// Requests that run at once, 1 to 100,000.
+    /// Largest number of requests that run at the same time, 1 to 100,000.
     #[cfg_attr(
         feature = "guard",
         serde(deserialize_with = "count::<1, 100_000, _, _>")
     )]
     pub workers: u32,
-    /// Requests that wait, of all classes, at most. Beyond it the latest of the lowest class is refused.
+    /// Largest number of requests that wait, over all classes. If there are more, the newest request of the lowest
+    /// class is refused.
     #[cfg_attr(
         feature = "guard",
         serde(deserialize_with = "count::<0, 4_294_967_295, _, _>")
     )]
     pub queue: u32,
-    /// What happens to a request that runs when its client leaves.
+    /// Action for a running request whose client leaves.
     pub on_cancel: OnCancel,
-    /// How long a request whose client has left keeps its worker with [`OnCancel::HoldSlot`], 1 s to 24 h. After that
-    /// it is dropped as with [`OnCancel::Kill`], so that a service that never ends does not take all workers.
+    /// With [`OnCancel::HoldSlot`]: longest time for which a request without a client keeps its worker, 1 s to 24 h.
+    /// After that it is dropped as with [`OnCancel::Kill`], so that a service that never ends does not occupy all
+    /// workers.
     #[cfg_attr(
         feature = "guard",
         serde(
@@ -61,8 +63,11 @@ impl Default for GuardConfig {
     fn default() -> Self {
         Self {
             workers: 1,
+            // A longer queue needs more memory, and its last requests wait longer than their clients.
             queue: 1_024,
             on_cancel: OnCancel::Kill,
+            // With a shorter time, a worker may get a second request while its service still runs the first. With a
+            // longer time, a service that hangs occupies its worker for longer.
             hold: Duration::from_secs(300),
             retry_after: Duration::from_secs(1),
         }

@@ -1,33 +1,33 @@
-//! What a guard counts.
+//! Counters of a guard.
 
 use std::time::Duration;
 
-/// Of one class.
+/// Counters of one class.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ClassCounts {
-    /// Requests that came.
-    pub came: u64,
+    /// Requests that arrived.
+    pub arrived: u64,
     /// Requests that wait now.
     pub waiting: u64,
-    /// Requests whose answer went out whole.
+    /// Requests whose answer was sent to its end.
     pub done: u64,
-    /// Requests whose client left while they waited: no work was lost.
+    /// Requests whose client left while they waited. They cost no work.
     pub purged: u64,
-    /// Requests whose client left while they ran, and that were stopped.
+    /// Requests that were stopped because their client left while they ran.
     pub killed: u64,
-    /// Requests whose client left while they ran, and that ran to their end with their worker.
+    /// Requests that kept their worker to their end, although their client left while they ran.
     pub held: u64,
     /// Requests that were refused with 503.
     pub refused: u64,
-    /// Time for which requests ran whose answer no client received.
+    /// Running time of requests whose answer no client received.
     pub wasted: Duration,
 }
 
 /// Counters of a guard.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct GuardCounts {
-    /// By class: primaries, duplicates, optional work.
+    /// Counters of each class, in the order primaries, duplicates, optional work.
     pub classes: [ClassCounts; 3],
-    /// Workers that are taken now.
+    /// Number of workers that run a request now.
     pub running: u32,
 }

@@ -1,6 +1,5 @@
-//! The guard: a layer before a service that may get the same request twice. Each worker runs one request at
-//! a time; the others wait in three strict classes; a request whose client leaves is
-//! purged, whether it waits or runs.
+//! Guard: a layer before a service that may receive the same request twice. Each worker runs one request at a time.
+//! Other requests wait in three strict classes. If a client leaves, its request is purged, whether it waits or runs.
 
 mod answer;
 mod config;
@@ -17,7 +16,7 @@ use crate::priority::class_of;
 use crate::via;
 use http::{Request, Response, StatusCode, header};
 use http_body::Body;
-use shared::{Refusal, Shared, Ticket};
+use shared::{QueueTicket, Refusal, Shared};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,20 +26,20 @@ use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Puts a [`Guard`] before a service. All services of one layer share its workers.
+/// Layer that puts a [`Guard`] before a service. All services of one layer share its workers.
 #[derive(Clone, Debug)]
 pub struct GuardLayer {
     shared: Arc<Shared>,
 }
 
 impl GuardLayer {
-    /// A guard with its own workers.
+    /// Creates a guard with its own workers.
     pub fn new(config: GuardConfig) -> Self {
         let shared = Arc::new(Shared::new(config));
         Self { shared }
     }
 
-    /// Takes another configuration, for the requests that come next.
+    /// Changes the configuration for requests that arrive later.
     pub fn set(&self, config: GuardConfig) {
         self.shared.set(config);
     }
@@ -62,7 +61,8 @@ impl<S> Layer<S> for GuardLayer {
     }
 }
 
-/// A service behind a guard. Answers say `via: ... tailcut-guard`, so that clients learn that it purges.
+/// Service behind a guard. Answers contain `via: ... tailcut-guard`, which shows to clients that the service purges
+/// requests.
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
     inner: S,
@@ -82,7 +82,7 @@ where
     type Error = S::Error;
     type Future = Guarded<Self::Response, S::Error>;
 
-    /// Always ready: a request that finds no worker waits in its class, not here.
+    /// Always ready: a request without a free worker waits in the queue of its class, not here.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }
@@ -91,14 +91,14 @@ where
         let class = class_of(request.headers());
         let (shared, inner) = (Arc::clone(&self.shared), self.inner.clone());
         let retry_after = shared.config().retry_after;
-        // It takes its place now, not when it is polled first.
+        // The request arrives at the gate now, not when the future is first polled.
         let ticket = shared.arrive(class);
         Guarded(Box::pin(async move {
             let mut ticket = match ticket {
                 Ok(ticket) => ticket,
                 Err(refusal) => return Ok(refused(refusal, retry_after)),
             };
-            if let Err(refusal) = ticket.turn().await {
+            if let Err(refusal) = ticket.admitted().await {
                 return Ok(refused(refusal, retry_after));
             }
             let held = ticket.on_cancel() == OnCancel::HoldSlot;
@@ -107,15 +107,15 @@ where
             if !held {
                 return answering.await;
             }
-            // The task continues when its client has left; the closed channel shows that.
+            // The task continues after its client has left. The closed channel shows that the client has left.
             let (_waits, left) = oneshot::channel::<()>();
             match tokio::spawn(at_most(answering, left, hold)).await {
                 Ok(Some(answer)) => answer,
-                // It was given up only after this had left.
+                // The work is dropped only after this future was dropped, so no client waits here.
                 Ok(None) => std::future::pending().await,
                 Err(died) => match died.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    // The runtime is ending.
+                    // The task was cancelled, because the runtime is ending.
                     Err(_) => std::future::pending().await,
                 },
             }
@@ -123,13 +123,15 @@ where
     }
 }
 
-/// What `work` comes to; `None` where it goes on for longer than `hold` after who waits for it has `left`.
+/// Returns the output of `work`, or `None` if `work` runs for longer than `hold` after the client has left. `left`
+/// resolves when the client has left.
 async fn at_most<F: Future>(
     work: F,
     left: oneshot::Receiver<()>,
     hold: Duration,
 ) -> Option<F::Output> {
     let (mut work, mut left) = (std::pin::pin!(work), std::pin::pin!(left));
+    // The work is polled first, so that a finished answer is not dropped because the client leaves now.
     let ended = poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => left.as_mut().poll(cx).map(|_| None),
@@ -140,36 +142,36 @@ async fn at_most<F: Future>(
     tokio::time::timeout(hold, work).await.ok()
 }
 
-/// Asks the service. The answer holds the request's place.
+/// Calls the service. The answer keeps the request's worker.
 async fn answer<S, B, R>(
     mut service: S,
     request: Request<B>,
-    mut ticket: Ticket,
+    mut ticket: QueueTicket,
 ) -> Result<Response<GuardedBody<R>>, S::Error>
 where
     S: Service<Request<B>, Response = Response<R>>,
     R: Body + Send + 'static,
     R::Data: Send,
 {
-    let asking = async {
+    let answering = async {
         poll_fn(|cx| service.poll_ready(cx)).await?;
         service.call(request).await
     };
-    match asking.await {
+    match answering.await {
         Ok(response) => {
             let mut response = response.map(|body| GuardedBody::new(body, ticket));
-            via::say(response.headers_mut());
+            via::add_guard(response.headers_mut());
             Ok(response)
         }
         Err(error) => {
-            // It was run to its end, a bad one.
+            // The service has finished the request, with an error.
             ticket.done();
             Err(error)
         }
     }
 }
 
-/// The answer to a request that is not run.
+/// Returns the answer to a request that is refused.
 fn refused<R>(refusal: Refusal, retry_after: Duration) -> Response<GuardedBody<R>>
 where
     R: Body + Send + 'static,
@@ -178,14 +180,15 @@ where
     let mut response = Response::new(GuardedBody::refusal(refusal));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
+    // The field has whole seconds. A shorter time would become 0, and clients would retry at once.
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());
-    via::say(headers);
+    via::add_guard(headers);
     response
 }
 
 type Answering<T, E> = dyn Future<Output = Result<T, E>> + Send;
 
-/// An answer that is to come. Dropping it purges the request.
+/// Future answer of a guarded service. Dropping it purges the request.
 pub struct Guarded<T, E>(Pin<Box<Answering<T, E>>>);
 
 impl<T, E> std::fmt::Debug for Guarded<T, E> {

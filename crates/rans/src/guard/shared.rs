@@ -1,4 +1,4 @@
-//! What all requests of a guard share: the gate, and who is waiting at it.
+//! State that all requests of a guard share: the gate, and the requests that wait at it.
 
 use super::config::{GuardConfig, OnCancel};
 use super::counts::GuardCounts;
@@ -10,12 +10,12 @@ use tailcut_requests::{Admission, Class, Gate, GateConfig, JobId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// Why a request is not run.
+/// Reason why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
-    /// Optional work that found every worker taken.
+    /// The request is optional work, and all workers are busy.
     Optional,
-    /// There were too many requests of its class or a higher one.
+    /// The queue is full, and contains no request of a lower class.
     Full,
 }
 
@@ -56,7 +56,7 @@ impl Shared {
         self.lock().config
     }
 
-    /// Takes another configuration. Requests that are here keep theirs.
+    /// Changes the configuration. Requests that have arrived keep the old one.
     pub(super) fn set(&self, config: GuardConfig) {
         let mut state = self.lock();
         state.config = config;
@@ -66,6 +66,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in one request must not stop all other requests.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -79,22 +80,23 @@ impl Shared {
         counts
     }
 
-    pub(super) fn arrive(self: &Arc<Self>, class: Class) -> Result<Ticket, Refusal> {
+    pub(super) fn arrive(self: &Arc<Self>, class: Class) -> Result<QueueTicket, Refusal> {
         let mut state = self.lock();
         let job = state.next;
         state.next += 1;
-        state.counts.classes[class as usize].came += 1;
-        let (tell, told) = oneshot::channel();
-        let (told, since) = match state.gate.arrive(job, class) {
+        // Refused requests count as arrived, too.
+        state.counts.classes[class as usize].arrived += 1;
+        let (sender, admission) = oneshot::channel();
+        let (admission, since) = match state.gate.arrive(job, class) {
             Admission::Runs => (None, Some(Instant::now())),
             Admission::Waits => {
-                state.waiting.insert(job, tell);
-                (Some(told), None)
+                state.waiting.insert(job, sender);
+                (Some(admission), None)
             }
             Admission::Displaces(other) => {
-                state.waiting.insert(job, tell);
+                state.waiting.insert(job, sender);
                 state.refuse(other, Refusal::Full);
-                (Some(told), None)
+                (Some(admission), None)
             }
             Admission::Refused => {
                 state.counts.classes[class as usize].refused += 1;
@@ -105,12 +107,12 @@ impl Shared {
             }
         };
         state.classes.insert(job, class);
-        Ok(Ticket {
+        Ok(QueueTicket {
             shared: Arc::clone(self),
             config: state.config,
             job,
             class,
-            told,
+            admission,
             since,
             is_done: false,
         })
@@ -125,18 +127,18 @@ fn bounds(config: &GuardConfig) -> GateConfig {
 }
 
 impl State {
-    /// A job that waits is not run: the gate has forgotten it already.
+    /// Refuses a waiting job that the gate has already removed.
     fn refuse(&mut self, job: JobId, refusal: Refusal) {
         if let Some(class) = self.classes.remove(&job) {
             self.counts.classes[class as usize].refused += 1;
         }
-        if let Some(tell) = self.waiting.remove(&job) {
-            // Whoever has left in this moment needs no answer.
-            let _ = tell.send(Err(refusal));
+        if let Some(sender) = self.waiting.remove(&job) {
+            // A request whose client leaves at this moment needs no answer.
+            let _ = sender.send(Err(refusal));
         }
     }
 
-    /// A job goes; the next one gets its worker.
+    /// Removes a job, and starts the next one on its worker.
     fn leave(&mut self, job: JobId) {
         self.classes.remove(&job);
         self.waiting.remove(&job);
@@ -146,36 +148,37 @@ impl State {
         }
     }
 
-    /// A job that waited gets a worker.
+    /// Starts a job that waited.
     fn start(&mut self, job: JobId) {
-        if let Some(tell) = self.waiting.remove(&job) {
-            // One that is leaving gives the worker on when its ticket is dropped.
-            let _ = tell.send(Ok(()));
+        if let Some(sender) = self.waiting.remove(&job) {
+            // If its client leaves at this moment, dropping its ticket frees the worker again.
+            let _ = sender.send(Ok(()));
         }
     }
 }
 
-/// A request's place at the gate. Dropping it gives the place up.
-pub(super) struct Ticket {
+/// Position of a request at the gate. Dropping it frees the position.
+pub(super) struct QueueTicket {
     shared: Arc<Shared>,
     config: GuardConfig,
     job: JobId,
     class: Class,
-    /// Tells when it may run; `None`: it may.
-    told: Option<oneshot::Receiver<Result<(), Refusal>>>,
-    /// Since when it runs.
+    /// Channel that reports when the request may run; `None`: it may run now.
+    admission: Option<oneshot::Receiver<Result<(), Refusal>>>,
+    /// Time since which the request runs.
     since: Option<Instant>,
     is_done: bool,
 }
 
-impl Ticket {
+impl QueueTicket {
     /// Resolves when the request may run, or is refused.
-    pub(super) async fn turn(&mut self) -> Result<(), Refusal> {
-        if let Some(told) = &mut self.told {
-            // The sender is gone only with the guard.
-            let verdict = told.await.unwrap_or(Err(Refusal::Full));
-            self.told = None;
+    pub(super) async fn admitted(&mut self) -> Result<(), Refusal> {
+        if let Some(admission) = &mut self.admission {
+            // The sender is dropped only together with the guard.
+            let verdict = admission.await.unwrap_or(Err(Refusal::Full));
+            self.admission = None;
             if let Err(refusal) = verdict {
+                // `State::refuse` has counted this request, so the drop of the ticket must not count it again.
                 self.is_done = true;
                 return Err(refusal);
             }
@@ -184,7 +187,7 @@ impl Ticket {
         Ok(())
     }
 
-    /// The answer went out whole.
+    /// Records that the answer was sent to its end.
     pub(super) fn done(&mut self) {
         if !std::mem::replace(&mut self.is_done, true) {
             let mut state = self.shared.lock();
@@ -201,7 +204,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         if !self.is_done {

@@ -1,9 +1,9 @@
-//! The body of an object, in order.
+//! Body of an object, in order.
 
 use super::config::{RangesConfig, Verify};
 use super::digest::{Check, Digest};
 use super::error::{Cause, RangesError};
-use super::spool::Reader;
+use super::reorder_buffer::Reader;
 use crate::client::AnswerBody;
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, StatusCode};
@@ -14,9 +14,9 @@ use std::task::{Context, Poll, ready};
 use tokio::task::AbortHandle;
 
 enum Content<R> {
-    /// One answer.
+    /// Body of a single answer.
     Answer(Pin<Box<AnswerBody<R>>>),
-    /// In parts, which a task puts in order, with the bytes of the whole.
+    /// Parts of an object, which a task receives and puts in order. `total` is the size of the object in bytes.
     Parts {
         reader: Reader,
         total: u64,
@@ -25,7 +25,7 @@ enum Content<R> {
     Over,
 }
 
-/// Ends a task when its owner is dropped.
+/// Handle that ends a task when it is dropped.
 struct EndsTask(AbortHandle);
 
 impl Drop for EndsTask {
@@ -34,11 +34,11 @@ impl Drop for EndsTask {
     }
 }
 
-/// The body of an object. Dropping it purges what is on its way.
+/// Body of an object. Dropping it purges all open requests.
 pub struct RangesBody<R> {
     content: Content<R>,
     check: Option<Check>,
-    /// Bytes that may still come.
+    /// Size limit in bytes, and number of bytes that may still arrive. `None`: no limit.
     most: Option<(u64, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl<R> fmt::Debug for RangesBody<R> {
 }
 
 impl<R: Body> RangesBody<R> {
-    /// One answer. Only the answer with a whole object is checked.
+    /// Creates the body of a single answer. Digests are checked only for a whole object (200).
     pub(super) fn answer(
         body: AnswerBody<R>,
         (status, headers): (StatusCode, &HeaderMap),
@@ -58,8 +58,8 @@ impl<R: Body> RangesBody<R> {
         let mut check = None;
         let mut most = None;
         if status == StatusCode::OK {
-            // Of a whole answer both digests are of the same bytes, unless it is compressed: then the first
-            // one is of what it has before.
+            // In a whole answer, both digests cover the same bytes, unless it is compressed. Then the digest of the
+            // object covers the bytes before compression.
             let digest = match super::validators::is_identity(headers) {
                 true => Digest::of_object(headers).or_else(|| Digest::of_content(headers)),
                 false => Digest::of_content(headers),
@@ -78,8 +78,8 @@ impl<R: Body> RangesBody<R> {
         })
     }
 
-    /// An answer that is handed on unseen.
-    pub(super) fn unseen(body: AnswerBody<R>) -> Self {
+    /// Creates the body of an answer that is forwarded without checks.
+    pub(super) fn unchecked(body: AnswerBody<R>) -> Self {
         Self {
             content: Content::Answer(Box::pin(body)),
             check: None,
@@ -100,11 +100,12 @@ impl<R: Body> RangesBody<R> {
                 _task: EndsTask(task),
             },
             check,
+            // The transfer has compared the size with the limit already.
             most: None,
         }
     }
 
-    fn seen(&mut self, bytes: &Bytes) -> Result<(), RangesError> {
+    fn on_bytes(&mut self, bytes: &Bytes) -> Result<(), RangesError> {
         if let Some(check) = &mut self.check {
             check.add(bytes);
         }
@@ -122,7 +123,7 @@ impl<R: Body> RangesBody<R> {
         self.check().err().map(Err)
     }
 
-    /// Whether all that has come is right.
+    /// Compares all received bytes with the digest.
     fn check(&mut self) -> Result<(), RangesError> {
         match self.check.take().is_none_or(Check::holds) {
             true => Ok(()),
@@ -165,16 +166,18 @@ where
         Poll::Ready(match frame {
             None => self.over(),
             Some(Ok(frame)) => {
-                let seen = frame.data_ref().map_or(Ok(()), |bytes| self.seen(bytes));
-                // A reader who knows the length takes the object for whole with its last byte.
-                let seen =
-                    seen.and_then(
+                let checked = frame
+                    .data_ref()
+                    .map_or(Ok(()), |bytes| self.on_bytes(bytes));
+                // A reader that knows the length may stop after the last byte, so the check cannot wait for the end.
+                let checked =
+                    checked.and_then(
                         |()| match Body::size_hint(self.as_ref().get_ref()).exact() {
                             Some(0) => self.check(),
                             _ => Ok(()),
                         },
                     );
-                Some(match seen {
+                Some(match checked {
                     Ok(()) => Ok(frame),
                     Err(error) => {
                         self.content = Content::Over;

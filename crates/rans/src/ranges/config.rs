@@ -1,4 +1,4 @@
-//! How objects are downloaded from several replicas.
+//! Configuration of downloads from several replicas.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Verify {
-    /// They are not looked at.
+    /// Digests are ignored.
     #[default]
     Off,
     /// Bytes are checked if the origin sends a digest.
@@ -19,29 +19,31 @@ pub enum Verify {
     Required,
 }
 
-/// How a [`Ranges`](super::Ranges) works.
+/// Configuration of a [`Ranges`](super::Ranges).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RangesConfig {
-    /// Replicas that send at once, at least 1: the primary from the front, the others from the back.
+    /// Number of replicas that send at the same time, at least 1. The primary sends from the front, the others from the
+    /// back.
     pub copies: u8,
-    /// Bytes of a range, at least 1. The larger, the fewer requests; the smaller, the less is lost where a
-    /// replica fails, and the sooner the sides meet. 64 pieces of an object or more are enough.
+    /// Size of a range in bytes, at least 1. Larger ranges need fewer requests. With smaller ranges, the failure of a
+    /// replica costs less, and the sides meet sooner. 64 pieces for an object are enough.
     pub piece: u64,
-    /// Bytes that a body which is read in order may hold beyond what was read. One piece from the object's end
-    /// comes on top of it.
+    /// Largest number of bytes that are stored ahead of the reader of a body. One piece of the object's end is stored
+    /// in addition.
     pub window: u64,
-    /// Whether copies say `u=6`, so that a guard runs them behind primaries.
+    /// Whether copies have the priority `u=6`, so that a guard runs them behind primaries.
     pub low_priority: bool,
-    /// What is done with digests.
+    /// Use of digests.
     pub verify: Verify,
-    /// A replica that has begun an answer and sends nothing for so long is given up.
+    /// Longest time in which a replica that has begun its answer may send nothing. After this time the replica is given
+    /// up.
     pub stall: Duration,
-    /// How often a replica may fail in one download in a way that may pass (a reset, 503) before it is
-    /// given up.
+    /// Number of temporary failures in a row (such as a reset or 503) after which a replica gets another request. After
+    /// one more failure the replica is given up.
     pub retries: u32,
-    /// The pause after the first such failure; twice as long after each further one.
+    /// Pause of a replica after its first temporary failure. Each further failure in a row doubles the pause.
     pub pause: Duration,
-    /// Larger objects are refused; `None`: there is no limit.
+    /// Size limit in bytes. Larger objects are refused; `None`: no limit.
     pub longest: Option<u64>,
 }
 
@@ -50,10 +52,14 @@ impl Default for RangesConfig {
         Self {
             copies: 2,
             piece: 1 << 20,
+            // 16 pieces, so that copies can work at the back of the window while the reader takes the front.
             window: 16 << 20,
             low_priority: true,
             verify: Verify::Off,
+            // With a shorter time, a busy replica is given up. With a longer time, the reader waits longer
+            // for the bytes of a replica that hangs.
             stall: Duration::from_secs(5),
+            // The three pauses last 0.7 s together, so a replica that fails for less time keeps its place.
             retries: 3,
             pause: Duration::from_millis(100),
             longest: None,
@@ -62,16 +68,16 @@ impl Default for RangesConfig {
 }
 
 impl RangesConfig {
-    /// What is wrong with it, if anything is.
+    /// Returns the fault of the configuration, if it has one.
     pub const fn fault(&self) -> Option<&'static str> {
         if self.copies == 0 {
-            return Some("an object needs one copy at least");
+            return Some("the number of copies must be at least 1");
         }
         if self.piece == 0 {
-            return Some("a range needs one byte at least");
+            return Some("the size of a range must be at least 1 byte");
         }
         if self.stall.is_zero() {
-            return Some("a replica needs some time before it has stalled");
+            return Some("the stall time must be longer than 0");
         }
         None
     }

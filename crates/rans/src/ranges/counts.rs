@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Counters of downloads.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RangesCounts {
-    /// Objects that came, or come, in parts.
+    /// Objects that are or were received in parts.
     pub objects: u64,
-    /// Objects that came as one answer, and answers that are not 200.
+    /// Objects received as one answer, and answers with a status other than 200.
     pub whole: u64,
-    /// Ranges that replicas were requested to send.
+    /// Ranges that were requested from replicas.
     pub parts: u64,
-    /// Ranges that were taken back from a replica that had not begun to answer.
+    /// Ranges that were taken back from a replica that had not begun its answer.
     pub taken_back: u64,
-    /// Bytes of objects that came in parts, each counted once.
+    /// Bytes of objects in parts, each counted once.
     pub bytes: u64,
-    /// Bytes that had come before.
+    /// Number of bytes that were received twice.
     pub extra: u64,
-    /// Replicas that were given up in a download.
+    /// Replicas that were given up during a download.
     pub given_up: u64,
 }
 

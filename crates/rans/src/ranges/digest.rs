@@ -1,5 +1,5 @@
-//! Digests that an origin sends with its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
-//! `Digest` (RFC 3230), by SHA-256 and SHA-512.
+//! Digests that an origin sends with its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older `Digest`
+//! (RFC 3230), with SHA-256 and SHA-512.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,19 +7,19 @@ use http::{HeaderMap, HeaderName};
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt;
 
-/// Of the whole object, also where the answer is a part of it (RFC 9530, section 3).
+/// Digest of the whole object, even if the answer is a part of it (RFC 9530, section 3).
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
-/// Of the answer's own bytes (RFC 9530, section 2).
+/// Digest of the bytes in the answer (RFC 9530, section 2).
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
-/// As `Repr-Digest`, in another spelling (RFC 3230, section 4.3.2).
+/// Older field with the meaning of `Repr-Digest`, in another notation (RFC 3230, section 4.3.2).
 const DIGEST: HeaderName = HeaderName::from_static("digest");
 
 /// Expected digest of bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Digest {
-    /// By SHA-256.
+    /// SHA-256.
     Sha256([u8; 32]),
-    /// By SHA-512.
+    /// SHA-512.
     Sha512([u8; 64]),
 }
 
@@ -34,13 +34,13 @@ impl fmt::Debug for Digest {
 }
 
 impl Digest {
-    /// Digest of the whole object, if an answer has it.
+    /// Returns the digest of the whole object, if an answer has it.
     pub fn of_object(headers: &HeaderMap) -> Option<Self> {
         strongest(headers, &REPR_DIGEST, bare)
             .or_else(|| strongest(headers, &DIGEST, |value| Some(value)))
     }
 
-    /// Digest of an answer's bytes, if the answer has it.
+    /// Returns the digest of an answer's bytes, if the answer has it.
     pub fn of_content(headers: &HeaderMap) -> Option<Self> {
         strongest(headers, &CONTENT_DIGEST, bare)
     }
@@ -58,13 +58,13 @@ impl Digest {
     }
 }
 
-/// A byte sequence (RFC 9651, section 3.3.5) without its colons.
+/// Returns a byte sequence (RFC 9651, section 3.3.5) without its colons.
 fn bare(value: &str) -> Option<&str> {
     let value = value.split(';').next()?.trim();
     value.strip_prefix(':')?.strip_suffix(':')
 }
 
-/// The strongest digest that can be read. Digests that cannot be read are ignored.
+/// Returns the strongest digest that can be read. Other digests are ignored.
 fn strongest(
     headers: &HeaderMap,
     name: &HeaderName,
@@ -72,7 +72,7 @@ fn strongest(
 ) -> Option<Digest> {
     let fields = headers.get_all(name).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    // Several fields are one list. Base 64 has no commas.
+    // Several fields form one list. Base 64 contains no comma, so commas separate members.
     let members = texts.flat_map(|text| text.split(','));
     let read = members.filter_map(|member| {
         let (algorithm, value) = member.split_once('=')?;
@@ -82,40 +82,40 @@ fn strongest(
     read.max_by_key(|digest| matches!(digest, Digest::Sha512(_)))
 }
 
-/// Bytes that are to come to a digest.
+/// Comparison of received bytes with an expected digest.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     expected: Digest,
-    so_far: SoFar,
+    hasher: Hasher,
 }
 
 #[derive(Clone, Debug)]
-enum SoFar {
+enum Hasher {
     Sha256(Sha256),
     Sha512(Sha512),
 }
 
 impl Check {
     pub fn new(expected: Digest) -> Self {
-        let so_far = match expected {
-            Digest::Sha256(_) => SoFar::Sha256(Sha256::new()),
-            Digest::Sha512(_) => SoFar::Sha512(Sha512::new()),
+        let hasher = match expected {
+            Digest::Sha256(_) => Hasher::Sha256(Sha256::new()),
+            Digest::Sha512(_) => Hasher::Sha512(Sha512::new()),
         };
-        Self { expected, so_far }
+        Self { expected, hasher }
     }
 
     pub fn add(&mut self, bytes: &[u8]) {
-        match &mut self.so_far {
-            SoFar::Sha256(hash) => hash.update(bytes),
-            SoFar::Sha512(hash) => hash.update(bytes),
+        match &mut self.hasher {
+            Hasher::Sha256(hash) => hash.update(bytes),
+            Hasher::Sha512(hash) => hash.update(bytes),
         }
     }
 
-    /// Whether they have.
+    /// Whether the bytes match the digest.
     pub fn holds(self) -> bool {
-        let found = match self.so_far {
-            SoFar::Sha256(hash) => Digest::Sha256(hash.finalize().into()),
-            SoFar::Sha512(hash) => Digest::Sha512(hash.finalize().into()),
+        let found = match self.hasher {
+            Hasher::Sha256(hash) => Digest::Sha256(hash.finalize().into()),
+            Hasher::Sha512(hash) => Digest::Sha512(hash.finalize().into()),
         };
         found == self.expected
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    /// Of "hello", by `openssl dgst`.
+    /// Digest of "hello", from `openssl dgst`.
     const SHA_256: &str = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=";
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {

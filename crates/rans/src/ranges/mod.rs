@@ -1,21 +1,21 @@
-//! Objects from several replicas at once, by HTTP's ranges: the primary sends from the front, the copy from the
-//! back, until they meet, and the bytes of both count.
+//! Downloads of one object from several replicas at once, with HTTP range requests. The primary sends from the front
+//! and the copy from the back, until they meet. The bytes of both count.
 //!
-//! Both replicas must send the same strong entity tag and length with every part, uncompressed; otherwise
-//! one replica sends the whole object. The origin decides how far a tag can be trusted: nginx makes its tags of a
-//! file's time and size, so that equal bytes may have different tags, and different bytes the same.
+//! Both replicas must send the same strong entity tag and length with every part, without compression. Otherwise one
+//! replica sends the whole object. Whether a tag is reliable depends on the origin: nginx makes its tags from a
+//! file's time and size, so equal bytes may have different tags, and different bytes may have equal tags.
 //!
-//! [`tailcut_requests::Ranges`] decides which bytes each replica is requested to send.
+//! [`tailcut_requests::Ranges`] decides which bytes each replica sends.
 
 mod body;
 mod config;
 mod counts;
 mod digest;
 mod error;
+mod file_sink;
 mod origin;
 mod part;
-mod place;
-mod spool;
+mod reorder_buffer;
 mod transfer;
 mod validators;
 
@@ -30,9 +30,9 @@ pub use validators::{ContentRange, StrongTag};
 use crate::client::{AnswerBody, Client, Replay};
 use counts::Counter;
 use digest::Check;
+use file_sink::FileSink;
 use http::{HeaderMap, HeaderName, Method, Request, Response, header, response};
-use place::Writing;
-use spool::spool;
+use reorder_buffer::reorder_buffer;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io::{Read, Seek, Write};
@@ -41,11 +41,11 @@ use std::task::{Context, Poll};
 use tower_service::Service;
 use transfer::{Head, Transfer};
 
-/// Downloads objects from the replicas of a client. Cheap to clone; clones share their counts.
+/// Downloader of objects from the replicas of a client. Clones are cheap and share their counters.
 ///
-/// As a service it answers with the object's bytes in order. It sends GET requests in parts that ask for a whole
-/// object unconditionally; any other request goes to the client as it is. A body that comes in parts is
-/// fetched by a separate task, as far ahead of its reader as [`RangesConfig::window`] allows.
+/// As a service, it answers with the object's bytes in order. A GET request for a whole object without conditions is
+/// split into ranges. Any other request goes to the client unchanged. A separate task requests the ranges of a body,
+/// as far ahead of its reader as [`RangesConfig::window`] allows.
 pub struct Ranges<S> {
     client: Client<S>,
     config: RangesConfig,
@@ -72,10 +72,10 @@ impl<S> fmt::Debug for Ranges<S> {
 }
 
 impl<S> Ranges<S> {
-    /// Downloads from the replicas of this client.
+    /// Creates a downloader from the replicas of this client.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// The configuration is invalid. The error states its fault.
     pub fn new(client: Client<S>, config: RangesConfig) -> Result<Self, &'static str> {
         match config.fault() {
             Some(fault) => Err(fault),
@@ -93,7 +93,7 @@ impl<S> Ranges<S> {
     }
 }
 
-/// Fields that make a request one that is not for a whole object, whatever it is.
+/// Header fields that make a request conditional, or a request for a range.
 const CONDITIONS: [HeaderName; 6] = [
     header::RANGE,
     header::IF_RANGE,
@@ -103,11 +103,11 @@ const CONDITIONS: [HeaderName; 6] = [
     header::IF_UNMODIFIED_SINCE,
 ];
 
-fn asks_for_whole(method: &Method, headers: &HeaderMap) -> bool {
+fn requests_whole(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::GET && !CONDITIONS.iter().any(|name| headers.contains_key(name))
 }
 
-/// Form in which an object comes.
+/// Form in which an object arrives.
 enum Begun<S: Origin<B>, B> {
     Answer(Response<AnswerBody<S::Body>>),
     Parts {
@@ -129,13 +129,14 @@ impl<S> Ranges<S> {
         B: Replay + Send + Sync + 'static,
     {
         let body = request.body().replay();
+        // A request whose body can be sent only once is not split into ranges.
         if let Some(body) = body
-            && asks_for_whole(request.method(), request.headers())
+            && requests_whole(request.method(), request.headers())
         {
             let (parts, again) = request.into_parts();
-            let asked = Request::from_parts(parts.clone(), body);
+            let request = Request::from_parts(parts.clone(), body);
             let (client, counter) = (self.client.clone(), self.counter.clone());
-            let transfer = Transfer::new(client, (self.config, window), counter, asked);
+            let transfer = Transfer::new(client, (self.config, window), counter, request);
             let mut transfer = Box::new(transfer);
             match poll_fn(|cx| transfer.poll_head(cx)).await? {
                 Head::Answer(answer) => {
@@ -155,6 +156,7 @@ impl<S> Ranges<S> {
                         transfer,
                     });
                 }
+                // The original request, without a range, follows below.
                 Head::Whole => {}
             }
             return self.whole(Request::from_parts(parts, again)).await;
@@ -173,24 +175,25 @@ impl<S> Ranges<S> {
         Ok(Begun::Answer(answer))
     }
 
-    /// Downloads an object into a place, from its position 0 on, in whatever order its bytes come. Gives the
-    /// head of the answer. Reads the object back if the origin sends a digest that must be checked.
+    /// Downloads an object into a file or another destination that can seek, starting at position 0. Bytes are
+    /// written in the order of their arrival. Returns the head of the answer. If the origin sends a digest that must
+    /// be checked, the object is read back.
     ///
-    /// The place is written to by the calling task: a local file is fast enough.
+    /// The calling task writes the bytes itself, because a local file is fast enough.
     ///
     /// # Errors
-    /// Why it failed. The place has some of the bytes then.
+    /// The download failed. The destination then contains some of the bytes.
     pub async fn download<B, P>(
         &self,
         request: Request<B>,
-        place: P,
+        file: P,
     ) -> Result<response::Parts, RangesError>
     where
         S: Origin<B>,
         B: Replay + Send + Sync + 'static,
         P: Read + Write + Seek,
     {
-        let mut writing = Writing::new(place);
+        let mut sink = FileSink::new(file);
         match self.clone().begin(request, None).await? {
             Begun::Answer(answer) => {
                 let (head, body) = answer.into_parts();
@@ -199,7 +202,7 @@ impl<S> Ranges<S> {
                 }
                 let about = (head.status, &head.headers);
                 let body = RangesBody::answer(body, about, &self.config)?;
-                writing.take_all(body).await?;
+                sink.take_all(body).await?;
                 Ok(head)
             }
             Begun::Parts {
@@ -208,8 +211,8 @@ impl<S> Ranges<S> {
                 check,
                 mut transfer,
             } => {
-                poll_fn(|cx| transfer.poll_rest(cx, &mut writing)).await?;
-                writing.verify(total, check).await?;
+                poll_fn(|cx| transfer.poll_rest(cx, &mut sink)).await?;
+                sink.verify(total, check).await?;
                 Ok(*head)
             }
         }
@@ -225,7 +228,7 @@ where
     type Error = RangesError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, RangesError>> + Send>>;
 
-    /// Always ready: a part polls the way to its replica when it needs it.
+    /// Always ready: a part waits for the connection to its replica when it is sent.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), RangesError>> {
         Poll::Ready(Ok(()))
     }
@@ -233,7 +236,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let ranges = self.clone();
         let config = self.config;
-        let is_object = asks_for_whole(request.method(), request.headers());
+        let is_object = requests_whole(request.method(), request.headers());
         Box::pin(async move {
             match ranges.begin(request, Some(config.window)).await? {
                 Begun::Answer(answer) => {
@@ -241,7 +244,7 @@ where
                     let about = (head.status, &head.headers);
                     let body = match is_object {
                         true => RangesBody::answer(body, about, &config)?,
-                        false => RangesBody::unseen(body),
+                        false => RangesBody::unchecked(body),
                     };
                     Ok(Response::from_parts(head, body))
                 }
@@ -251,7 +254,7 @@ where
                     check,
                     mut transfer,
                 } => {
-                    let (mut writer, reader) = spool();
+                    let (mut writer, reader) = reorder_buffer();
                     let task = tokio::spawn(async move {
                         let end = poll_fn(|cx| transfer.poll_rest(cx, &mut writer)).await;
                         writer.end(end);

@@ -5,7 +5,7 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-/// A way to a replica that has objects: any service that answers such requests. It is implemented for all of them.
+/// Trait of services that send requests to a replica of objects. Every service with these types implements it.
 pub trait Origin<B>:
     Service<
         Request<B>,
@@ -17,9 +17,9 @@ pub trait Origin<B>:
     + Sync
     + 'static
 {
-    /// The body of an answer.
+    /// Body of an answer.
     type Body: Body<Data: Send, Error: Into<Cause>> + Send + 'static;
-    /// Why there is no answer.
+    /// Reason why there is no answer.
     type Failure: Into<Cause> + Send + 'static;
 }
 

@@ -1,8 +1,8 @@
-//! One range on its way: a request, then the bytes of its answer.
+//! Request for one range, and the bytes of its answer.
 
 use super::digest::Check;
 use super::error::Cause;
-use crate::client::{Answering, Flight, Sent};
+use crate::client::{Answering, InFlight, Sent};
 use bytes::{Buf, Bytes};
 use http::Response;
 use http_body::Body;
@@ -15,25 +15,25 @@ use tokio::time::Instant;
 /// Purpose of a request that was sent before the object's size was known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Opening {
-    /// The first piece.
+    /// Request for the first piece.
     Front,
-    /// The last one.
+    /// Request for the last piece.
     Back,
 }
 
 enum State<R, E> {
-    Asking(Answering<R, E>),
+    Waiting(Answering<R, E>),
     Reading(Pin<Box<R>>),
 }
 
-/// Bytes that do not count before they have come to their digest.
-pub(super) struct Held {
+/// Bytes that count only after their digest has been checked.
+pub(super) struct UncheckedBytes {
     pub check: Check,
     pub bytes: Vec<Bytes>,
     pub length: u64,
 }
 
-impl Held {
+impl UncheckedBytes {
     pub fn add(&mut self, bytes: Bytes) {
         self.check.add(&bytes);
         self.length += bytes.len() as u64;
@@ -41,30 +41,30 @@ impl Held {
     }
 }
 
-/// One part of an object on its way from a replica.
+/// Requested part of an object.
 pub(super) struct Part<R, E> {
     pub side: usize,
     pub replica: usize,
-    /// `None` while the object's size is not known.
+    /// Identifier of the request; `None` while the object's size is unknown.
     pub id: Option<AskId>,
     pub opening: Option<Opening>,
     pub began: Instant,
-    /// When the last byte came, or the answer's head.
-    pub heard: Instant,
-    pub held: Option<Held>,
+    /// Time of the latest event: the request, the head of the answer, or the latest bytes.
+    pub last_received: Instant,
+    pub unchecked: Option<UncheckedBytes>,
     state: State<R, E>,
-    flight: Flight,
+    flight: InFlight,
 }
 
-/// What has become of a part.
-pub(super) enum News<R, E> {
-    /// It is answered.
+/// Event of a part.
+pub(super) enum PartEvent<R, E> {
+    /// The head of the answer, or an error.
     Head(Result<Response<R>, E>),
     /// The next bytes.
     Data(Bytes),
-    /// Its answer is over.
+    /// The end of the answer.
     End,
-    /// Its answer broke off.
+    /// The answer ended early.
     Broken(Cause),
 }
 
@@ -76,9 +76,9 @@ impl<R, E> Part<R, E> {
             id,
             opening,
             began: sent.began,
-            heard: sent.began,
-            held: None,
-            state: State::Asking(sent.answering),
+            last_received: sent.began,
+            unchecked: None,
+            state: State::Waiting(sent.answering),
             flight: sent.flight,
         }
     }
@@ -87,36 +87,36 @@ impl<R, E> Part<R, E> {
         matches!(self.state, State::Reading(_))
     }
 
-    /// Its answer's bytes follow.
-    pub fn read(&mut self, body: R, held: Option<Check>) {
+    /// Starts to read the body of the answer.
+    pub fn read(&mut self, body: R, unchecked: Option<Check>) {
         self.state = State::Reading(Box::pin(body));
-        self.held = held.map(|check| Held {
+        self.unchecked = unchecked.map(|check| UncheckedBytes {
             check,
             bytes: Vec::new(),
             length: 0,
         });
     }
 
-    /// What keeps its replica busy.
-    pub fn into_flight(self) -> Flight {
+    /// Returns the handle that counts the part as in flight at its replica.
+    pub fn into_flight(self) -> InFlight {
         self.flight
     }
 
-    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<News<R, E>>
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<PartEvent<R, E>>
     where
         R: Body,
         R::Error: Into<Cause>,
     {
         Poll::Ready(match &mut self.state {
-            State::Asking(answering) => News::Head(ready!(answering.as_mut().poll(cx))),
+            State::Waiting(answering) => PartEvent::Head(ready!(answering.as_mut().poll(cx))),
             State::Reading(body) => loop {
                 match ready!(body.as_mut().poll_frame(cx)) {
-                    None => break News::End,
-                    Some(Err(error)) => break News::Broken(error.into()),
+                    None => break PartEvent::End,
+                    Some(Err(error)) => break PartEvent::Broken(error.into()),
                     Some(Ok(frame)) => {
-                        // Trailers say nothing about a part.
+                        // Trailers contain nothing that a part needs.
                         if let Ok(mut data) = frame.into_data() {
-                            break News::Data(data.copy_to_bytes(data.remaining()));
+                            break PartEvent::Data(data.copy_to_bytes(data.remaining()));
                         }
                     }
                 }
@@ -124,12 +124,12 @@ impl<R, E> Part<R, E> {
         })
     }
 
-    /// Goes on to its end, unseen.
+    /// Reads the answer to its end and drops its bytes.
     pub async fn run_out(mut self)
     where
         R: Body,
     {
-        if let State::Asking(answering) = &mut self.state {
+        if let State::Waiting(answering) = &mut self.state {
             let Ok(answer) = answering.await else {
                 return;
             };

@@ -1,45 +1,45 @@
-//! Validators by which two answers are parts of the same bytes: a strong entity tag (RFC 9110, section 8.8.3) and
-//! the place of a part in the whole (`Content-Range`, section 14.4).
+//! Validators that show whether two answers are parts of the same bytes: a strong entity tag (RFC 9110, section
+//! 8.8.3), and the position of a part in the whole (`Content-Range`, section 14.4).
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// A strong entity tag: two answers with the same one have the same bytes, if the origin is right.
+/// Strong entity tag. Two answers with equal tags have the same bytes, if the origin is correct.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StrongTag(HeaderValue);
 
 impl StrongTag {
-    /// Reads `ETag`'s value, such as `"5f3c-1a"`. `None`: it is weak (`W/"..."`), or no entity tag.
+    /// Reads the value of `ETag`, such as `"5f3c-1a"`. Returns `None` if it is weak (`W/"..."`) or not an entity tag.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let inner = value.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         let allowed = |byte: &u8| matches!(byte, 0x21 | 0x23..=0x7e | 0x80..);
         inner.iter().all(allowed).then(|| Self(value.clone()))
     }
 
-    /// The tag as a field's value, with its quotes.
+    /// Returns the tag as a field's value, with its quotes.
     pub const fn value(&self) -> &HeaderValue {
         &self.0
     }
 
-    /// Of an answer. `None` where it has none, a weak one, or several.
+    /// Returns the tag of an answer, or `None` if it has no tag, a weak one, or several.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         Self::read(only(headers, &header::ETAG)?)
     }
 }
 
-/// Which bytes of a whole an answer has.
+/// Range of the whole object that an answer contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ContentRange {
-    /// The first byte.
+    /// Offset of the first byte.
     pub from: u64,
-    /// One past the last byte: above `from`.
+    /// Offset after the last byte, above `from`.
     pub to: u64,
-    /// Bytes of the whole: at least `to`.
+    /// Size of the whole object in bytes, at least `to`.
     pub total: u64,
 }
 
 impl ContentRange {
-    /// Reads `Content-Range`'s value, such as `bytes 0-99/1000`. `None`: it has another unit, no total
-    /// (`*`) or no range, or makes no sense.
+    /// Reads the value of `Content-Range`, such as `bytes 0-99/1000`. Returns `None` if it has another unit, no total
+    /// (`*`), no range, or an impossible range.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let (unit, rest) = value.to_str().ok()?.split_once(' ')?;
         let (range, total) = rest.trim_matches([' ', '\t']).split_once('/')?;
@@ -50,19 +50,19 @@ impl ContentRange {
         makes_sense.then_some(Self { from, to, total })
     }
 
-    /// Of an answer. `None` where it has none that can be used, or several.
+    /// Returns the range of an answer, or `None` if it has no valid range or several.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         Self::read(only(headers, &header::CONTENT_RANGE)?)
     }
 }
 
-/// Digits only: `u64`'s own reader takes a sign.
+/// Parses digits only. The parser of `u64` would also accept a sign.
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// The value of a field that may be there once.
+/// Returns the value of a field that occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())

@@ -1,4 +1,4 @@
-//! Servers on real sockets.
+//! Servers on real sockets for tests.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tower_service::Service;
 
-/// Which HTTP a connection speaks.
+/// HTTP version of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
     One,
@@ -28,48 +28,47 @@ pub const VERSIONS: [Version; 2] = [Version::One, Version::Two];
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
-/// Works on each request until it is allowed to end, and knows which ones it was asked, and which were
-/// dropped.
+/// Service that works on each request until it may end. It records which requests began and which were dropped.
 #[derive(Clone, Debug)]
-pub struct Held {
-    pub seen: Arc<watch::Sender<Seen>>,
+pub struct BlockingService {
+    pub seen: Arc<watch::Sender<RequestLog>>,
     allowed: Arc<Semaphore>,
 }
 
 #[derive(Clone, Default, Debug)]
-pub struct Seen {
+pub struct RequestLog {
     pub began: Vec<String>,
     pub dropped: Vec<String>,
     pub ended: Vec<String>,
 }
 
-impl Held {
+impl BlockingService {
     pub fn new() -> Self {
         Self {
-            seen: Arc::new(watch::Sender::new(Seen::default())),
+            seen: Arc::new(watch::Sender::new(RequestLog::default())),
             allowed: Arc::new(Semaphore::new(0)),
         }
     }
 
-    /// So many requests may end.
+    /// Allows `count` further requests to end.
     pub fn allow(&self, count: usize) {
         self.allowed.add_permits(count);
     }
 
-    /// Resolves when it is so.
-    pub async fn until(&self, is_so: impl Fn(&Seen) -> bool) {
+    /// Resolves when the record fulfils a condition.
+    pub async fn until(&self, is_so: impl Fn(&RequestLog) -> bool) {
         let mut seen = self.seen.subscribe();
         seen.wait_for(|seen| is_so(seen)).await.expect("held here");
     }
 }
 
-/// Notes that a request was dropped, unless it ended.
-struct Noted {
+/// Recorder that counts a request as dropped, unless it ended.
+struct DropRecorder {
     path: Option<String>,
-    seen: Arc<watch::Sender<Seen>>,
+    seen: Arc<watch::Sender<RequestLog>>,
 }
 
-impl Drop for Noted {
+impl Drop for DropRecorder {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
             self.seen.send_modify(|seen| seen.dropped.push(path));
@@ -77,7 +76,7 @@ impl Drop for Noted {
     }
 }
 
-impl<B: Send + 'static> Service<Request<B>> for Held {
+impl<B: Send + 'static> Service<Request<B>> for BlockingService {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
     type Future = Answering;
@@ -91,19 +90,19 @@ impl<B: Send + 'static> Service<Request<B>> for Held {
         let (seen, allowed) = (Arc::clone(&self.seen), Arc::clone(&self.allowed));
         Box::pin(async move {
             seen.send_modify(|seen| seen.began.push(path.clone()));
-            let mut noted = Noted {
+            let mut recorder = DropRecorder {
                 path: Some(path.clone()),
                 seen: Arc::clone(&seen),
             };
             allowed.acquire().await.expect("never closed").forget();
-            noted.path = None;
+            recorder.path = None;
             seen.send_modify(|seen| seen.ended.push(path.clone()));
             Ok(Response::new(Full::from(path)))
         })
     }
 }
 
-/// Serves connections of any number, over HTTP/1.1 and HTTP/2.
+/// Serves any number of connections over HTTP/1.1 and HTTP/2.
 pub async fn serve<S, R>(version: Version, service: S) -> SocketAddr
 where
     S: Service<Request<Incoming>, Response = Response<R>> + Clone + Send + Sync + 'static,
@@ -121,7 +120,7 @@ where
             let answering = service_fn(move |request| service.clone().call(request));
             let stream = TokioIo::new(stream);
             tokio::spawn(async move {
-                // A client that leaves is what these tests are about.
+                // Clients leave on purpose in these tests, so errors are ignored.
                 let _ = match version {
                     Version::One => {
                         let serving = hyper::server::conn::http1::Builder::new();

@@ -1,4 +1,4 @@
-//! Servers of others, as processes: HAProxy and nginx with the configurations that the docs show, and Node.
+//! Servers of other projects as processes: HAProxy and nginx with the configurations of the docs, and Node.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::fs;
@@ -10,41 +10,41 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A program that listens. It ends with this.
+/// Server process that listens. Dropping it ends the process.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// With HTTP/1.1.
+    /// Address with HTTP/1.1.
     pub one: SocketAddr,
-    /// With HTTP/2 without TLS.
+    /// Address with HTTP/2 without TLS.
     pub two: SocketAddr,
-    /// HAProxy's metrics.
+    /// Address of HAProxy's metrics.
     pub metrics: Option<SocketAddr>,
     _place: TempDir,
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Program {
-    /// The process.
+    /// Process identifier.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 }
 
-/// Ports of this host that are free now.
+/// Returns ports of this host that are free now.
 fn free_ports<const N: usize>() -> [SocketAddr; N] {
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
     listeners.map(|listener| listener.local_addr().expect("an address"))
 }
 
-/// A recipe of `docs/guards`, with ports of this host in the place of its own.
+/// Returns a recipe of `docs/guards` with ports of this host in place of the recipe's ports.
 fn recipe(name: &str, ports: &[(&str, SocketAddr)]) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs/guards")
@@ -57,7 +57,7 @@ fn recipe(name: &str, ports: &[(&str, SocketAddr)]) -> String {
     text
 }
 
-/// Resolves when something listens there.
+/// Waits until a process listens at the address.
 fn wait_for(address: SocketAddr, child: &mut Child, program: &str) {
     while TcpStream::connect(address).is_err() {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -67,7 +67,7 @@ fn wait_for(address: SocketAddr, child: &mut Child, program: &str) {
     }
 }
 
-/// A daemon that may be outside of the user's `PATH`.
+/// Returns the command of a daemon that may be outside the user's `PATH`.
 fn program(name: &str) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(name);
@@ -83,10 +83,10 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// The address in the place of a recipe's, with its own port.
+/// Addresses in the recipes that the tests replace.
 const OWN: [&str; 3] = ["127.0.0.1:8080", "127.0.0.1:8082", "127.0.0.1:9000"];
 
-/// HAProxy by the docs' recipe, before a service, with some workers.
+/// Starts HAProxy with the recipe of the docs, before a service with this number of workers.
 pub fn haproxy(to: SocketAddr, workers: u32) -> Program {
     let [one, two, metrics] = free_ports();
     let ports = [(OWN[0], one), (OWN[1], two), (OWN[2], to)];
@@ -121,7 +121,7 @@ pub fn haproxy(to: SocketAddr, workers: u32) -> Program {
     }
 }
 
-/// nginx by the docs' recipe, before a service. `requests`: after how many a connection ends.
+/// Starts nginx with the recipe of the docs, before a service. A connection ends after `requests` requests.
 pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     let [one, two] = free_ports();
     let text = recipe("nginx.conf", &[(OWN[0], one), (OWN[1], two), (OWN[2], to)]);
@@ -129,7 +129,7 @@ pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     assert!(text.contains(own), "the recipe has no {own}");
     let text = text.replace(own, &format!("keepalive_requests {requests};"));
     let place = tempfile::tempdir().expect("a folder");
-    // Its workers are another user where root starts it.
+    // If root starts nginx, its workers run as another user, who has to read this folder.
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(place.path(), open).expect("a folder of ours");
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -158,9 +158,8 @@ pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     }
 }
 
-/// An HTTP/2 service on Node, whose work for `/A/B` takes A microseconds for a primary, B for a copy, and ends
-/// when its client leaves.
-/// `/counts` tells how many requests began, were left and ended.
+/// Starts an HTTP/2 service on Node. Its work for `/A/B` takes A microseconds for a primary and B for a copy, and
+/// ends when its client leaves. `/counts` returns how many requests began, were left and ended.
 pub fn node() -> Program {
     const SERVICE: &str = r#"
         const http2 = require('node:http2');

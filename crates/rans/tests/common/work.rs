@@ -1,4 +1,4 @@
-//! A service whose work is to sleep: `/NANOSECONDS` or `/NANOSECONDS/BYTES`. It answers with so many zeros.
+//! Service whose work is to sleep: `/NANOSECONDS` or `/NANOSECONDS/BYTES`. It answers with this many zeros.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -13,20 +13,20 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
-/// What a request's work is multiplied with; `None`: it never ends.
+/// Returns the factor of a request's work; `None`: the work never ends.
 pub type Factor = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
 
-/// See the module.
+/// Service whose work is to sleep.
 #[derive(Clone)]
 pub struct Work {
     pub factor: Factor,
-    /// A queue of its own, first come first served, in which it works on when its client has left, as most
-    /// services do. `None`: a guard is before it.
+    /// Queue of the service, first come first served. The service continues its work after its client has left, as
+    /// most services do. `None`: a guard is before it.
     pub own_queue: Option<Arc<Semaphore>>,
 }
 
-/// The time and the bytes that a path tells.
-fn told(path: &str) -> Option<(Duration, usize)> {
+/// Returns the time and the bytes in a path.
+fn parse_path(path: &str) -> Option<(Duration, usize)> {
     let mut parts = path.trim_start_matches('/').split('/');
     let time = Duration::from_nanos(parts.next()?.parse().ok()?);
     let bytes = parts.next().map_or(Ok(0), str::parse);
@@ -43,7 +43,7 @@ impl Service<Request<Incoming>> for Work {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let Some((time, bytes)) = told(request.uri().path()) else {
+        let Some((time, bytes)) = parse_path(request.uri().path()) else {
             let mut answer = Response::new(Full::default());
             *answer.status_mut() = StatusCode::BAD_REQUEST;
             return Box::pin(std::future::ready(Ok(answer)));
@@ -60,7 +60,7 @@ impl Service<Request<Incoming>> for Work {
                         let _worker = queue.acquire().await;
                         tokio::time::sleep(time * factor).await;
                     });
-                    // It ends with the runtime only.
+                    // The task ends only with the runtime.
                     let _ = worked.await;
                 }
             }

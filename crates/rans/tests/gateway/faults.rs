@@ -1,6 +1,6 @@
-//! Replicas that fail: no request is lost where a good one is left.
+//! Replicas that fail: no request is lost while a good replica is left.
 
-use super::common::{Held, VERSIONS, Version, get, serve};
+use super::common::{BlockingService, VERSIONS, Version, get, serve};
 use super::running::{Running, text};
 use bytes::Bytes;
 use http::{Request, StatusCode};
@@ -11,18 +11,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 async fn answers(version: Version) -> SocketAddr {
-    let held = Held::new();
+    let held = BlockingService::new();
     held.allow(1_000);
     serve(version, held).await
 }
 
-/// Where nobody listens.
+/// Returns an address without a listener.
 async fn nobody() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     listener.local_addr().expect("an address")
 }
 
-/// Reads a request, and does with the connection what it is told.
+/// Starts a server that reads a request and passes the connection to `then`.
 async fn broken<F>(then: fn(TcpStream) -> F) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
@@ -56,7 +56,7 @@ async fn cuts_in_the_middle(mut stream: TcpStream) {
 }
 
 async fn is_silent(mut stream: TcpStream) {
-    // Until the gateway has enough of it.
+    // Waits until the gateway has read enough.
     let _ = stream.read(&mut [0; 1]).await;
 }
 
@@ -91,7 +91,7 @@ async fn one_of_three_replicas_that_fails_in_any_way_costs_no_request() {
                 "purges": "yes",
                 "duplicates": duplicates,
                 "elsewhere": "off",
-                // What a silent replica costs here.
+                // Time that a silent replica costs in this test.
                 "answer_timeout": "50ms",
             });
             let gateway = Running::start(&replicas, keys).await;
@@ -117,7 +117,7 @@ async fn a_request_that_changes_something_is_sent_elsewhere_when_nothing_was_sen
         for number in 0..20 {
             let uri = format!("http://a/{number}");
             let request = Request::post(uri).body(Full::from("x")).expect("a request");
-            let answer = gateway.ask(version, request).await;
+            let answer = gateway.send(version, request).await;
             assert_eq!(answer.status(), StatusCode::OK);
         }
     }
@@ -130,7 +130,7 @@ async fn a_request_that_changes_something_is_not_sent_twice() {
     let request = Request::post("http://a/")
         .body(Full::from("x"))
         .expect("a request");
-    let answer = gateway.ask(Version::One, request).await;
+    let answer = gateway.send(Version::One, request).await;
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     assert_eq!(
         text(answer).await,
@@ -145,22 +145,22 @@ async fn a_request_that_changes_something_is_not_sent_twice() {
 #[tokio::test]
 async fn without_a_replica_that_can_be_reached_the_answer_says_so() {
     let gateway = Running::start(&[nobody().await, nobody().await], json!({})).await;
-    let answer = gateway.ask(Version::One, get("/")).await;
+    let answer = gateway.send(Version::One, get("/")).await;
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     assert_eq!(text(answer).await, "no replica can be reached\n");
     let slow = [broken(is_silent).await];
     let gateway = Running::start(&slow, json!({ "answer_timeout": "20ms" })).await;
-    let answer = gateway.ask(Version::One, get("/")).await;
+    let answer = gateway.send(Version::One, get("/")).await;
     assert_eq!(answer.status(), StatusCode::GATEWAY_TIMEOUT);
 }
 
 #[tokio::test]
 async fn a_large_answer_that_is_cut_ends_the_clients_connection_and_not_the_answer() {
     let replicas = [broken(cuts_in_the_middle).await];
-    // Nothing is small here.
+    // With `whole` = 0, no answer counts as small.
     let gateway = Running::start(&replicas, json!({ "whole": 0 })).await;
     for version in VERSIONS {
-        let answer = gateway.ask(version, get("/")).await;
+        let answer = gateway.send(version, get("/")).await;
         assert_eq!(answer.status(), StatusCode::OK);
         assert!(answer.into_body().collect().await.is_err(), "{version:?}");
     }
@@ -168,7 +168,7 @@ async fn a_large_answer_that_is_cut_ends_the_clients_connection_and_not_the_answ
 
 #[tokio::test]
 async fn a_replica_that_fails_its_checks_is_not_asked_until_it_passes_again() {
-    let (good, bad) = (Held::new(), Held::new());
+    let (good, bad) = (BlockingService::new(), BlockingService::new());
     good.allow(1_000_000);
     let replicas = [
         serve(Version::One, good.clone()).await,
@@ -188,7 +188,7 @@ async fn a_replica_that_fails_its_checks_is_not_asked_until_it_passes_again() {
     while gateway.metric(&up(replicas[1])) > 0.0 {
         tokio::task::yield_now().await;
     }
-    let asked = |held: &Held| {
+    let asked = |held: &BlockingService| {
         let seen = held.seen.borrow();
         seen.began.iter().filter(|path| *path == "/asked").count()
     };
@@ -205,7 +205,7 @@ async fn a_replica_that_fails_its_checks_is_not_asked_until_it_passes_again() {
     }
 }
 
-/// A body as `Bytes`, of a size.
+/// Returns a body of `Bytes` with this size.
 fn bytes(size: usize) -> Full<Bytes> {
     Full::from(vec![1; size])
 }
@@ -218,7 +218,7 @@ async fn a_small_upload_that_is_idempotent_is_sent_again_elsewhere() {
         let request = Request::put("http://a/x")
             .body(bytes(1_000))
             .expect("a request");
-        let answer = gateway.ask(Version::One, request).await;
+        let answer = gateway.send(Version::One, request).await;
         assert_eq!(answer.status(), StatusCode::OK);
     }
 }

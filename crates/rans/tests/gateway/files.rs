@@ -1,5 +1,5 @@
-//! Three nginx with the same files behind a gateway: over HTTP/1.1 and HTTP/2, with TLS and without, while
-//! connections end after some requests, and while one of them is killed, stopped and started again.
+//! Three nginx with equal files behind a gateway: over HTTP/1.1 and HTTP/2, with TLS and without. Connections end
+//! after some requests, and one nginx is killed, stopped and started again.
 
 use super::programs::{Certificates, Nginx, run};
 use super::running::{Running, config};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tailcut_proxy::Running as _;
+use tailcut_rans::connections::{ConnectionConfig, Connections, Connector, Protocol};
 use tailcut_rans::socket::SocketOptions;
-use tailcut_rans::ways::{Connector, Protocol, Way, WayConfig};
 use tower_service::Service;
 
 const SIZES: [usize; 4] = [0, 1_000, 100_000, 3_000_000];
@@ -30,10 +30,10 @@ fn digest(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Files by their sizes, and their digests.
+/// Returns files named by their sizes, and their digests.
 fn files() -> (tempfile::TempDir, Vec<(String, String)>) {
     let folder = tempfile::tempdir().expect("a folder");
-    // nginx's user reads them.
+    // The user of nginx has to read these files.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).expect("a folder of ours");
     let digests = SIZES.map(|size| {
@@ -125,7 +125,7 @@ async fn files_arrive_whole_over_every_protocol_and_certificates_are_checked_on_
                 "{version}"
             );
         }
-        // Without a certificate a client is nobody.
+        // A client without a certificate is refused.
         let refused = curl(&certificates, gateway.address, "who", &[])
             .output()
             .expect("curl");
@@ -145,8 +145,8 @@ async fn large_files_come_from_two_nginx_at_once_with_the_tag_of_both() {
     for version in super::common::VERSIONS {
         for (path, expected) in &digests {
             let ask = || super::common::get(&format!("/{path}"));
-            let own = direct.ask(version, ask()).await;
-            let answer = gateway.ask(version, ask()).await;
+            let own = direct.send(version, ask()).await;
+            let answer = gateway.send(version, ask()).await;
             assert_eq!(answer.status(), StatusCode::OK, "{path}");
             for field in ["etag", "content-length", "content-type", "last-modified"] {
                 assert_eq!(
@@ -166,20 +166,20 @@ async fn large_files_come_from_two_nginx_at_once_with_the_tag_of_both() {
         }
     }
     let metric = |name: &str| gateway.metric(&format!("tailcut_gateway_{name}{{route=\"test\"}}"));
-    // 3 MB over both versions of HTTP, and as many of 100 KB.
+    // 3 MB over both versions of HTTP, and 100 KB over both.
     assert_eq!(
         metric("range_objects_total"),
         6.0,
         "{}",
         gateway.gateway.metrics()
     );
-    // What a replica has sent of a piece that the other one delivers: 3 % at most of what is fetched in parts.
+    // Bytes of a piece that one replica has sent and the other one delivers: at most 3 % of the bytes in ranges.
     assert!(metric("range_extra_bytes_total") <= 0.03 * 2.0 * 3_100_000.0);
-    // A range that the client wants itself is its own business, and so is what has not changed.
+    // The gateway splits no range requests of clients, and no conditional requests.
     let mut part = super::common::get("/3000000");
     part.headers_mut()
         .insert("range", "bytes=5-9".parse().expect("a field"));
-    let answer = gateway.ask(super::common::Version::One, part).await;
+    let answer = gateway.send(super::common::Version::One, part).await;
     assert_eq!(answer.status(), StatusCode::PARTIAL_CONTENT);
 }
 
@@ -194,26 +194,26 @@ async fn a_replica_whose_certificate_is_anothers_is_not_asked() {
     });
     let gateway = Running::start(&[], keys).await;
     let answer = gateway
-        .ask(super::common::Version::One, super::common::get("/1000"))
+        .send(super::common::Version::One, super::common::get("/1000"))
         .await;
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
 }
 
-type Client = Way<Connector, Empty<Bytes>>;
+type Client = Connections<Connector, Empty<Bytes>>;
 
 fn client(to: SocketAddr) -> Client {
     let authority = Authority::try_from(to.to_string()).expect("an address");
     let options = SocketOptions::default();
     let connector =
         Connector::new(authority.clone(), options, Duration::from_secs(5)).expect("a port");
-    let config = WayConfig {
+    let config = ConnectionConfig {
         protocol: Protocol::Two,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
-    Way::new(connector, authority, config)
+    Connections::new(connector, authority, config)
 }
 
-/// Asks for files again and again, each with another size, and holds each against its digest. Gives how many.
+/// Requests files of different sizes repeatedly, and checks each against its digest. Returns the number of files.
 async fn load(
     to: SocketAddr,
     digests: &[(String, String)],
@@ -222,19 +222,19 @@ async fn load(
     done: &Arc<AtomicUsize>,
 ) {
     let mut all = tokio::task::JoinSet::new();
-    let way = client(to);
+    let client = client(to);
     for number in 0..clients {
-        let (mut way, digests, done) = (way.clone(), digests.to_vec(), Arc::clone(done));
+        let (mut client, digests, done) = (client.clone(), digests.to_vec(), Arc::clone(done));
         all.spawn(async move {
             for turn in 0..requests {
-                // Large ones are seldom.
+                // One request in forty is for a large file.
                 let (path, expected) = match (number + turn) % 40 {
                     0 => &digests[2],
                     _ => &digests[1],
                 };
                 let uri = format!("http://files/{path}");
                 let request = Request::get(uri).body(Empty::new()).expect("a request");
-                let answer = way.call(request).await.expect("an answer");
+                let answer = client.call(request).await.expect("an answer");
                 assert_eq!(answer.status(), StatusCode::OK);
                 let body = answer
                     .into_body()
@@ -252,7 +252,7 @@ async fn load(
     }
 }
 
-/// Three that end a connection after so many requests, and the certificates that they start with.
+/// Starts three nginx that end a connection after `requests` requests, with their certificates.
 fn nginx_of(folder: &Path, requests: u32) -> ([Nginx; 3], Certificates) {
     let certificates = Certificates::new(&["files.example"]);
     let nginx = [(); 3].map(|()| Nginx::start(folder, &certificates, requests));
@@ -287,7 +287,7 @@ async fn replicas_that_are_killed_stopped_and_started_again_under_load_cost_no_r
             "http1" => nginx.one,
             _ => nginx.two,
         });
-        // Answers of 100,000 bytes are taken whole, too: none is cut.
+        // Answers of 100,000 bytes also count as small: they are read whole, so none is cut.
         let keys = json!({
             "protocol": protocol, "purges": "yes", "whole": "128KiB", "answer_timeout": "2s",
         });
@@ -309,7 +309,7 @@ async fn replicas_that_are_killed_stopped_and_started_again_under_load_cost_no_r
         after(700).await;
         nginx[1].signal(Signal::CONT);
         after(800).await;
-        // And a configuration that changes meanwhile.
+        // The configuration changes while requests are open.
         let mut other = keys.clone();
         other["duplicates"] = json!("off");
         gateway

@@ -1,5 +1,5 @@
-//! Services and clients in other languages: Node with HTTP/1.1 and HTTP/2, and a store for S3 with Python's client,
-//! whose signatures hold.
+//! Services and clients in other languages: Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's client,
+//! whose signatures stay valid.
 
 use super::programs::{node, python, run, store};
 use super::running::Running;
@@ -93,7 +93,7 @@ client.upload_fileobj(io.BytesIO(whole), "bucket", "parts",
                       Config=TransferConfig(multipart_threshold=5 << 20, multipart_chunksize=5 << 20))
 assert digest(client.get_object(Bucket="bucket", Key="parts")["Body"].read()) == digest(whole)
 assert len(client.list_objects_v2(Bucket="bucket")["Contents"]) == 5
-# The same from both replicas at once, in parts that the gateway asks for.
+# The gateway now requests the same objects in parts, from both replicas at once.
 ranged = s3(key["SecretAccessKey"], in_parts)
 for name, data in (("a b/0", b""), ("a b/1000", None), ("a b/3000000", None), ("parts", whole)):
     found = ranged.get_object(Bucket="bucket", Key=name)
@@ -112,7 +112,7 @@ for origin in (gateway, in_parts):
 print("all held")
 "#;
     let (_store, port) = store();
-    // One store at two addresses: what is put is there at both.
+    // Both addresses lead to one store, so an object that is written at one address is present at both.
     let replicas = [[127, 0, 0, 1], [127, 0, 0, 2]].map(|host| (host, port).into());
     let gateway = Running::start(&replicas, json!({ "purges": "yes" })).await;
     let keys = json!({ "purges": "yes", "ranges": "64KiB" });

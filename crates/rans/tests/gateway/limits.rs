@@ -1,6 +1,6 @@
-//! What a gateway bears: sizes, times, numbers.
+//! Limits of a gateway: sizes, times, and numbers of requests and connections.
 
-use super::common::{Held, VERSIONS, Version, get, serve};
+use super::common::{BlockingService, VERSIONS, Version, get, serve};
 use super::running::{Running, text};
 use http::{Request, StatusCode};
 use http_body_util::Full;
@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-async fn held() -> (Held, [std::net::SocketAddr; 1]) {
-    let held = Held::new();
+async fn held() -> (BlockingService, [std::net::SocketAddr; 1]) {
+    let held = BlockingService::new();
     let replica = serve(Version::One, held.clone()).await;
     (held, [replica])
 }
@@ -19,20 +19,20 @@ async fn held() -> (Held, [std::net::SocketAddr; 1]) {
 async fn requests_beyond_the_limit_are_refused_and_told_to_come_again() {
     let (held, replicas) = held().await;
     let gateway = Running::start(&replicas, json!({ "limits": { "pending": 1 } })).await;
-    let mut way = gateway.way(Version::Two).await;
-    let first = tokio::spawn(way.call(get("/first")));
+    let mut client = gateway.connect(Version::Two).await;
+    let first = tokio::spawn(client.call(get("/first")));
     held.until(|seen| seen.began.len() == 1).await;
-    let refused = way.call(get("/second")).await.expect("an answer");
+    let refused = client.call(get("/second")).await.expect("an answer");
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(refused.headers()["retry-after"], "1");
     held.allow(2);
     let first = first.await.expect("no panic").expect("an answer");
     assert_eq!(text(first).await, "/first");
-    let second = way.call(get("/second")).await.expect("an answer");
+    let second = client.call(get("/second")).await.expect("an answer");
     assert_eq!(second.status(), StatusCode::OK);
 }
 
-/// Memory of this process in bytes.
+/// Returns the memory of this process in bytes.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("/proc");
     let pages = text
@@ -50,16 +50,16 @@ async fn a_flood_of_primaries_is_refused_beyond_the_limit_and_takes_no_memory() 
     let keys = json!({ "limits": { "pending": PENDING } });
     let gateway = Running::start(&replicas, keys).await;
     let before = memory();
-    // Their bodies are 240 MB.
+    // All bodies together have 240 MB.
     let body = bytes::Bytes::from(vec![7; 60_000]);
-    let mut ways = Vec::new();
+    let mut clients = Vec::new();
     for _ in 0..16 {
-        ways.push(gateway.way(Version::Two).await);
+        clients.push(gateway.connect(Version::Two).await);
     }
     let mut asking = tokio::task::JoinSet::new();
     for number in 0..FLOOD {
         let request = Request::post("http://a/").body(Full::from(body.clone()));
-        let answering = ways[number % 16].call(request.expect("a request"));
+        let answering = clients[number % 16].call(request.expect("a request"));
         asking.spawn(async move {
             let answer = answering.await.expect("an answer");
             let again = answer.headers().get("retry-after").cloned();
@@ -72,7 +72,7 @@ async fn a_flood_of_primaries_is_refused_beyond_the_limit_and_takes_no_memory() 
         assert_eq!(again.expect("a field"), "1");
     }
     held.until(|seen| seen.began.len() == PENDING).await;
-    // Other tests run beside this one.
+    // Other tests run at the same time, so the bound is loose.
     let grown = memory().saturating_sub(before);
     assert!(grown < 100_000_000, "{grown} bytes");
     held.allow(PENDING);
@@ -96,19 +96,19 @@ async fn a_body_or_head_that_is_too_long_is_refused() {
                 .expect("a request")
         };
         assert_eq!(
-            gateway.ask(version, post(1_024)).await.status(),
+            gateway.send(version, post(1_024)).await.status(),
             StatusCode::OK
         );
         assert_eq!(
-            gateway.ask(version, post(1_025)).await.status(),
+            gateway.send(version, post(1_025)).await.status(),
             StatusCode::PAYLOAD_TOO_LARGE
         );
         let mut long = get("/");
         let value = "x".repeat(20_000).parse().expect("a value");
         long.headers_mut().insert("x-long", value);
-        let mut way = gateway.way(version).await;
-        // HTTP/2 may be told by a reset.
-        if let Ok(answer) = way.call(long).await {
+        let mut client = gateway.connect(version).await;
+        // With HTTP/2, the refusal may be a reset.
+        if let Ok(answer) = client.call(long).await {
             assert_eq!(
                 answer.status(),
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -116,7 +116,7 @@ async fn a_body_or_head_that_is_too_long_is_refused() {
             );
         }
     }
-    // A length that is not told is held to the limit, too.
+    // A body without a length is limited, too.
     let mut stream = TcpStream::connect(gateway.address)
         .await
         .expect("the gateway");
@@ -138,12 +138,12 @@ async fn clients_that_are_slow_or_silent_lose_their_connection() {
     let gateway = Running::start(&replicas, keys).await;
     let request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     for (said, expected) in [
-        // Nothing at all, half a head, a request and silence after it, another head that does not end.
+        // No byte, half a head, a request and then silence, and a second head that does not end.
         ("", ""),
         ("GET / HT", ""),
         (request, "HTTP/1.1 200 OK"),
         (&format!("{request}GET / HTTP/1.1\r\nho"), "HTTP/1.1 200 OK"),
-        // A body that does not come.
+        // The body does not arrive completely.
         (
             "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nab",
             "HTTP/1.1 408",

@@ -1,4 +1,4 @@
-//! The gateway between real clients and real replicas.
+//! Tests of the gateway between real clients and real replicas.
 #![cfg(feature = "gateway")]
 
 #[path = "../common/mod.rs"]
@@ -8,9 +8,9 @@ mod files;
 mod languages;
 mod limits;
 mod objects;
+#[path = "../common/plain_client.rs"]
+mod plain_client;
 mod programs;
 mod reload;
 mod requests;
 mod running;
-#[path = "../common/way.rs"]
-mod way;

@@ -1,4 +1,4 @@
-//! Objects in ranges whose origin tells digests, and which a client must not get wrong.
+//! Objects in ranges whose origin sends digests: a client must never receive wrong bytes.
 
 use super::common::{VERSIONS, Version, get, serve};
 use super::running::Running;
@@ -15,17 +15,17 @@ use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// What an origin says of its object.
+/// Digests that an origin sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum SentDigest {
     Nothing,
     Right,
     Wrong,
 }
 
-/// An object of 200,000 bytes, whole or a range of it.
+/// Server of one object of 200,000 bytes, as a whole or in ranges.
 #[derive(Clone)]
-struct Origin(Told);
+struct Origin(SentDigest);
 
 fn object() -> Bytes {
     (0..200_000_u32).map(|at| (at % 251) as u8).collect()
@@ -60,9 +60,9 @@ impl Service<Request<Incoming>> for Origin {
                 .header(header::CONTENT_RANGE, told);
         }
         let digest = match self.0 {
-            Told::Nothing => None,
-            Told::Right => Some(Sha256::digest(&all)),
-            Told::Wrong => Some(Sha256::digest(b"another object")),
+            SentDigest::Nothing => None,
+            SentDigest::Right => Some(Sha256::digest(&all)),
+            SentDigest::Wrong => Some(Sha256::digest(b"another object")),
         };
         if let Some(digest) = digest {
             let told = format!("sha-256=:{}:", STANDARD.encode(digest));
@@ -77,12 +77,12 @@ impl Service<Request<Incoming>> for Origin {
 async fn an_object_is_refused_without_a_digest_that_is_required_and_cut_where_it_is_wrong() {
     for version in VERSIONS {
         for (verify, told, arrives) in [
-            ("off", Told::Wrong, true),
-            ("offered", Told::Nothing, true),
-            ("offered", Told::Right, true),
-            ("offered", Told::Wrong, false),
-            ("required", Told::Right, true),
-            ("required", Told::Wrong, false),
+            ("off", SentDigest::Wrong, true),
+            ("offered", SentDigest::Nothing, true),
+            ("offered", SentDigest::Right, true),
+            ("offered", SentDigest::Wrong, false),
+            ("required", SentDigest::Right, true),
+            ("required", SentDigest::Wrong, false),
         ] {
             let replicas = [
                 serve(Version::One, Origin(told)).await,
@@ -90,16 +90,16 @@ async fn an_object_is_refused_without_a_digest_that_is_required_and_cut_where_it
             ];
             let keys = json!({ "ranges": "64KiB", "verify": verify, "purges": "yes" });
             let gateway = Running::start(&replicas, keys).await;
-            let answer = gateway.ask(version, get("/object")).await;
+            let answer = gateway.send(version, get("/object")).await;
             assert_eq!(answer.status(), StatusCode::OK);
             let body = answer.into_body().collect().await;
             let body = body.map(|body| body.to_bytes() == object());
             assert_eq!(body.ok(), arrives.then_some(true), "{verify} {told:?}");
         }
-        let replicas = [serve(Version::One, Origin(Told::Nothing)).await];
+        let replicas = [serve(Version::One, Origin(SentDigest::Nothing)).await];
         let keys = json!({ "ranges": "64KiB", "verify": "required" });
         let gateway = Running::start(&replicas, keys).await;
-        let answer = gateway.ask(version, get("/object")).await;
+        let answer = gateway.send(version, get("/object")).await;
         assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     }
 }

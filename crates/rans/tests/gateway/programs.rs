@@ -1,4 +1,4 @@
-//! Programs of others, as processes: nginx with files, Node, curl, a store for S3 and its client.
+//! Programs of other projects as processes: nginx with files, Node, curl, an S3 store and its client.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,12 +10,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A process that ends with this.
+/// Process that ends when this is dropped.
 pub struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -26,7 +26,7 @@ impl Process {
         kill_process(Pid::from_child(&self.0), signal).expect("a signal");
     }
 
-    /// Runs it until something listens.
+    /// Starts a process and waits until it listens.
     fn listening(command: &mut Command, at: SocketAddr) -> Self {
         let child = command.stdin(Stdio::null()).spawn();
         let mut process = Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}")));
@@ -39,7 +39,7 @@ impl Process {
         process
     }
 
-    /// Runs it until it says a port.
+    /// Starts a process and waits until it prints its port.
     fn saying(command: &mut Command) -> (Self, SocketAddr) {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut process = Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}")));
@@ -51,7 +51,7 @@ impl Process {
     }
 }
 
-/// What a program printed.
+/// Runs a program and returns its output.
 pub fn run(command: &mut Command) -> String {
     let ended = command.stdin(Stdio::null()).output();
     let ended = ended.unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -66,13 +66,13 @@ pub fn free_port() -> SocketAddr {
     listener.local_addr().expect("an address")
 }
 
-/// Certificates that were made here, as files.
+/// Files of certificates that the test creates.
 pub struct Certificates {
     pub folder: TempDir,
 }
 
 impl Certificates {
-    /// An authority, and for each name a certificate and a key: `ca.pem`, `NAME.pem`, `NAME.key`.
+    /// Creates an authority, and a certificate and a key for each name: `ca.pem`, `NAME.pem`, `NAME.key`.
     pub fn new(names: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let write =
@@ -112,7 +112,8 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// A connection ends after so many requests. Clients at `tls` show a certificate of the authority.
+    /// Starts nginx. A connection ends after `requests` requests. Clients at `tls` need a certificate of the
+    /// authority.
     pub fn start(files: &Path, certificates: &Certificates, requests: u32) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [one, two, tls] = [free_port(), free_port(), free_port()];
@@ -168,7 +169,7 @@ impl Nginx {
     }
 }
 
-/// A service on Node: `http` or `http2`. It answers with the number of the request and the body's length.
+/// Starts a service on Node: `http` or `http2`. It answers with the number of the request and the body's length.
 pub fn node(module: &str) -> (Process, SocketAddr) {
     let script = format!(
         "let count = 0;
@@ -184,7 +185,7 @@ pub fn node(module: &str) -> (Process, SocketAddr) {
     Process::saying(&mut command)
 }
 
-/// Python with moto and boto3.
+/// Returns Python with moto and boto3.
 pub fn python() -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/services/bin/python");
     assert!(
@@ -194,7 +195,7 @@ pub fn python() -> PathBuf {
     path
 }
 
-/// A store for S3 that checks signatures, on all addresses of this host.
+/// Starts an S3 store that checks signatures, on all addresses of this host.
 pub fn store() -> (Process, u16) {
     let at = free_port();
     let mut command = Command::new(python());
@@ -206,7 +207,7 @@ pub fn store() -> (Process, u16) {
         "-p",
         &at.port().to_string(),
     ]);
-    // The first actions make a user with a key.
+    // The first actions, which create a user with a key, need no signature.
     command.env("INITIAL_NO_AUTH_ACTION_COUNT", "3");
     command.stdout(Stdio::null()).stderr(Stdio::null());
     (Process::listening(&mut command, at), at.port())

@@ -1,6 +1,6 @@
-//! A gateway takes another configuration, and ends, while requests are open.
+//! Reloads and stops of a gateway while requests are open.
 
-use super::common::{Held, Version, get, serve};
+use super::common::{BlockingService, Version, get, serve};
 use super::running::{Running, config, text};
 use bytes::Bytes;
 use http::StatusCode;
@@ -10,18 +10,20 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_proxy::Running as _;
+use tailcut_rans::connections::{
+    CONNECT_TIME, ConnectionConfig, ConnectionError, Connections, Connector, Protocol,
+};
 use tailcut_rans::gateway::Gateway;
 use tailcut_rans::socket::SocketOptions;
-use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig, WayError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-type TcpWay = Way<Connector, Full<Bytes>>;
+type TcpConnections = Connections<Connector, Full<Bytes>>;
 
-async fn replica() -> (Held, SocketAddr) {
-    let held = Held::new();
+async fn replica() -> (BlockingService, SocketAddr) {
+    let held = BlockingService::new();
     let address = serve(Version::One, held.clone()).await;
     (held, address)
 }
@@ -30,8 +32,8 @@ async fn replica() -> (Held, SocketAddr) {
 async fn a_listener_goes_on_with_other_replicas_and_open_requests_end_at_theirs() {
     let ((old, old_at), (new, new_at)) = (replica().await, replica().await);
     let mut running = Running::start(&[old_at], json!({})).await;
-    let mut way = running.way(Version::Two).await;
-    let open = tokio::spawn(way.call(get("/open")));
+    let mut client = running.connect(Version::Two).await;
+    let open = tokio::spawn(client.call(get("/open")));
     old.until(|seen| seen.began.len() == 1).await;
     running
         .gateway
@@ -40,15 +42,15 @@ async fn a_listener_goes_on_with_other_replicas_and_open_requests_end_at_theirs(
         .expect("reloaded");
     assert_eq!(running.gateway.address("test"), Some(running.address));
     new.allow(2);
-    // The same connection asks the new replica from now on.
-    let next = way.call(get("/next")).await.expect("an answer");
+    // The same connection now uses the new replica.
+    let next = client.call(get("/next")).await.expect("an answer");
     assert_eq!(text(next).await, "/next");
     assert_eq!(running.text(Version::One, "/third").await, "/third");
     old.allow(1);
     let open = open.await.expect("no panic").expect("an answer");
     assert_eq!(text(open).await, "/open");
     assert_eq!(old.seen.borrow().began, ["/open"]);
-    // What was counted before still counts.
+    // Earlier counts are kept.
     assert_eq!(
         running.metric("tailcut_gateway_requests_total{route=\"test\",status=\"2xx\"}"),
         3.0
@@ -81,7 +83,7 @@ async fn a_reload_that_cannot_listen_changes_nothing() {
     );
     assert_eq!(running.text(Version::One, "/still").await, "/still");
     assert_eq!(old.seen.borrow().ended, ["/still"]);
-    // A name that nobody has changes nothing, either.
+    // A name that cannot be resolved changes nothing, either.
     let nowhere = json!({ "replicas": ["nowhere.invalid:1"] });
     let refused = running.gateway.reload(&config(&[new_at], &nowhere)).await;
     assert!(refused.is_err());
@@ -92,8 +94,8 @@ async fn a_reload_that_cannot_listen_changes_nothing() {
 async fn a_listener_that_moves_answers_what_is_open_where_it_was() {
     let (held, at) = replica().await;
     let mut running = Running::start(&[at], json!({})).await;
-    let mut way = running.way(Version::One).await;
-    let open = tokio::spawn(way.call(get("/open")));
+    let mut client = running.connect(Version::One).await;
+    let open = tokio::spawn(client.call(get("/open")));
     held.until(|seen| seen.began.len() == 1).await;
     let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let elsewhere = free.local_addr().expect("an address");
@@ -112,8 +114,8 @@ async fn at_the_end_open_requests_are_answered_and_new_ones_are_not_taken() {
     let (held, at) = replica().await;
     let running = Running::start(&[at], json!({})).await;
     for version in [Version::One, Version::Two] {
-        let mut way = running.way(version).await;
-        let open = tokio::spawn(way.call(get("/open")));
+        let mut client = running.connect(version).await;
+        let open = tokio::spawn(client.call(get("/open")));
         held.until(|seen| seen.began.len() - seen.ended.len() == 1)
             .await;
         if version == Version::One {
@@ -145,17 +147,17 @@ async fn a_request_that_does_not_end_is_cut_when_the_time_to_drain_is_over() {
     short.drain = std::time::Duration::from_millis(1);
     let gateway = Gateway::start(&short).await.expect("a gateway");
     let address = gateway.address("test").expect("a route");
-    let mut way = super::way::Way::to(Version::Two, address).await;
-    let open = tokio::spawn(way.call(get("/open")));
+    let mut client = super::plain_client::PlainClient::to(Version::Two, address).await;
+    let open = tokio::spawn(client.call(get("/open")));
     held.until(|seen| seen.began.len() == 1).await;
     gateway.stop().await;
     assert!(open.await.expect("no panic").is_err());
     held.until(|seen| seen.dropped == ["/open"]).await;
 }
 
-/// Asks one request after the other, each until it is answered, and says how many were. What is not 200, or another
-/// request's answer, is a panic. A connection that was refused, or ended before the answer began, is tried again, as
-/// clients do with a GET.
+/// Sends requests one after the other, and reports the number of answers. Panics on a status other than 200 and on
+/// the answer to another request. If a connection is refused, or ends before the answer begins, the request is sent
+/// again, as clients do with a GET.
 async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<watch::Sender<u64>>) {
     let to = Authority::try_from(at.to_string()).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -163,19 +165,22 @@ async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<wat
         Version::One => Protocol::One,
         Version::Two => Protocol::Two,
     };
-    let config = WayConfig {
+    let config = ConnectionConfig {
         protocol,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
-    let mut way = TcpWay::new(connector.expect("a port"), to, config);
+    let mut client = TcpConnections::new(connector.expect("a port"), to, config);
     for number in 0.. {
         let path = format!("/{name}/{number}");
         let answer = loop {
-            match way.call(get(&path)).await {
+            match client.call(get(&path)).await {
                 Ok(answer) => break answer,
-                Err(WayError::Connect(_)) => tokio::task::yield_now().await,
-                // The listener has closed with the connection in its queue. HTTP/2 tells what it has not begun.
-                Err(WayError::Http(error)) => assert!(version == Version::One, "{path}: {error:?}"),
+                Err(ConnectionError::Connect(_)) => tokio::task::yield_now().await,
+                // The listener closed with this connection in its queue. With HTTP/2, the server reports requests
+                // that it has not begun.
+                Err(ConnectionError::Http(error)) => {
+                    assert!(version == Version::One, "{path}: {error:?}")
+                }
                 Err(error) => panic!("{path}: {error}"),
             }
         };
@@ -197,7 +202,7 @@ async fn twenty_reloads_and_five_successors_under_load_lose_no_request() {
         };
         let mut replicas = Vec::new();
         for _ in 0..4 {
-            let held = Held::new();
+            let held = BlockingService::new();
             held.allow(1_000_000);
             replicas.push(serve(version, held).await);
         }
@@ -212,7 +217,7 @@ async fn twenty_reloads_and_five_successors_under_load_lose_no_request() {
         for name in 0..8 {
             asking.spawn(ask_on(version, address, name, Arc::clone(&answered)));
         }
-        // So many more are answered from now on.
+        // Waits for `count` further answers.
         let mut more = async |count: u64| {
             let mut answered = answered.subscribe();
             let least = *answered.borrow() + count;
@@ -223,7 +228,7 @@ async fn twenty_reloads_and_five_successors_under_load_lose_no_request() {
         };
         for turn in 0..20 {
             more(20).await;
-            // Other replicas, other limits: what is open ends where it began.
+            // The reload changes the replicas and the limits. Open requests end at their old replica.
             let mut others = config(&replicas[turn % 3..][..2], &keys);
             others.routes[0].limits.pending = 100 + turn as u32;
             gateway.reload(&others).await.expect("reloaded");
@@ -232,7 +237,7 @@ async fn twenty_reloads_and_five_successors_under_load_lose_no_request() {
             more(20).await;
             let leaving = tokio::spawn(gateway.stop());
             let next = config(&replicas[..2], &keys);
-            // The port is free once the old one does not listen any more.
+            // The port becomes free when the old gateway stops listening.
             gateway = loop {
                 match Gateway::start(&next).await {
                     Ok(next) => break next,

@@ -1,8 +1,8 @@
-//! Requests through a gateway: what replicas get, and what clients get.
+//! Requests through a gateway: the bytes that replicas receive, and the bytes that clients receive.
 
-use super::common::{Held, VERSIONS, Version, get, serve};
+use super::common::{BlockingService, VERSIONS, Version, get, serve};
+use super::plain_client::PlainClient;
 use super::running::{Running, text};
-use super::way::Way;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Frame;
@@ -18,7 +18,7 @@ use tower_service::Service;
 
 type Frames = StreamBody<tokio_stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
 
-/// Answers with what it was asked: method, address, fields and body.
+/// Service that answers with its request: method, address, fields and body.
 #[derive(Clone)]
 struct Mirror;
 
@@ -71,7 +71,7 @@ async fn every_protocol_at_either_side_carries_the_host_the_fields_and_the_body(
                 .header("x-more", "1")
                 .body(Full::from("body"))
                 .expect("a request");
-            let answer = gateway.ask(before, request).await;
+            let answer = gateway.send(before, request).await;
             assert_eq!(answer.status(), StatusCode::OK);
             assert_eq!(answer.headers()["x-mine"], "kept");
             let told = text(answer).await;
@@ -101,7 +101,7 @@ async fn a_large_upload_is_handed_on_as_it_comes_and_asked_once() {
         .await;
         let body = Full::from(vec![7; 1 << 20]);
         let request = Request::post("http://a/").body(body).expect("a request");
-        let told = text(gateway.ask(version, request).await).await;
+        let told = text(gateway.send(version, request).await).await;
         assert!(told.contains("1048576 bytes"), "{told}");
         let page = gateway.gateway.metrics();
         assert!(
@@ -122,7 +122,7 @@ async fn the_answer_to_head_tells_a_length_and_has_no_body() {
         for before in VERSIONS {
             let mut request = get("/");
             *request.method_mut() = Method::HEAD;
-            let answer = gateway.ask(before, request).await;
+            let answer = gateway.send(before, request).await;
             let length = answer.headers()["content-length"].to_str().expect("text");
             assert!(length.parse::<u64>().expect("a number") > 10, "{length}");
             assert_eq!(text(answer).await, "");
@@ -130,7 +130,7 @@ async fn the_answer_to_head_tells_a_length_and_has_no_body() {
     }
 }
 
-/// Answers with trailers.
+/// Service that answers with trailers.
 #[derive(Clone)]
 struct Trailing;
 
@@ -168,7 +168,7 @@ async fn trailers_arrive() {
             request
                 .headers_mut()
                 .insert("te", "trailers".parse().expect("a value"));
-            let answer = gateway.ask(before, request).await;
+            let answer = gateway.send(before, request).await;
             let body = answer.into_body().collect().await.expect("a body");
             let sum = body.trailers().and_then(|trailers| trailers.get("x-sum"));
             assert_eq!(sum.expect("a trailer"), "42", "{behind:?} {before:?}");
@@ -176,9 +176,13 @@ async fn trailers_arrive() {
     }
 }
 
-/// A request that both replicas have is answered by the first one.
-async fn answered_while_both_have_it(way: &mut Way, fast: &Held, slow: &Held) {
-    let answer = tokio::spawn(way.call(get("/both")));
+/// Sends a request to both replicas, and lets the first one answer.
+async fn answered_while_both_have_it(
+    client: &mut PlainClient,
+    fast: &BlockingService,
+    slow: &BlockingService,
+) {
+    let answer = tokio::spawn(client.call(get("/both")));
     fast.until(|seen| seen.began.len() == 1).await;
     slow.until(|seen| seen.began.len() == 1).await;
     fast.allow(1);
@@ -189,15 +193,15 @@ async fn answered_while_both_have_it(way: &mut Way, fast: &Held, slow: &Held) {
 #[tokio::test]
 async fn a_request_is_answered_by_the_faster_replica_and_dropped_at_the_other() {
     for version in VERSIONS {
-        let (fast, slow) = (Held::new(), Held::new());
+        let (fast, slow) = (BlockingService::new(), BlockingService::new());
         let replicas = [
             serve(version, fast.clone()).await,
             serve(version, slow.clone()).await,
         ];
         let keys = json!({ "protocol": word(version), "purges": "yes" });
         let gateway = Running::start(&replicas, keys).await;
-        let mut way = gateway.way(version).await;
-        answered_while_both_have_it(&mut way, &fast, &slow).await;
+        let mut client = gateway.connect(version).await;
+        answered_while_both_have_it(&mut client, &fast, &slow).await;
         slow.until(|seen| seen.dropped == ["/both"]).await;
     }
 }
@@ -205,15 +209,15 @@ async fn a_request_is_answered_by_the_faster_replica_and_dropped_at_the_other() 
 #[tokio::test]
 async fn with_http1_the_slower_replica_may_end_its_answer_for_as_long_as_linger_says() {
     for (linger, ends) in [("0ms", false), ("1h", true)] {
-        let (fast, slow) = (Held::new(), Held::new());
+        let (fast, slow) = (BlockingService::new(), BlockingService::new());
         let replicas = [
             serve(Version::One, fast.clone()).await,
             serve(Version::One, slow.clone()).await,
         ];
         let keys = json!({ "purges": "yes", "linger": linger });
         let gateway = Running::start(&replicas, keys).await;
-        let mut way = gateway.way(Version::One).await;
-        answered_while_both_have_it(&mut way, &fast, &slow).await;
+        let mut client = gateway.connect(Version::One).await;
+        answered_while_both_have_it(&mut client, &fast, &slow).await;
         if ends {
             slow.allow(1);
             slow.until(|seen| seen.ended == ["/both"]).await;
@@ -226,15 +230,15 @@ async fn with_http1_the_slower_replica_may_end_its_answer_for_as_long_as_linger_
 #[tokio::test]
 async fn a_client_that_leaves_takes_its_request_and_its_copy_along() {
     for version in VERSIONS {
-        let (one, other) = (Held::new(), Held::new());
+        let (one, other) = (BlockingService::new(), BlockingService::new());
         let replicas = [
             serve(version, one.clone()).await,
             serve(version, other.clone()).await,
         ];
         let keys = json!({ "protocol": word(version), "purges": "yes" });
         let gateway = Running::start(&replicas, keys).await;
-        let mut way = gateway.way(version).await;
-        let answer = tokio::spawn(way.call(get("/left")));
+        let mut client = gateway.connect(version).await;
+        let answer = tokio::spawn(client.call(get("/left")));
         one.until(|seen| seen.began.len() == 1).await;
         other.until(|seen| seen.began.len() == 1).await;
         answer.abort();
@@ -250,7 +254,7 @@ async fn a_request_of_low_urgency_is_not_copied() {
     request
         .headers_mut()
         .insert("priority", "u=6".parse().expect("a value"));
-    let told = text(gateway.ask(Version::One, request).await).await;
+    let told = text(gateway.send(Version::One, request).await).await;
     assert!(told.contains("priority: u=6\n"), "{told}");
     let page = gateway.gateway.metrics();
     assert!(

@@ -1,7 +1,7 @@
-//! A gateway on ports of its own, and clients without anything of ours.
+//! Gateway on its own ports, and clients without code of this project.
 
 use super::common::{Version, get};
-use super::way::Way;
+use super::plain_client::PlainClient;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -14,7 +14,7 @@ use tailcut_proxy::config::Draft;
 use tailcut_rans::gateway::{Gateway, GatewayConfig};
 use tower_service::Service;
 
-/// A configuration of one route, named "test", to some replicas. `more` has other keys.
+/// Returns a configuration of one route, named "test", to some replicas. `more` has further keys.
 pub fn config(replicas: &[SocketAddr], more: &Value) -> GatewayConfig {
     let replicas: Vec<String> = replicas.iter().map(SocketAddr::to_string).collect();
     let mut route = json!({ "name": "test", "listen": "127.0.0.1:0", "replicas": replicas });
@@ -26,7 +26,7 @@ pub fn config(replicas: &[SocketAddr], more: &Value) -> GatewayConfig {
     GatewayConfig::read(&draft.expect("JSON")).expect("a configuration")
 }
 
-/// A gateway of one route.
+/// Running gateway with one route.
 pub struct Running {
     pub gateway: Gateway,
     pub address: SocketAddr,
@@ -40,23 +40,27 @@ impl Running {
         Self { gateway, address }
     }
 
-    pub async fn way(&self, version: Version) -> Way {
-        Way::to(version, self.address).await
+    pub async fn connect(&self, version: Version) -> PlainClient {
+        PlainClient::to(version, self.address).await
     }
 
-    pub async fn ask(&self, version: Version, request: Request<Full<Bytes>>) -> Response<Incoming> {
-        let mut way = self.way(version).await;
-        way.call(request).await.expect("an answer")
+    pub async fn send(
+        &self,
+        version: Version,
+        request: Request<Full<Bytes>>,
+    ) -> Response<Incoming> {
+        let mut client = self.connect(version).await;
+        client.call(request).await.expect("an answer")
     }
 
-    /// The body of an answer with 200.
+    /// Returns the body of an answer with status 200.
     pub async fn text(&self, version: Version, path: &str) -> String {
-        let answer = self.ask(version, get(path)).await;
+        let answer = self.send(version, get(path)).await;
         assert_eq!(answer.status(), StatusCode::OK);
         text(answer).await
     }
 
-    /// The value of a metric, by the text before it.
+    /// Returns the value of a metric, by the text before it.
     pub fn metric(&self, name: &str) -> f64 {
         let page = self.gateway.metrics();
         let line = page.lines().find_map(|line| line.strip_prefix(name));

@@ -1,5 +1,5 @@
-//! Objects by ranges from two replicas of which one may do anything: the bytes are right, or there is an
-//! error that says why not.
+//! Downloads in ranges from two replicas, one of which has a fault. The bytes are correct, or an error names the
+//! reason.
 
 mod origin;
 
@@ -68,7 +68,7 @@ async fn read(ranges: &mut Ranges<Origin>) -> Result<Bytes, RangesError> {
     Ok(bytes)
 }
 
-/// Downloads it as its parts come.
+/// Downloads the object, and writes parts as they arrive.
 async fn download(ranges: &Ranges<Origin>) -> Result<Bytes, RangesError> {
     let mut place = Cursor::new(Vec::new());
     ranges.download(get(), &mut place).await?;
@@ -92,9 +92,10 @@ async fn an_object_comes_from_both_ends_each_byte_once() {
         assert_eq!((counts.bytes, counts.extra), (2 * OBJECT as u64, 0));
         let [one, other] = origins.each_ref().map(Origin::sent);
         assert!(one > OBJECT / 2 && other > OBJECT / 2, "{one} {other}");
-        for asked in origins.iter().flat_map(Origin::asked) {
-            let is_opening = ["bytes=0-4999", "bytes=-5000"].contains(&&*asked.range.expect("one"));
-            assert!(asked.if_match || is_opening);
+        for received in origins.iter().flat_map(Origin::requests) {
+            let is_opening =
+                ["bytes=0-4999", "bytes=-5000"].contains(&&*received.range.expect("one"));
+            assert!(received.if_match || is_opening);
         }
     }
 }
@@ -107,13 +108,13 @@ async fn the_copy_has_a_lower_class_until_it_is_alone() {
     for seed in 0..6 {
         origins
             .iter()
-            .for_each(|origin| origin.asked.lock().expect("a lock").clear());
+            .for_each(|origin| origin.requests.lock().expect("a lock").clear());
         let mut ranges = ranges(&origins, CONFIG, seed);
         assert!(same(&read(&mut ranges).await.expect("an object"), &object));
-        let last = origins[1].asked().last().cloned().expect("was asked");
+        let last = origins[1].requests().last().cloned().expect("was asked");
         assert_eq!(last.priority, None, "{seed}");
-        let low = origins.iter().flat_map(Origin::asked);
-        assert!(low.filter(|asked| asked.priority.is_some()).count() > 0);
+        let low = origins.iter().flat_map(Origin::requests);
+        assert!(low.filter(|received| received.priority.is_some()).count() > 0);
     }
 }
 
@@ -142,7 +143,7 @@ async fn objects_of_any_size_come_whole() {
     }
 }
 
-/// One replica of two does this, the other one is well.
+/// Returns all faults. One of two replicas has such a fault, the other one works.
 fn troubles() -> Vec<Trouble> {
     use Trouble as T;
     let twice = b"HTTP/1.1 206 Partial Content\r\netag: \"one\"\r\ncontent-range: bytes 0-4/200123\r\n\
@@ -207,7 +208,7 @@ async fn whatever_one_replica_does_the_bytes_are_right_or_there_is_an_error() {
                             right += 1;
                         }
                         Err(error) => {
-                            // The first replica was believed, as a single download would have.
+                            // The first replica was trusted, as in a download from one server.
                             println!("{trouble:?} {seed}: {error}");
                             let text = error.to_string();
                             assert!(!text.contains('\n') && !text.is_empty());
@@ -240,7 +241,7 @@ async fn answers_that_cannot_be_put_together_come_from_one_replica() {
             assert!(same(&read, &object), "{trouble:?}");
             let counts = ranges.counts();
             assert_eq!((counts.whole, counts.objects), (1, 0));
-            // One replica alone: two different objects with weak tags are never mixed.
+            // Only the first replica is used, so two different objects with weak tags are never mixed.
             let other = Trouble::OtherBytes;
             let origins = two(&object, true, [Trouble::Weak, other]);
             let mut ranges = self::ranges(&origins, CONFIG, seed);
@@ -267,7 +268,7 @@ async fn two_objects_are_never_mixed_where_tags_or_digests_differ() {
             assert!(!mixed(&download(&ranges).await.expect("one of them")));
             assert_eq!(ranges.counts().given_up, 2);
         }
-        // What the documents warn of: equal tags of different bytes, and nothing else to tell them apart.
+        // The limit that the docs describe: equal tags of different bytes, and no digests.
         let origins = two(&object, true, [Trouble::OtherBytes, Trouble::None]);
         let mut ranges = ranges(&origins, CONFIG, seed);
         assert!(mixed(&read(&mut ranges).await.expect("a mixture")));
@@ -281,20 +282,20 @@ async fn a_digest_finds_bytes_that_are_wrong() {
         let mut origins = two(&object, true, [Trouble::Flips, Trouble::None]);
         origins.iter_mut().for_each(|origin| origin.digests = true);
         let mut one = ranges(&origins, CONFIG, seed);
-        // Of the part: the replica is given up, and the other one sends what it should have.
+        // The digest of the part is wrong: the client gives up this replica, and the other replica sends the bytes.
         assert!(same(&read(&mut one).await.expect("an object"), &object));
         assert_eq!(one.counts().given_up, 1);
-        // Of the whole, where both are wrong.
+        // Both replicas send wrong bytes, so the download fails.
         let mut both = two(&object, true, [Trouble::Flips, Trouble::Flips]);
         both.iter_mut().for_each(|origin| origin.digests = true);
         let mut both = ranges(&both, CONFIG, seed);
         let error = read(&mut both).await.expect_err("wrong bytes");
         assert!(matches!(error, RangesError::Replicas(..)), "{error}");
-        // Nobody asked for a check.
+        // Without the check, the client accepts wrong bytes.
         let verify = Verify::Off;
         let mut off = ranges(&origins, RangesConfig { verify, ..CONFIG }, seed);
         assert!(!same(&read(&mut off).await.expect("wrong bytes"), &object));
-        // There is none to check by.
+        // No replica sends a digest, but the client requires one.
         let origins = two(&object, true, [Trouble::None, Trouble::None]);
         let verify = Verify::Required;
         let required = ranges(&origins, RangesConfig { verify, ..CONFIG }, seed);
@@ -303,7 +304,7 @@ async fn a_digest_finds_bytes_that_are_wrong() {
     }
 }
 
-/// What one replica of two is given up for.
+/// Returns the faults for which one of two replicas was given up.
 async fn fault_of(trouble: Trouble) -> (Vec<Fault>, u64) {
     let object = bytes(OBJECT);
     let alone = [Origin::new(&object, true, trouble)];
@@ -331,7 +332,7 @@ async fn an_error_says_what_each_replica_did() {
         let name = format!("{trouble:?}");
         let (faults, _) = fault_of(trouble).await;
         match faults[..] {
-            // A part that breaks off gives some bytes each time, so that this one comes whole in the end.
+            // Each part that ends early delivers some bytes, so the object may become complete.
             [] => assert_eq!(fault, Fault::Broken, "{name}"),
             [found] => assert_eq!(found, fault, "{name}"),
             _ => panic!("{name}: {faults:?}"),
@@ -353,7 +354,7 @@ async fn a_replica_that_stalls_costs_no_more_than_its_own_parts() {
             let ranges = ranges(&origins, CONFIG, seed);
             assert!(same(&download(&ranges).await.expect("an object"), &object));
             let sent: usize = origins.iter().map(Origin::sent).sum();
-            // What was on its way when it was given up is sent again.
+            // Requests that were open when the replica was given up are sent again.
             assert!(sent <= OBJECT + 8 * PIECE, "{trouble:?} {sent}");
             assert_eq!(ranges.counts().extra, 0);
         }
@@ -373,13 +374,13 @@ async fn a_reader_that_does_not_read_holds_no_more_than_its_window() {
             let bytes = frame.expect("bytes").into_data().expect("bytes");
             read += bytes.len();
             hash.update(&bytes);
-            // All that can happen meanwhile does.
+            // Enough virtual time for all timers.
             tokio::time::sleep(Duration::from_secs(100)).await;
             let sent: usize = origins.iter().map(Origin::sent).sum();
             assert!(sent <= read + bound, "{sent} {read}");
         }
         assert_eq!(hash.finalize(), Sha256::digest(&object));
-        // It was not the replicas' fault.
+        // The replicas have no fault.
         assert_eq!(ranges.counts().given_up, 0);
     }
 }
@@ -439,10 +440,10 @@ async fn other_requests_go_to_the_client_as_they_are() {
         .expect("bytes")
         .to_bytes();
     assert_eq!(got, object[10..20]);
-    let asked = origins.iter().flat_map(Origin::asked);
+    let received = origins.iter().flat_map(Origin::requests);
     assert!(
-        asked
+        received
             .into_iter()
-            .all(|asked| asked.range.as_deref() == Some("bytes=10-19"))
+            .all(|received| received.range.as_deref() == Some("bytes=10-19"))
     );
 }

@@ -1,4 +1,4 @@
-//! Servers of one object over connections in memory, with all that may be wrong with them.
+//! Servers of one object over connections in memory, with all faults that a server may have.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,56 +20,56 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tower_service::Service;
 
-/// What is wrong with a server.
+/// Fault of a server.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Trouble {
     None,
-    /// Each answer takes so long to begin.
+    /// Each answer begins after this time.
     Late(Duration),
     NeverAnswers,
-    /// Each body ends with a reset after so many bytes.
+    /// Each body ends with a reset after this number of bytes.
     Resets(usize),
-    /// Each body stops after so many bytes.
+    /// Each body stops after this number of bytes.
     Stalls(usize),
-    /// Each body ends after so many bytes, as if that were right.
+    /// Each body ends after this number of bytes, as if it were complete.
     Short(usize),
-    /// Each body has so many bytes more than it should.
+    /// Each body contains this number of bytes in addition to the requested range.
     Long(usize),
     Weak,
     NoTag,
     OtherTag,
     IgnoresRanges,
     Compresses,
-    /// `Content-Range` says so.
+    /// Value of `Content-Range`.
     Says(&'static str),
     Status(u16),
-    /// The tag of one object, the bytes of another one. What digests tell is right or not.
+    /// The tag of one object with the bytes of another object. Digests are of the sent bytes.
     OtherBytes,
-    /// A bit of each part's bytes is wrong; digests tell what was meant.
+    /// One bit of each part is wrong. Digests are of the correct bytes.
     Flips,
-    /// From this request on it has another object.
+    /// From the request with this number, the server sends another object.
     Replaced(usize),
-    /// No server: these bytes.
+    /// The server does not speak HTTP. It sends these bytes.
     Raw(Vec<u8>),
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub range: Option<String>,
     pub priority: Option<HeaderValue>,
     pub if_match: bool,
 }
 
-/// See the module.
+/// Server of one object.
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub object: Bytes,
     pub trouble: Trouble,
-    /// Which digests it tells.
+    /// Digests that the server sends.
     pub digests: bool,
     pub is_http2: bool,
-    pub asked: Arc<Mutex<Vec<Asked>>>,
-    /// Bytes of bodies that were taken from it.
+    pub requests: Arc<Mutex<Vec<ReceivedRequest>>>,
+    /// Bytes of bodies that clients have received.
     pub sent: Arc<Mutex<usize>>,
 }
 
@@ -80,7 +80,7 @@ impl Origin {
             trouble,
             digests: false,
             is_http2,
-            asked: Arc::default(),
+            requests: Arc::default(),
             sent: Arc::default(),
         }
     }
@@ -89,21 +89,21 @@ impl Origin {
         *self.sent.lock().expect("a lock")
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().expect("a lock").clone()
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.requests.lock().expect("a lock").clone()
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Sends>, Infallible> {
         let field = |name| request.headers().get(name).cloned();
         let range = field(header::RANGE).map(|value| value.to_str().expect("text").to_owned());
-        let asked = Asked {
+        let received = ReceivedRequest {
             range: range.clone(),
             priority: field(http::HeaderName::from_static("priority")),
             if_match: field(header::IF_MATCH).is_some(),
         };
         let count = {
-            let mut all = self.asked.lock().expect("a lock");
-            all.push(asked);
+            let mut all = self.requests.lock().expect("a lock");
+            all.push(received);
             all.len()
         };
         match self.trouble {
@@ -129,7 +129,7 @@ impl Origin {
             headers.insert(header::ETAG, HeaderValue::from_static(tag));
         }
         if self.digests {
-            tell(headers, "repr-digest", &bytes);
+            add_digest(headers, "repr-digest", &bytes);
         }
         if self.trouble == Trouble::Compresses {
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -161,19 +161,21 @@ impl Origin {
                     _ => (number(first), (number(last) + 1).min(bytes.len())),
                 };
                 *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
-                let told = format!("bytes {from}-{}/{}", to - 1, bytes.len());
-                let told = match self.trouble {
-                    Trouble::Says(told) => told,
-                    _ => &told,
+                let content_range = format!("bytes {from}-{}/{}", to - 1, bytes.len());
+                let content_range = match self.trouble {
+                    Trouble::Says(content_range) => content_range,
+                    _ => &content_range,
                 };
-                let told = HeaderValue::from_str(told).expect("a value");
-                answer.headers_mut().insert(header::CONTENT_RANGE, told);
+                let content_range = HeaderValue::from_str(content_range).expect("a value");
+                answer
+                    .headers_mut()
+                    .insert(header::CONTENT_RANGE, content_range);
                 (from, to)
             }
         };
         let mut part = bytes.slice(from..to);
         if self.digests {
-            tell(answer.headers_mut(), "content-digest", &part);
+            add_digest(answer.headers_mut(), "content-digest", &part);
         }
         if self.trouble == Trouble::Flips && !part.is_empty() {
             let mut flipped = part.to_vec();
@@ -188,13 +190,13 @@ impl Origin {
     }
 }
 
-fn tell(headers: &mut HeaderMap, name: &'static str, bytes: &[u8]) {
+fn add_digest(headers: &mut HeaderMap, name: &'static str, bytes: &[u8]) {
     let digest = STANDARD.encode(Sha256::digest(bytes));
     let digest = format!("sha-256=:{digest}:");
     headers.insert(name, HeaderValue::from_str(&digest).expect("a value"));
 }
 
-/// A body of pieces of 1,000 bytes. It tells no length, so that it can have a wrong one.
+/// Body in pieces of 1,000 bytes. It announces no length, so that its length can be wrong.
 pub struct Sends {
     pieces: VecDeque<Bytes>,
     done: usize,
@@ -222,7 +224,7 @@ impl Body for Sends {
                 return Poll::Ready(Some(Err("a reset")));
             }
             Trouble::Short(after) if self.done >= after => return Poll::Ready(None),
-            // Nothing wakes it.
+            // A stalled body never wakes its reader.
             Trouble::Stalls(after) if self.done >= after => return Poll::Pending,
             _ => {}
         }
@@ -246,7 +248,7 @@ impl Origin {
         let is_http2 = self.is_http2;
         let answering = service_fn(move |request| self.clone().answer(request));
         let stream = TokioIo::new(stream);
-        // A client that leaves is part of these tests.
+        // Clients leave on purpose in these tests, so errors are ignored.
         let _ = match is_http2 {
             false => {
                 let serving = hyper::server::conn::http1::Builder::new();
@@ -270,7 +272,7 @@ impl Service<Request<Empty<Bytes>>> for Origin {
         Poll::Ready(Ok(()))
     }
 
-    /// A connection for each request.
+    /// Opens one connection for each request.
     fn call(&mut self, request: Request<Empty<Bytes>>) -> Self::Future {
         let origin = self.clone();
         Box::pin(async move {

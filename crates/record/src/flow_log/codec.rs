@@ -1,30 +1,31 @@
-//! A row of a flow in few bytes, exact to the picosecond.
+//! Compact encoding of a flow's row, exact to the picosecond.
 //!
-//! A code for each field but the first, half a byte long, then the numbers, the lowest byte first, without
-//! the zeros at their upper ends. A code is the length of a number, 0 to 8 bytes, or says that none follows.
+//! An encoded row starts with a code of four bits for each field except the first. The numbers follow in little-endian
+//! order, without leading zero bytes. A code is the length of a number, 0 to 8 bytes, or a special value without a
+//! number: [`NULL`] or [`BYTES`].
 
 use crate::FlowRecord;
 use crate::cell::Value;
 use crate::row::Row;
 use tailcut_units::FlowId;
 
-/// The fields that are written: all but the number of the flow.
+/// Number of encoded fields: all except the flow's number.
 const FIELDS: usize = FlowRecord::COLUMNS.len() - 1;
 
-/// The place of the first number, behind the codes.
+/// Offset of the first number, after the codes.
 const NUMBERS: usize = FIELDS.div_ceil(2);
 
-/// Bytes that the longest row takes, and that are read behind its end.
+/// Length of the longest row in bytes. [`read`] may read this number of bytes, even if the row is shorter.
 pub(super) const LONGEST: usize = NUMBERS + 8 * FIELDS;
 
-/// The code of a field without a value.
+/// Code of a field without a value.
 const NULL: u64 = 15;
-/// The code of a number that equals the flow's bytes; the payload sent mostly does.
+/// Code of a number that equals the flow's size. The sent payload usually equals it.
 const BYTES: u64 = 14;
-/// The column of the flow's bytes.
+/// Column of the flow's size.
 const BYTES_AT: usize = 3;
 
-/// Writes all of a row but its number to the beginning of `to`. Returns how many bytes that takes.
+/// Writes a row without its flow number to the start of `to`. Returns the length in bytes.
 pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
     let (mut codes, mut end, mut column) = (0, NUMBERS, 0);
     row.each(1, |value| {
@@ -38,7 +39,10 @@ pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
             Some(number) if column > BYTES_AT && number == row.bytes.0 => BYTES,
             Some(_) if column == 0 => 0,
             Some(number) => {
+                // This is the number of significant bytes, rounded up: (64 - leading zeros + 7) / 8.
                 let length = (71 - number.leading_zeros()) / 8;
+                // All eight bytes are copied, because a fixed length is faster. The next number overwrites the leading
+                // zeros.
                 to[end..end + 8].copy_from_slice(&number.to_le_bytes());
                 end += length as usize;
                 length.into()
@@ -47,12 +51,13 @@ pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
         codes |= code << (4 * column);
         column += 1;
     });
+    // The shift removes the code of the first column, which is the flow's number.
     to[..NUMBERS].copy_from_slice(&(codes >> 4).to_le_bytes()[..NUMBERS]);
     end
 }
 
-/// The row of flow `flow` that [`write`] has put at the beginning of `bytes`, which go on for
-/// [`LONGEST`] at least.
+/// Returns the row of flow `flow` that [`write`] has written to the start of `bytes`. `bytes` must have a length of at
+/// least [`LONGEST`].
 pub(super) fn read(flow: FlowId, bytes: &[u8]) -> FlowRecord {
     let number_at = |at| bytes[at..].first_chunk().copied().map(u64::from_le_bytes);
     let mut codes = number_at(0).unwrap_or(0) << 4;
@@ -63,7 +68,7 @@ pub(super) fn read(flow: FlowId, bytes: &[u8]) -> FlowRecord {
             _ if column == 0 => Some(flow.0.into()),
             NULL => None,
             BYTES => Some(size),
-            // A number without bytes is zero.
+            // A length of zero means the number zero.
             length => {
                 let number = number_at(at)?;
                 at += length as usize;

@@ -1,4 +1,4 @@
-//! What the runs of these tests are called.
+//! Keys of runs for the tests.
 
 use tailcut_record::RunKey;
 

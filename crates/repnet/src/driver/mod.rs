@@ -1,13 +1,13 @@
-//! Drives one flow over its connections. A task polls it whenever a connection or a timer wakes
-//! it; the application's calls move bytes at once where the connections take them.
+//! Driver of one flow over its connections. A task polls the flow when a connection or a timer wakes the task. Calls
+//! of the application move bytes at once, as far as the connections accept them.
 
 mod orders;
 mod pump;
 
 use crate::clock;
+use crate::connection::{Connecting, Connection, Slot};
 use crate::counters::Counters;
 use crate::error::again;
-use crate::line::{Connecting, Line, Slot};
 use crate::lingering::Lingering;
 use crate::log::Log;
 use crate::prefix_check::PrefixCheck;
@@ -25,27 +25,27 @@ use tokio::io::ReadBuf;
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
-/// Bytes that wait for the application to read them, and bytes of the application that wait for
-/// the faster leg: at most, on each flow.
+/// Largest number of bytes of each flow that wait for the application to read them. The same limit holds for bytes of
+/// the application that wait for the faster leg.
 const BUFFER: usize = 65_536;
 
 /// Services that a flow needs from its connector or listener.
 pub(crate) trait Host: Send {
     /// Starts to connect a leg.
     fn open(&mut self, leg: Leg) -> Connecting;
-    /// The target is known to speak RepNet, or not to.
+    /// Records whether the target supports RepNet.
     fn learn(&mut self, capable: bool);
-    /// A leg was established, or failed by itself.
+    /// Records whether a leg was established or failed by itself.
     fn outcome(&mut self, established: bool);
-    /// Whether the budget has room for another second leg.
+    /// Returns whether the budget allows another second leg.
     fn may_rejoin(&mut self) -> bool;
-    /// Server: remembers the ticket that names the flow.
+    /// Stores the ticket that identifies the flow, at a server.
     fn remember(&mut self, _: Ticket) {}
-    /// The flow has ended.
+    /// Records that the flow has ended.
     fn bury(&mut self);
 }
 
-/// What all flows of a connector or a listener share.
+/// State that all flows of a connector or a listener share.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
     pub counters: Counters,
@@ -54,7 +54,7 @@ pub(crate) struct Surroundings {
     pub archive_cap: u64,
 }
 
-/// A flow that its application and its task share.
+/// Flow that its application and its task share.
 pub(crate) struct Shared(Mutex<Core>);
 
 impl Shared {
@@ -62,7 +62,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The task of a flow: ends with its last connection.
+    /// Runs the task of a flow. It ends with the flow's last connection.
     pub async fn drive(self: Arc<Self>) {
         std::future::poll_fn(|cx| self.lock().poll_drive(cx)).await;
     }
@@ -73,7 +73,7 @@ struct Wakers {
     reader: Option<Waker>,
     writer: Option<Waker>,
     opener: Option<Waker>,
-    /// The task's own.
+    /// Waker of the flow's task.
     driver: Option<Waker>,
 }
 
@@ -83,36 +83,36 @@ struct Timer {
     armed: Option<Time>,
 }
 
-/// Changes that the application sees next.
+/// State of the flow for the application.
 #[derive(Default)]
-struct Seen {
+struct AppState {
     inbound: VecDeque<u8>,
     end: bool,
     opened: bool,
     ended: bool,
     failure: Option<io::Error>,
-    /// A leg was given the end of our direction.
+    /// Whether a leg has taken the end of the sending direction.
     end_sent: bool,
-    /// The application has dropped the flow.
+    /// Whether the application has dropped the flow.
     dropped: bool,
     nodelay: bool,
 }
 
-/// A flow's state.
+/// State of a flow.
 pub(crate) struct Core {
     flow: Flow,
     slots: [Slot; 2],
-    /// What each leg failed of.
+    /// Error with which each leg failed.
     errors: [Option<io::Error>; 2],
     log: Log,
-    /// RepFlow, while both legs may bring bytes.
+    /// Comparison of both legs in RepFlow, while both may deliver bytes.
     check: Option<Box<PrefixCheck>>,
-    seen: Seen,
+    app: AppState,
     wakers: Wakers,
     timer: Timer,
     host: Box<dyn Host>,
     around: Surroundings,
-    /// Where its task runs.
+    /// Runtime of the flow's task.
     runtime: Handle,
     counted: Counted,
 }
@@ -126,7 +126,7 @@ struct Counted {
 }
 
 impl Core {
-    /// To be called on the runtime that the flow's task will run on.
+    /// Creates the state. Call it on the runtime of the flow's task.
     pub fn new(flow: Flow, host: Box<dyn Host>, around: Surroundings) -> Self {
         let counters = &around.counters.0;
         counters.live.up();
@@ -141,9 +141,9 @@ impl Core {
             errors: Default::default(),
             log: Log::default(),
             check,
-            seen: Seen {
+            app: AppState {
                 nodelay: true,
-                ..Seen::default()
+                ..AppState::default()
             },
             wakers: Wakers::default(),
             timer: Timer::default(),
@@ -162,38 +162,38 @@ impl Core {
         &self.flow
     }
 
-    // The server's legs.
+    // Methods that add the legs of a server's flow.
 
-    /// By what the flow is known to its listener.
+    /// Stores the ticket that identifies the flow at its listener.
     pub fn remember(&mut self, ticket: Ticket) {
         self.host.remember(ticket);
     }
 
-    /// The first leg of a flow that was accepted.
-    pub fn first_leg(&mut self, leg: Leg, line: Line) {
+    /// Adds the first leg of an accepted flow.
+    pub fn first_leg(&mut self, leg: Leg, connection: Connection) {
         self.around.counters.0.legs_opened.up();
-        self.slots[leg as usize] = Slot::Line(line);
-        self.obey();
+        self.slots[leg as usize] = Slot::Open(connection);
+        self.run_commands();
     }
 
-    /// The second leg has come. Gives it back if the flow takes none.
-    pub fn join(&mut self, leg: Leg, line: Line) -> Option<Line> {
+    /// Adds the second leg. Returns it if the flow accepts no second leg.
+    pub fn join(&mut self, leg: Leg, connection: Connection) -> Option<Connection> {
         if !self.flow.joined(clock::now(), leg) {
-            return Some(line);
+            return Some(connection);
         }
         self.around.counters.0.legs_opened.up();
-        self.slots[leg as usize] = Slot::Line(line);
-        self.obey();
+        self.slots[leg as usize] = Slot::Open(connection);
+        self.run_commands();
         self.pump_now();
         None
     }
 
-    /// A leg rejoins; the caller has asked [`Flow::stands_at`].
-    pub fn rejoin(&mut self, leg: Leg, rejoin: &Rejoin, line: Line) {
+    /// Adds a leg that rejoins. The caller has checked it with [`Flow::stands_at`].
+    pub fn rejoin(&mut self, leg: Leg, rejoin: &Rejoin, connection: Connection) {
         let now = clock::now();
         self.check = Some(Box::default());
         self.counted.rejoining = true;
-        // The old leg of this slot is dropped first, not the new one.
+        // The old leg is dropped here. The `Reset` command below only counts it, and must not drop the new leg.
         let old = std::mem::take(&mut self.slots[leg as usize]);
         self.drop_slot(old);
         self.flow.rejoined(now, leg, rejoin);
@@ -206,25 +206,25 @@ impl Core {
                 Command::Reset(its, reason) if its == leg => {
                     self.around.counters.0.dropped(reason);
                 }
-                // The check applies to later bytes.
+                // `Settled` would remove the check, which now belongs to the bytes of the new leg.
                 Command::Settled => {}
                 other => self.perform(other),
             }
         }
         self.around.counters.0.legs_opened.up();
-        self.slots[leg as usize] = Slot::Line(line);
+        self.slots[leg as usize] = Slot::Open(connection);
         self.apply_nodelay(leg);
         self.pump_now();
     }
 
-    // The application.
+    // Methods that the application calls.
 
-    /// Ready when the flow is open, or has failed before.
+    /// Waits until the flow is open, or has failed before that.
     pub fn poll_opened(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.seen.opened {
+        if self.app.opened {
             return Poll::Ready(Ok(()));
         }
-        if self.seen.ended {
+        if self.app.ended {
             return Poll::Ready(Err(self.failure()));
         }
         self.wakers.opener = Some(cx.waker().clone());
@@ -232,7 +232,7 @@ impl Core {
     }
 
     pub fn is_opened(&self) -> bool {
-        self.seen.opened
+        self.app.opened
     }
 
     pub fn poll_read(
@@ -240,26 +240,26 @@ impl Core {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.seen.inbound.is_empty() {
-            let was_full = self.seen.inbound.len() >= BUFFER;
-            let (first, second) = self.seen.inbound.as_slices();
+        if !self.app.inbound.is_empty() {
+            let was_full = self.app.inbound.len() >= BUFFER;
+            let (first, second) = self.app.inbound.as_slices();
             let mut taken = 0;
             for part in [first, second] {
                 let count = part.len().min(into.remaining());
                 into.put_slice(&part[..count]);
                 taken += count;
             }
-            self.seen.inbound.drain(..taken);
-            // The legs were held back.
+            self.app.inbound.drain(..taken);
+            // The full buffer stopped the legs, so they have to be read again now.
             if was_full {
                 self.wake_driver();
             }
             return Poll::Ready(Ok(()));
         }
-        if self.seen.end {
+        if self.app.end {
             return Poll::Ready(Ok(()));
         }
-        if self.seen.ended {
+        if self.app.ended {
             return Poll::Ready(Err(self.failure()));
         }
         self.wakers.reader = Some(cx.waker().clone());
@@ -270,7 +270,7 @@ impl Core {
         if self.flow.is_finishing() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        if self.seen.ended {
+        if self.app.ended {
             return Poll::Ready(Err(self.failure()));
         }
         if self.room() == 0 {
@@ -291,7 +291,7 @@ impl Core {
         let nothing_waits = self.log.is_empty() && self.flow.keep_from() == self.flow.written();
         let from = self.flow.written();
         self.flow.write(clock::now(), count as u64);
-        self.obey();
+        self.run_commands();
         if nothing_waits {
             self.write_now(from, bytes);
         }
@@ -305,7 +305,7 @@ impl Core {
         Poll::Ready(Ok(count))
     }
 
-    /// Bytes that the application may write now.
+    /// Returns the number of bytes that the application may write now.
     fn room(&self) -> usize {
         if self.flow.is_held_back() {
             return 0;
@@ -322,89 +322,89 @@ impl Core {
         if self.flow.queued() == 0 {
             return Poll::Ready(Ok(()));
         }
-        if self.seen.ended {
+        if self.app.ended {
             return Poll::Ready(Err(self.failure()));
         }
         self.wakers.writer = Some(cx.waker().clone());
         Poll::Pending
     }
 
-    /// Ends the application's direction; ready when a leg was given it.
+    /// Ends the sending direction. Waits until a leg has taken the end.
     pub fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.flow.is_finishing() && !self.seen.ended {
+        if !self.flow.is_finishing() && !self.app.ended {
             self.flow.finish(clock::now());
-            self.obey();
+            self.run_commands();
             self.pump_now();
         }
-        if self.seen.end_sent {
+        if self.app.end_sent {
             return Poll::Ready(Ok(()));
         }
-        if self.seen.ended {
+        if self.app.ended {
             return Poll::Ready(Err(self.failure()));
         }
         self.wakers.writer = Some(cx.waker().clone());
         Poll::Pending
     }
 
-    /// The application gives the flow up, as by closing a socket, or by resetting it.
+    /// Gives the flow up for the application, as closing or resetting a socket does.
     pub fn leave(&mut self, by_reset: bool) {
-        self.seen.dropped = true;
-        self.seen.inbound = VecDeque::new();
+        self.app.dropped = true;
+        self.app.inbound = VecDeque::new();
         self.wakers.reader = None;
         self.wakers.writer = None;
         self.wakers.opener = None;
         let now = clock::now();
-        if by_reset || !self.seen.opened {
+        if by_reset || !self.app.opened {
             self.flow.abort(now);
         } else {
             self.flow.close(now);
         }
-        self.obey();
+        self.run_commands();
         self.wake_driver();
     }
 
     pub fn set_nodelay(&mut self, nodelay: bool) {
-        self.seen.nodelay = nodelay;
+        self.app.nodelay = nodelay;
         for leg in Leg::ALL {
             self.apply_nodelay(leg);
         }
     }
 
     pub fn nodelay(&self) -> bool {
-        self.seen.nodelay
+        self.app.nodelay
     }
 
     fn apply_nodelay(&mut self, leg: Leg) {
-        let nodelay = self.seen.nodelay;
-        if let Some(line) = self.line(leg) {
-            line.set_nodelay(nodelay);
+        let nodelay = self.app.nodelay;
+        if let Some(connection) = self.connection(leg) {
+            connection.set_nodelay(nodelay);
         }
     }
 
-    /// The address that a leg that carries bytes is bound to.
+    /// Returns the local address of a leg that carries bytes.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let found = self.slots.iter().find_map(|slot| match slot {
-            Slot::Line(line) => line.tcp().local_addr().ok(),
-            Slot::Empty | Slot::Connecting(_) | Slot::Leaving(_) => None,
+            Slot::Open(connection) => connection.tcp().local_addr().ok(),
+            Slot::Empty | Slot::Connecting(_) | Slot::Draining(_) => None,
         });
         found.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Server: nothing comes any more.
+    /// Stops a server's wait for a second leg.
     pub fn stop_waiting(&mut self) {
         self.flow.stop_waiting(clock::now());
-        self.obey();
+        self.run_commands();
         self.wake_driver();
     }
 
     fn failure(&self) -> io::Error {
-        match &self.seen.failure {
+        match &self.app.failure {
             Some(failure) => again(failure),
             None => io::ErrorKind::ConnectionReset.into(),
         }
     }
 
-    // The task.
+    // Methods that the flow's task calls.
 
     fn poll_drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.wakers.driver {
@@ -412,7 +412,7 @@ impl Core {
             driver => *driver = Some(cx.waker().clone()),
         }
         loop {
-            self.obey();
+            self.run_commands();
             let now = clock::now();
             self.pump(cx, now, true);
             let Some(at) = self.flow.next_timeout() else {
@@ -427,13 +427,14 @@ impl Core {
             }
         }
         let over = self.slots.iter().all(|slot| matches!(slot, Slot::Empty));
-        match self.seen.ended && over {
+        match self.app.ended && over {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
     }
 
-    /// A timer that rings too early is set anew: it is put off for nothing that happens.
+    /// Polls the timer. If the timer expires too early, it is set again: an event that postpones a timeout does not
+    /// change the timer, because each change of a timer has a cost.
     fn poll_timer(&mut self, cx: &mut Context<'_>, at: Time) -> Poll<()> {
         let timer = &mut self.timer;
         let sleep = match &mut timer.sleep {
@@ -465,22 +466,22 @@ impl Core {
     /// Wakes the tasks that can now continue.
     fn wake(&mut self) {
         let Self {
-            seen, wakers, flow, ..
+            app, wakers, flow, ..
         } = self;
-        let over = seen.ended;
-        if (over || seen.end || !seen.inbound.is_empty())
+        let over = app.ended;
+        if (over || app.end || !app.inbound.is_empty())
             && let Some(reader) = wakers.reader.take()
         {
             reader.wake();
         }
         let queued = usize::try_from(flow.queued()).unwrap_or(usize::MAX);
         let has_room = !flow.is_held_back() && queued <= BUFFER / 2;
-        if (over || seen.end_sent || has_room)
+        if (over || app.end_sent || has_room)
             && let Some(writer) = wakers.writer.take()
         {
             writer.wake();
         }
-        if (over || seen.opened)
+        if (over || app.opened)
             && let Some(opener) = wakers.opener.take()
         {
             opener.wake();

@@ -1,14 +1,14 @@
-//! What a flow orders.
+//! Execution of the commands of a flow's state machine.
 
 use super::Core;
 use crate::clock;
+use crate::connection::{Connection, Slot};
 use crate::error::RepNetError;
-use crate::line::{Line, Slot};
 use std::io;
 use tailcut_transport::repnet::{Cause, Command, Leg, Reason, Role, State};
 
 impl Core {
-    pub(super) fn obey(&mut self) {
+    pub(super) fn run_commands(&mut self) {
         while let Some(command) = self.flow.poll_command() {
             self.perform(command);
         }
@@ -31,8 +31,8 @@ impl Core {
                 self.wake_driver();
             }
             Command::SendHello(preamble) => {
-                if let Some(line) = self.line(preamble.leg) {
-                    line.say_hello(&preamble);
+                if let Some(connection) = self.connection(preamble.leg) {
+                    connection.say_hello(&preamble);
                 }
             }
             Command::Learn(capable) => self.host.learn(capable),
@@ -53,30 +53,30 @@ impl Core {
                     }
                 }
             }
-            Command::Deliver => self.seen.opened = true,
-            Command::EndOfStream => self.seen.end = true,
+            Command::Deliver => self.app.opened = true,
+            Command::EndOfStream => self.app.end = true,
             Command::Settled => self.check = None,
             Command::Reset(leg, reason) => self.reset(leg, reason),
             Command::Leave(leg) => {
                 self.around.counters.0.dropped_lost.up();
-                match (self.flow.role(), self.take_line(leg)) {
-                    (Role::Client, Some(line)) => {
-                        let tcp = line.into_parts().0;
-                        // For a server that ends it by a FIN, and for a process that is killed. A failure here means
-                        // a connection that is gone already.
+                match (self.flow.role(), self.take_connection(leg)) {
+                    (Role::Client, Some(connection)) => {
+                        let tcp = connection.into_parts().0;
+                        // If the process is killed, the leg must end with a reset. The server may still end it with a
+                        // FIN. The call fails only if the connection has ended already.
                         let _ = tcp.set_zero_linger();
-                        self.slots[leg as usize] = Slot::Leaving(tcp);
+                        self.slots[leg as usize] = Slot::Draining(tcp);
                     }
-                    // The client has chosen, and discards what comes: one packet instead of a FIN, its
-                    // acknowledgement and the client's reset.
-                    (Role::Server, Some(line)) => line.reset(),
+                    // The client has chosen the other leg, and discards all bytes of this one. A reset needs
+                    // only one packet. A FIN needs three: the FIN, its acknowledgment and the client's reset.
+                    (Role::Server, Some(connection)) => connection.reset(),
                     (_, None) => {}
                 }
             }
-            Command::Close(leg) => drop(self.take_line(leg)),
+            Command::Close(leg) => drop(self.take_connection(leg)),
             Command::Release(leg) => {
-                if let Some(line) = self.take_line(leg) {
-                    let (tcp, is_finished) = line.into_parts();
+                if let Some(connection) = self.take_connection(leg) {
+                    let (tcp, is_finished) = connection.into_parts();
                     self.around.lingering.add(&self.runtime, tcp, is_finished);
                 }
             }
@@ -94,16 +94,16 @@ impl Core {
         }
     }
 
-    fn take_line(&mut self, leg: Leg) -> Option<Line> {
+    fn take_connection(&mut self, leg: Leg) -> Option<Connection> {
         match std::mem::take(&mut self.slots[leg as usize]) {
-            Slot::Line(line) => Some(line),
-            Slot::Empty | Slot::Connecting(_) | Slot::Leaving(_) => None,
+            Slot::Open(connection) => Some(connection),
+            Slot::Empty | Slot::Connecting(_) | Slot::Draining(_) => None,
         }
     }
 
     fn reset(&mut self, leg: Leg, reason: Reason) {
         let slot = std::mem::take(&mut self.slots[leg as usize]);
-        if !matches!(slot, Slot::Empty | Slot::Leaving(_)) {
+        if !matches!(slot, Slot::Empty | Slot::Draining(_)) {
             self.around.counters.0.dropped(reason);
         }
         self.drop_slot(slot);
@@ -111,10 +111,12 @@ impl Core {
 
     pub(super) fn drop_slot(&self, slot: Slot) {
         match slot {
-            Slot::Line(line) => line.reset(),
+            Slot::Open(connection) => connection.reset(),
+            // By hello, an unfinished attempt can be dropped: no byte of the flow was sent on it. By port, the server
+            // waits for it.
             Slot::Connecting(attempt) if self.flow.is_by_hello() => drop(attempt),
             Slot::Connecting(attempt) => self.around.lingering.give_up(&self.runtime, attempt),
-            Slot::Leaving(leg) => self.around.lingering.add(&self.runtime, leg, false),
+            Slot::Draining(leg) => self.around.lingering.add(&self.runtime, leg, false),
             Slot::Empty => {}
         }
     }
@@ -138,7 +140,7 @@ impl Core {
             }
             .into(),
         };
-        self.seen.failure = Some(error);
+        self.app.failure = Some(error);
     }
 
     fn end(&mut self) {
@@ -153,7 +155,7 @@ impl Core {
                 false => counters.0.won_first.up(),
             }
         }
-        self.seen.ended = true;
+        self.app.ended = true;
         for leg in Leg::ALL {
             let slot = std::mem::take(&mut self.slots[leg as usize]);
             self.drop_slot(slot);

@@ -1,9 +1,9 @@
-//! Moves bytes between a flow's connections and its application.
+//! Movement of bytes between a flow's connections and its application.
 
 use super::{BUFFER, Core};
 use crate::clock;
+use crate::connection::{Answer, Connection, Read, Slot};
 use crate::error::{RepNetError, is_local};
-use crate::line::{Answer, Line, Read, Slot};
 use crate::lingering::discard;
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,12 +12,12 @@ use tailcut_transport::repnet::{Leg, LegState, Refusal};
 use tailcut_units::Time;
 use tokio::io::ReadBuf;
 
-/// Bytes that are read in one go at most.
+/// Largest number of bytes of one read.
 const READ_BYTES: usize = 16_384;
 
 impl Core {
-    /// Moves the bytes that the connections accept, on the application's turn. Room for more bytes later wakes
-    /// the task.
+    /// Moves the bytes that the connections accept now, in a call of the application. If a connection accepts more
+    /// bytes later, it wakes the task.
     pub(super) fn pump_now(&mut self) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
@@ -26,34 +26,35 @@ impl Core {
         self.wake_if_due();
     }
 
-    /// Wakes the task where there is something for it alone: a timer to set, or its end.
+    /// Wakes the task if only the task can continue: to set a timer, or to end.
     pub(super) fn wake_if_due(&self) {
         let earlier = match (self.flow.next_timeout(), self.timer.armed) {
             (Some(at), Some(armed)) => at < armed,
             (Some(_), None) => true,
             (None, _) => false,
         };
-        if earlier || self.seen.ended {
+        if earlier || self.app.ended {
             self.wake_driver();
         }
     }
 
-    /// `connects`: attempts to connect go on too, which takes the runtime's own thread.
+    /// Moves all bytes that can be moved now. With `connects`, attempts to connect continue, which needs a thread of
+    /// the runtime.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
-        // A leg without bytes to read wakes the task when bytes come.
+        // A leg that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
         let mut quiet = [false; 2];
         loop {
             let mut moved = false;
             for leg in Leg::ALL {
                 match &mut self.slots[leg as usize] {
                     Slot::Empty => continue,
-                    Slot::Leaving(tcp) => {
+                    Slot::Draining(tcp) => {
                         if discard(tcp, cx).is_ready() {
                             self.slots[leg as usize] = Slot::Empty;
                         }
                         continue;
                     }
-                    Slot::Connecting(_) | Slot::Line(_) => {}
+                    Slot::Connecting(_) | Slot::Open(_) => {}
                 }
                 moved |= self.pump_handshake(cx, now, leg, connects);
                 if !quiet[leg as usize] {
@@ -69,14 +70,14 @@ impl Core {
         self.wake();
     }
 
-    pub(super) fn line(&mut self, leg: Leg) -> Option<&mut Line> {
+    pub(super) fn connection(&mut self, leg: Leg) -> Option<&mut Connection> {
         match &mut self.slots[leg as usize] {
-            Slot::Line(line) => Some(line),
-            Slot::Empty | Slot::Connecting(_) | Slot::Leaving(_) => None,
+            Slot::Open(connection) => Some(connection),
+            Slot::Empty | Slot::Connecting(_) | Slot::Draining(_) => None,
         }
     }
 
-    /// A leg connects, and says its hello. Whether it has moved on.
+    /// Continues the connection and the hello of a leg. Returns whether there was progress.
     fn pump_handshake(
         &mut self,
         cx: &mut Context<'_>,
@@ -86,7 +87,7 @@ impl Core {
     ) -> bool {
         let slot = &mut self.slots[leg as usize];
         match slot {
-            Slot::Empty | Slot::Leaving(_) => false,
+            Slot::Empty | Slot::Draining(_) => false,
             Slot::Connecting(_) if !connects => false,
             Slot::Connecting(attempt) => {
                 let Poll::Ready(connected) = attempt.as_mut().poll(cx) else {
@@ -94,7 +95,7 @@ impl Core {
                 };
                 match connected {
                     Ok(tcp) => {
-                        *slot = Slot::Line(Line::new(tcp));
+                        *slot = Slot::Open(Connection::new(tcp));
                         self.apply_nodelay(leg);
                         self.around.counters.0.legs_opened.up();
                         self.flow.connected(now, leg);
@@ -104,17 +105,17 @@ impl Core {
                         self.refuse(now, leg, error, None);
                     }
                 }
-                self.obey();
+                self.run_commands();
                 true
             }
-            Slot::Line(line) => {
-                if line.poll_banner(cx) == Poll::Ready(true) {
+            Slot::Open(connection) => {
+                if connection.poll_banner(cx) == Poll::Ready(true) {
                     return true;
                 }
-                let Poll::Ready(Some(answer)) = line.poll_hello(cx) else {
+                let Poll::Ready(Some(answer)) = connection.poll_hello(cx) else {
                     return false;
                 };
-                let at = || line.tcp().peer_addr();
+                let at = || connection.tcp().peer_addr();
                 let hello = |found: String| match at() {
                     Ok(at) => RepNetError::Hello { at, found }.into(),
                     Err(error) => error,
@@ -137,7 +138,7 @@ impl Core {
                     }
                     Answer::Failed(error) => self.refuse(now, leg, error, None),
                 }
-                self.obey();
+                self.run_commands();
                 true
             }
         }
@@ -152,15 +153,15 @@ impl Core {
         self.flow.refused(now, leg, kind);
     }
 
-    /// Reads what there is, as far as the application takes it; what another leg brought before is
-    /// discarded. Whether there was anything.
+    /// Reads the available bytes of a leg, as far as the application has room. Bytes that another leg has delivered
+    /// are discarded. Returns whether bytes were read.
     fn pump_read(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg, quiet: &mut bool) -> bool {
         let mut moved = false;
         while self.flow.leg(leg) == LegState::Live {
             let behind = usize::try_from(self.flow.behind(leg)).unwrap_or(usize::MAX);
-            let room = match self.seen.dropped {
+            let room = match self.app.dropped {
                 true => BUFFER,
-                false => BUFFER.saturating_sub(self.seen.inbound.len()),
+                false => BUFFER.saturating_sub(self.app.inbound.len()),
             };
             let most = behind.saturating_add(room).min(READ_BYTES);
             if most == 0 {
@@ -168,10 +169,10 @@ impl Core {
             }
             let mut scrap = [const { MaybeUninit::uninit() }; READ_BYTES];
             let mut scrap = ReadBuf::uninit(&mut scrap[..most]);
-            let Some(line) = self.line(leg) else {
+            let Some(connection) = self.connection(leg) else {
                 break;
             };
-            let Poll::Ready(read) = line.poll_read(cx, &mut scrap) else {
+            let Poll::Ready(read) = connection.poll_read(cx, &mut scrap) else {
                 *quiet = true;
                 break;
             };
@@ -184,7 +185,7 @@ impl Core {
                     self.flow.failed(now, leg);
                 }
             }
-            self.obey();
+            self.run_commands();
         }
         moved
     }
@@ -196,39 +197,40 @@ impl Core {
         }
         let fresh = self.flow.received(now, leg, bytes.len() as u64);
         let fresh = usize::try_from(fresh).unwrap_or(usize::MAX);
-        if !self.seen.dropped {
-            self.seen
+        if !self.app.dropped {
+            self.app
                 .inbound
                 .extend(&bytes[bytes.len() - fresh.min(bytes.len())..]);
         }
     }
 
-    /// Gives a leg what it takes. Whether it took anything.
+    /// Writes to a leg as much as it accepts. Returns whether it accepted bytes.
     fn pump_write(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg) -> bool {
         let mut moved = false;
         loop {
             let (from, left) = self.flow.to_send(leg);
             let ends = self.flow.is_to_finish(leg);
-            let Slot::Line(line) = &mut self.slots[leg as usize] else {
+            let Slot::Open(connection) = &mut self.slots[leg as usize] else {
                 break;
             };
             if left > 0 {
-                let was_broken = line.is_broken();
-                let Poll::Ready(Some(written)) = line.poll_write(cx, self.log.after(from)) else {
-                    // Bytes that have come are read before the leg counts as failed.
-                    moved |= !was_broken && line.is_broken();
+                let was_broken = connection.is_broken();
+                let Poll::Ready(Some(written)) = connection.poll_write(cx, self.log.after(from))
+                else {
+                    // Received bytes are read before the leg counts as failed.
+                    moved |= !was_broken && connection.is_broken();
                     break;
                 };
                 self.flow.sent(leg, written as u64);
             } else if ends {
-                // Where the peer has ended too, the connection is closed at once.
-                let closes = self.flow.closes_with_its_end(leg) && line.may_end_by_closing();
+                // If the peer has ended too, the connection is closed at once.
+                let closes = self.flow.closes_with_its_end(leg) && connection.may_end_by_closing();
                 if !closes && !self.finish(cx, leg, &mut moved) {
                     break;
                 }
-                self.seen.end_sent = true;
+                self.app.end_sent = true;
                 self.flow.end_sent(now, leg);
-                self.obey();
+                self.run_commands();
                 if closes && !self.finish(cx, leg, &mut moved) {
                     break;
                 }
@@ -239,19 +241,19 @@ impl Core {
         }
         moved
     }
-    /// Gives a leg the end of our direction. Whether it took it, or is closed already.
+    /// Ends the sending direction on a leg. Returns whether the end was sent or the leg was closed before.
     fn finish(&mut self, cx: &mut Context<'_>, leg: Leg, moved: &mut bool) -> bool {
-        let Some(line) = self.line(leg) else {
+        let Some(connection) = self.connection(leg) else {
             return true;
         };
-        let was_broken = line.is_broken();
-        let taken = line.poll_finish(cx) == Poll::Ready(true);
-        *moved |= !was_broken && line.is_broken();
+        let was_broken = connection.is_broken();
+        let taken = connection.poll_finish(cx) == Poll::Ready(true);
+        *moved |= !was_broken && connection.is_broken();
         taken
     }
 
-    /// Gives the legs what the application has just written, which was written at `from`, as far
-    /// as they take it at once. Nothing else waits for them.
+    /// Writes the bytes that the application has just written at position `from` to the legs, as far as the legs
+    /// accept them at once. Only legs without older bytes take part.
     pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
@@ -262,12 +264,12 @@ impl Core {
             if sent != from || left == 0 {
                 continue;
             }
-            let Slot::Line(line) = &mut self.slots[leg as usize] else {
+            let Slot::Open(connection) = &mut self.slots[leg as usize] else {
                 continue;
             };
-            match line.poll_write(&mut cx, [bytes, &[]]) {
+            match connection.poll_write(&mut cx, [bytes, &[]]) {
                 Poll::Ready(Some(written)) => self.flow.sent(leg, written as u64),
-                // Bytes that have come are read before the leg counts as failed.
+                // Received bytes are read before the leg counts as failed.
                 Poll::Ready(None) => driver.wake_by_ref(),
                 Poll::Pending => {}
             }

@@ -7,15 +7,15 @@ use clap::{Args, Subcommand};
 use tailcut_proxy::config::Flags;
 use tailcut_proxy::run;
 
-/// The proxies that there are.
+/// Available proxies.
 #[derive(Subcommand, Debug)]
 pub enum ProxyCommand {
     /// Put RepNet in front of a TCP server, or behind a TCP client: short flows race on two paths
     #[command(after_help = "\
 A route is name=value pairs with commas between:
   name=NAME          label in the metrics
-  listen=HOST:PORT   where to accept connections; a port alone is one of 127.0.0.1
-  to=HOST:PORT       where to connect to
+  listen=HOST:PORT   address of the listener; a port alone means 127.0.0.1
+  to=HOST:PORT       address of the target
   replicate=in|out   out: behind a client; in: in front of a server
 and any setting of a flow: mode=repflow|repsyn|off, pairing=hello|port, maxBytes=N|Infinity, ...
 A route with replicate=in listens on its port and the next one; one with replicate=out connects to
@@ -24,7 +24,7 @@ its target's port and the next one, and to no other. docs/repnet-proxy.md has th
 REPNET_* variables are the defaults of routes.
 
 SIGTERM stops accepting and lets open flows finish. SIGHUP, or a change of the file of --config or of a
-certificate, reads everything again; what is wrong then changes nothing.
+certificate, reads the configuration again. If it has an error, the present configuration stays.
 
 Examples:
   tailcut proxy repnet --route name=redis,listen=0.0.0.0:7379,to=127.0.0.1:6379,replicate=in
@@ -33,24 +33,24 @@ Examples:
     Repnet(Repnet),
 }
 
-/// The flags of `tailcut proxy repnet`.
+/// Flags of `tailcut proxy repnet`.
 #[derive(Args, Debug)]
 #[command(
     mut_arg("config", |flag| flag.required_unless_present("route")),
     mut_arg("admin", |flag| Flags::admin_help(flag, DEFAULT_ADMIN))
 )]
 pub struct Repnet {
-    /// One more route than the file has; may be given again
+    /// One more route, in addition to the routes of the file; may be given again
     #[arg(long, value_name = "ROUTE")]
     route: Vec<String>,
     #[command(flatten)]
     flags: Flags,
 }
 
-/// Carries a command out.
+/// Runs the command.
 ///
 /// # Errors
-/// A configuration that is not allowed, or an address that cannot be listened on.
+/// A value in the configuration that is not allowed, or an address that cannot be listened on.
 pub fn execute(command: &ProxyCommand) -> Result<()> {
     let ProxyCommand::Repnet(Repnet { route, flags }) = command;
     run::<Proxy>(flags, || {
@@ -59,7 +59,7 @@ pub fn execute(command: &ProxyCommand) -> Result<()> {
             add_route(&mut draft, text, number)?;
         }
         flags.apply(&mut draft)?;
-        // A variable that is not UTF-8 is none of ours.
+        // A variable that is not UTF-8 cannot be a valid value, so it is ignored.
         add_environment(&mut draft, |name| std::env::var(name).ok());
         ProxyConfig::read(&draft)
     })

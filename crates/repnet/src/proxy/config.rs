@@ -1,4 +1,4 @@
-//! The configuration of the proxy. Everything is checked before a socket is opened.
+//! Configuration of the proxy. All values are checked before a socket is opened.
 
 use crate::settings::Settings;
 use anyhow::{Result, bail};
@@ -11,16 +11,16 @@ use tailcut_proxy::config::{
 };
 use tailcut_proxy::tls::ServerTls;
 
-/// Where health and metrics are served unless the configuration says otherwise.
+/// Address of health and metrics, unless the configuration contains another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9464";
 
-/// Which side of a route carries replicated flows; the other one is plain TCP.
+/// Side of a route that carries replicated flows. The other side is plain TCP.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// In front of a server.
+    /// The proxy is in front of a server.
     In,
-    /// Behind a client.
+    /// The proxy is behind a client.
     Out,
 }
 
@@ -28,7 +28,7 @@ pub enum Side {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Limits {
-    /// Flows at once, 1 to 1,000,000; others wait to be accepted.
+    /// Largest number of open flows, 1 to 1,000,000. Further flows wait until they are accepted.
     #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
     pub connections: u32,
 }
@@ -41,31 +41,31 @@ impl Default for Limits {
     }
 }
 
-/// One way through the proxy.
+/// Route through the proxy.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct RouteConfig {
-    /// Unique; a label in the metrics.
+    /// Unique name. It is a label of the metrics.
     #[serde(deserialize_with = "name")]
     pub name: String,
-    /// Where connections are accepted; with [`Side::In`] also on the replica port.
+    /// Address of the listener. With [`Side::In`] the route also listens on the replica port.
     pub listen: Endpoint,
-    /// Where they go to; with [`Side::Out`] also to the replica port.
+    /// Address of the target. With [`Side::Out`] the route also connects to the replica port.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
-    /// Which side is replicated.
+    /// Replicated side.
     pub replicate: Side,
-    /// TLS of the listener. It ends here: the target gets plain bytes.
+    /// TLS of the listener. TLS ends here: the target receives plain bytes.
     #[serde(default)]
     pub tls: Option<ServerTls>,
-    /// Limits.
+    /// Limits of the route.
     #[serde(skip)]
     pub limits: Limits,
-    /// How flows are replicated.
+    /// Settings of replicated flows.
     #[serde(skip)]
     pub settings: Settings,
 }
 
-/// A key of the npm package alone. A server takes eager flows, whatever it says.
+/// Key that only the npm package uses. A server accepts eager flows, whatever the value is.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Eager {
@@ -93,7 +93,7 @@ impl RouteConfig {
         Ok(route)
     }
 
-    /// Where it accepts second connections, with [`Side::In`] only.
+    /// Address of the listener for second connections, with [`Side::In`] only.
     fn replica(&self) -> Option<Endpoint> {
         let next = self.listen.port.checked_add(1);
         let port = self.settings.flow.replica_port.or(next)?;
@@ -101,7 +101,7 @@ impl RouteConfig {
         (self.replicate == Side::In).then_some(Endpoint { host, port })
     }
 
-    /// Whether both listen on a port of the same number. Port 0 is of nobody.
+    /// Returns whether both routes listen on the same port number. Port 0 never counts as the same.
     pub(super) fn shares_port(&self, other: &Self) -> bool {
         let ports = |route: &Self| {
             let own = Some(route.listen.port).filter(|port| *port != 0);
@@ -114,19 +114,19 @@ impl RouteConfig {
     }
 }
 
-/// The whole configuration.
+/// Configuration of the whole proxy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProxyConfig {
-    /// At least one.
+    /// Routes, at least one.
     pub routes: Vec<RouteConfig>,
-    /// Where health and metrics are served, if anywhere.
+    /// Address of health and metrics; `None`: they are not served.
     pub admin: Option<Endpoint>,
-    /// How long open flows may go on after a signal to stop.
+    /// Longest time that open flows may continue after a signal to stop.
     pub drain_timeout: Duration,
 }
 
 impl ProxyConfig {
-    /// Reads and checks a draft.
+    /// Reads a draft and checks it.
     ///
     /// # Errors
     /// The first key that is not allowed: its place, the value found, and the values allowed.
@@ -164,7 +164,7 @@ impl ProxyConfig {
 /// Adds a route of a flag, such as `name=redis,listen=127.0.0.1:6379,...`.
 ///
 /// # Errors
-/// A part that is not `name=value`.
+/// A part of the text is not `name=value`.
 pub fn add_route(draft: &mut Draft, text: &str, number: usize) -> Result<()> {
     let mut keys = Vec::new();
     for part in text.split(',') {
@@ -177,8 +177,8 @@ pub fn add_route(draft: &mut Draft, text: &str, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// Sets keys that a route does not have to the `REPNET_*` variables, as the npm package reads them: `max_bytes` is
-/// `REPNET_MAX_BYTES`. `variable` returns the value of a variable; an empty one is none.
+/// Sets keys that a route does not have from the `REPNET_*` variables, as the npm package does: `max_bytes` is
+/// `REPNET_MAX_BYTES`. `variable` returns the value of a variable. An empty value is ignored.
 pub fn add_environment(draft: &mut Draft, variable: impl Fn(&str) -> Option<String>) {
     for key in keys::<Settings>()
         .into_iter()

@@ -1,10 +1,10 @@
-//! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4), by the
-//! names of the npm package's proxy.
+//! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4), with the names of the npm
+//! package's proxy.
 
 use crate::counters::Stats;
 use tailcut_proxy::metrics::{Counter, Gauge, Page, Untyped};
 
-/// Counts of a route.
+/// Counters of a route.
 #[derive(Debug, Default)]
 pub(crate) struct RouteCounts {
     pub flows: Counter,

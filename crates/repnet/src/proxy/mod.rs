@@ -1,6 +1,6 @@
-//! RepNet for any program: a sidecar. A route with `replicate = "in"` stands in front of a server
-//! (Redis, memcached, nginx), one with `replicate = "out"` behind a client. It also reads the configuration of the npm
-//! package's `repnet-proxy`, and its metrics are the same.
+//! RepNet for any program, as a sidecar. A route with `replicate = "in"` is in front of a server (Redis, memcached,
+//! nginx). A route with `replicate = "out"` is behind a client. The proxy also reads the configuration of the npm
+//! package's `repnet-proxy`, and has the same metrics.
 
 mod command;
 mod config;
@@ -33,16 +33,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// What a route's flows share, also after the route has gone.
+/// State that a route's flows share. It remains until the last flow ends, even if the route was removed.
 struct Flows {
     config: RouteConfig,
     counts: RouteCounts,
-    /// How many are open.
+    /// Number of open flows.
     open: watch::Sender<usize>,
-    /// Whether they are to be reset.
+    /// Whether the flows have to be reset.
     cut: watch::Sender<bool>,
     tls: Option<Arc<ServerConfig>>,
-    /// Places of flows at once.
+    /// Places in the limit of open flows.
     places: Arc<Semaphore>,
 }
 
@@ -60,16 +60,16 @@ impl Flows {
         }))
     }
 
-    /// Resolves when there is a place for another flow. It is never `None`.
+    /// Waits until a place for another flow is free. The result is never `None`.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).acquire_owned().await.ok()
     }
 }
 
-/// Time for a handshake of TLS.
+/// Largest duration of a TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
-/// A route that accepts. Dropping it closes its port; its flows go on.
+/// Route that accepts flows. Dropping it closes its port. Its flows continue.
 struct Route {
     flows: Arc<Flows>,
     address: SocketAddr,
@@ -77,17 +77,17 @@ struct Route {
 }
 
 impl Route {
-    /// Configuration with the port that the system chose, where the port was 0.
+    /// Returns the configuration. If its port was 0, it has the port that the system chose.
     fn bound(&self) -> RouteConfig {
         let mut config = self.flows.config.clone();
         config.listen.port = self.address.port();
         config
     }
 
-    /// Closes its port, and waits until it is free.
+    /// Closes the route's port, and waits until the port is free.
     async fn close(mut self) -> Arc<Flows> {
         self.accepting.abort();
-        // It was aborted: what it ended with says no more.
+        // The task was aborted, so its result has no meaning.
         let _ = (&mut self.accepting).await;
         Arc::clone(&self.flows)
     }
@@ -125,7 +125,7 @@ impl Pages for Shown {
     }
 }
 
-/// A proxy that accepts.
+/// Proxy that accepts flows.
 pub struct Proxy {
     routes: Vec<Route>,
     admin: Option<Admin>,
@@ -143,7 +143,7 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Where a route listens; of use where its port was 0.
+    /// Returns the address of a route's listener. It is useful if the configured port was 0.
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
         let route = self
             .routes
@@ -152,23 +152,23 @@ impl Proxy {
         Some(route.address)
     }
 
-    /// Where health and metrics are served.
+    /// Returns the address of health and metrics.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Admin::address)
     }
 
-    /// Counters of its flows.
+    /// Returns the counters of the proxy's flows.
     pub fn stats(&self) -> Stats {
         self.shown.counters.snapshot()
     }
 }
 
-/// In front of a server.
+/// Accepts flows in front of a server.
 async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
     while let Some(place) = flows.place().await {
         match listener.accept().await {
             Ok((accepted, _)) => {
-                // The two connections of a replicated flow say so themselves.
+                // Replicated connections set the option themselves. An error means that the connection has ended.
                 let _ = accepted.set_nodelay(true);
                 let to = flows.config.to.clone();
                 let target = async move {
@@ -187,7 +187,7 @@ async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
     }
 }
 
-/// Behind a client.
+/// Accepts flows behind a client.
 async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<Flows>) {
     while let Some(place) = flows.place().await {
         match listener.accept().await {
@@ -212,7 +212,7 @@ async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<
     }
 }
 
-/// One flow.
+/// Carries one flow.
 async fn carry(
     flows: Arc<Flows>,
     accepted: TcpStream,

@@ -1,24 +1,24 @@
-//! One flow through the proxy: two connections, bytes both ways, each end's FIN and reset handed
-//! on.
+//! One flow through the proxy: two connections, with bytes in both directions. A FIN or a reset of one side is
+//! forwarded to the other.
 
 use crate::stream::TcpStream;
 use std::io;
 use tailcut_proxy::tls::Stream;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 
-/// Bytes on their way in one direction at most.
+/// Largest number of bytes in the buffer of one direction.
 const BUFFER: usize = 16_384;
 
-/// Which side of a flow failed.
+/// Side of a flow that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Failed {
     Accepted,
     Target,
-    /// Neither: the proxy ends.
+    /// No side failed: the proxy stops.
     Cut,
 }
 
-/// How a flow ended.
+/// Result of a flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct RelayEnd {
     /// Bytes from the accepted side.
@@ -28,8 +28,8 @@ pub(crate) struct RelayEnd {
     pub failed: Option<Failed>,
 }
 
-/// Joins both connections until both have ended, or until `cut` does. A failure of one resets the
-/// other, so that neither peer takes a cut stream for a finished one.
+/// Joins both connections until both have ended, or until `cut` completes. If one fails, the other is reset, so that
+/// its peer does not mistake an incomplete stream for a complete one.
 pub(crate) async fn relay(
     accepted: Stream<TcpStream>,
     target: TcpStream,
@@ -79,7 +79,7 @@ impl Side {
     }
 }
 
-/// One direction, its end included.
+/// Copies one direction, including its end.
 async fn copy(
     from: &mut ReadHalf<impl AsyncRead>,
     to: &mut WriteHalf<impl AsyncWrite>,

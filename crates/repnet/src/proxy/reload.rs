@@ -1,4 +1,4 @@
-//! A proxy takes a new configuration while it runs: as a whole, or not at all.
+//! Reload of a proxy at run time: a new configuration is applied completely, or not at all.
 
 use super::config::Side;
 use super::{Flows, Proxy, ProxyConfig, Route, Shown, serve_in, serve_out};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tailcut_proxy::admin::Admin;
-use tailcut_proxy::{Doors, Endpoint, Running, exchange};
+use tailcut_proxy::{Endpoint, ListenerFactory, Running, exchange};
 
 impl Running for Proxy {
     const NAME: &'static str = "tailcut proxy";
@@ -25,7 +25,7 @@ impl Running for Proxy {
         config.files()
     }
 
-    /// Listens on every route and on the admin address, or on none.
+    /// Opens the listeners of all routes and the admin address. If one fails, none stays open.
     ///
     /// # Errors
     /// An address that cannot be listened on, with its route.
@@ -63,17 +63,16 @@ impl Running for Proxy {
         lines
     }
 
-    /// Takes a new configuration: routes that are alike go on, others are closed and opened. Flows
-    /// go on in any case.
+    /// Applies a new configuration. Routes that are equal continue, and other routes are closed and opened. Flows
+    /// always continue.
     ///
     /// # Errors
-    /// An address that cannot be listened on. Then every route is as it was, and listens where it
-    /// did. Where that cannot be done, because another process took the port in
-    /// between, the error names the route.
+    /// An address that cannot be listened on. All routes then stay unchanged and listen on their old addresses. If an
+    /// old port is not available any more, because another process has taken it meanwhile, the error names the route.
     async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
         // New sockets are opened before old ones are closed.
         let asked = config.admin.as_ref();
-        let admin = Admin::other(self.admin.as_ref(), asked, &self.shown).await?;
+        let admin = Admin::start_if_changed(self.admin.as_ref(), asked, &self.shown).await?;
         let plan = |route: &_| {
             let flows = Flows::of(route)?;
             let at = flows.config.listen.clone();
@@ -86,7 +85,7 @@ impl Running for Proxy {
         if admin.is_some() || config.admin.is_none() {
             self.admin = admin;
         }
-        // Of routes that have gone only those with flows are shown.
+        // Removed routes are shown only while they have flows.
         let mut shown = self.shown.routes();
         shown.retain(|flows| *flows.open.borrow() > 0);
         for route in &self.routes {
@@ -97,7 +96,7 @@ impl Running for Proxy {
         Ok(())
     }
 
-    /// Stops accepting, lets open flows finish for the drain timeout, and resets the rest.
+    /// Stops accepting, lets open flows finish during the drain time, and resets all others.
     async fn stop(mut self) {
         self.shown.is_accepting.store(false, Ordering::Relaxed);
         self.routes.clear();
@@ -105,7 +104,7 @@ impl Running for Proxy {
         self.shown.routes().extend(flows.iter().cloned());
         let idle = async {
             for flows in &flows {
-                // Fails only when the sender is gone, which is held here.
+                // This fails only if the sender was dropped, and the sender is held here.
                 let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
             }
         };
@@ -121,13 +120,13 @@ impl Running for Proxy {
     }
 }
 
-/// A route that is to accept.
+/// Route whose listener is open, but which does not accept flows yet.
 pub(super) struct Plan {
     flows: Arc<Flows>,
     at: Endpoint,
 }
 
-impl Doors for Shown {
+impl ListenerFactory for Shown {
     type Plan = Plan;
     type Open = Route;
 

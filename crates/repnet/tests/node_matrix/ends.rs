@@ -1,4 +1,4 @@
-//! Both ends, in this process and on Node.
+//! Both ends of a flow, in this process and on Node.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -16,24 +16,24 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinSet;
 
 const TAG: usize = 16;
-/// A flow that takes longer will never end.
+/// Time after which a flow counts as stuck.
 const STUCK: Duration = Duration::from_secs(15);
-/// Bytes of a flow in one direction: nothing, a request, more than a segment, more than the
-/// buffers, more than is sent twice.
+/// Bytes of a flow in one direction: none, a request, more than a segment, more than the buffers, and more than is
+/// sent twice.
 pub const SIZES: [usize; 7] = [0, 1, 100, 1_000, 20_000, 70_000, 150_000];
 
-/// How flows run.
+/// Kind of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub mode: Mode,
     pub pairing: Pairing,
     pub flows: usize,
     pub concurrency: usize,
-    /// Legs have less time than a path that delays them takes.
+    /// Whether legs have less time than a path with delays needs.
     pub hurried: bool,
 }
 
-/// Timeout of a leg of a hurried flow: to connect, to be awaited, and to be confirmed.
+/// Time that a leg of a hurried flow has to connect, to reach the server, and to be confirmed.
 const HURRY: Duration = Duration::from_millis(20);
 
 impl Kind {
@@ -65,19 +65,19 @@ impl Kind {
                 ..usual.flow
             },
             waiting_list_timeout: in_time(usual.waiting_list_timeout),
-            // Of a server that ended a hello too early the next flow thinks well again.
+            // After a hello that a fault ended early, the next flow has to try the server again.
             capability_ttl: Duration::from_millis(1),
             ..usual
         }
     }
 }
 
-/// A server's report on its flows.
+/// Report of a server on its flows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// Different requests that were run.
+    /// Number of different requests that ran.
     pub ran: u64,
-    /// How often the one was run that was run most.
+    /// Number of runs of the request that ran most often.
     pub most: u64,
     pub wrong: u64,
     pub failed: u64,
@@ -87,23 +87,23 @@ pub struct Report {
     pub memory: [u64; QUARTERS],
 }
 
-/// In how many parts of a run memory is measured.
+/// Number of memory measurements in a run.
 pub const QUARTERS: usize = 4;
 
-/// A client's report on its flows.
+/// Report of a client on its flows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Outcome {
     pub outcomes: BTreeMap<String, u64>,
     pub replicated: u64,
     pub diverged: u64,
-    /// Descriptors.
+    /// Number of open descriptors before and after the flows.
     pub before: u64,
     pub after: u64,
-    /// What its process held at the end of each quarter of the flows, in bytes.
+    /// Memory of the client's process at the end of each quarter of the flows, in bytes.
     pub memory: [u64; QUARTERS],
 }
 
-/// Memory of this process, in bytes.
+/// Memory of this process in bytes.
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());
@@ -119,7 +119,7 @@ fn hex(bytes: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes that are drawn from a seed.
+/// Returns random bytes from a seed.
 fn drawn(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -131,7 +131,7 @@ fn drawn(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-// This process.
+// Clients and servers in this process.
 
 #[derive(Default)]
 struct Ran {
@@ -281,7 +281,7 @@ pub async fn rust_client(kind: &Kind, ports: [u16; 3], seed: u64) -> io::Result<
     })
 }
 
-/// One flow. Whether what came is right.
+/// Runs one flow. Returns whether the received bytes are correct.
 async fn flow(connector: &Connector, ports: [u16; 3], index: usize, seed: u64) -> io::Result<bool> {
     let kind = index % ports.len();
     let mut stream = connector.connect("127.0.0.1", ports[kind]).await?;
@@ -310,13 +310,13 @@ async fn flow(connector: &Connector, ports: [u16; 3], index: usize, seed: u64) -
     })
 }
 
-// Node.
+// Ends on Node.
 
 fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../packages/repnet")
 }
 
-/// Says what is missing, if anything is.
+/// Fails with an instruction if a requirement of the test is missing.
 pub async fn expect_node() {
     let node = Command::new("node").arg("--version").output().await;
     assert!(

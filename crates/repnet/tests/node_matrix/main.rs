@@ -1,7 +1,7 @@
-//! The library and the npm package, at either end: the same bytes, each request run once.
+//! Tests of the library and the npm package at either end: bytes are equal, and each request runs once.
 //!
-//! `TAILCUT_REPNET_CHAOS` sets how many flows run through a network that harms them, in each of 16
-//! combinations; `make soak` runs a million in all, and prints what `results.md` here has.
+//! `TAILCUT_REPNET_CHAOS` is the number of flows through a network with faults, in each of 16 combinations. `make
+//! soak` runs a million flows in total, and prints the contents of `results.md`.
 
 mod ends;
 mod relay;
@@ -15,10 +15,10 @@ use std::time::Duration;
 use tailcut_repnet::{Mode, Pairing};
 
 const FLOWS: usize = 21;
-/// A thousandth of what `make soak` runs.
+/// A thousandth of the flows of `make soak`.
 const CHAOS_FLOWS: usize = 63;
 const CONCURRENCY: usize = 7;
-/// Flows of a combination after which memory must not grow.
+/// Number of flows of a combination at which memory is checked.
 const LONG: usize = 10_000;
 const SEED: u64 = 20_261_120;
 
@@ -66,7 +66,7 @@ impl Server {
     }
 }
 
-/// Runs flows of one kind between two ends, directly or through a network that harms them.
+/// Runs flows of one kind between two ends, directly or through a network with faults.
 async fn run(
     [client, server]: [End; 2],
     kind: &Kind,
@@ -94,7 +94,7 @@ async fn run(
         End::Rust => rust_client(kind, through, SEED).await?,
         End::Node => node_client(kind, through).await?,
     };
-    // Every flow of the server ends, and its descriptors go with it.
+    // Every flow of the server must end and close its descriptors.
     let held = relay.as_ref().map_or(0, |_| 6);
     let mut report = serving.report().await?;
     for _ in 0..2_000 {
@@ -117,7 +117,7 @@ async fn run(
     if let Some(relay) = relay {
         relay.stop().await;
     }
-    // Of this process too.
+    // The descriptors of this process must be closed, too.
     for _ in 0..2_000 {
         if descriptors() <= own {
             break;
@@ -146,7 +146,7 @@ async fn matrix() -> io::Result<()> {
                 };
                 let (outcome, report) = run(ends, &kind, None).await?;
                 let what = format!("{ends:?} {mode:?} {pairing:?}: {outcome:?}, {report:?}");
-                // A client on Node runs one more first.
+                // A client on Node runs one more flow first.
                 let run = flows as u64 + u64::from(ends[0] == End::Node);
                 assert_eq!((report.most, report.wrong), (1, 0), "{what}");
                 assert_eq!((outcome.replicated, outcome.diverged), (run, 0), "{what}");
@@ -154,9 +154,9 @@ async fn matrix() -> io::Result<()> {
                 let right = outcome.outcomes.get("right").copied().unwrap_or(0);
                 assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
                 if (mode, pairing) == (Mode::RepSyn, Pairing::Port) {
-                    // The server cannot know that the client races handshakes only: when it
-                    // writes more than it keeps for a second leg it settles on the first, and the
-                    // client may have chosen the other one.
+                    // The server does not know that the client only races handshakes. If the server writes more than
+                    // it keeps for a second leg, it continues on the first leg only, and the client may have chosen
+                    // the other one.
                     assert!(right > 0, "{what}");
                     continue;
                 }
@@ -170,7 +170,7 @@ async fn matrix() -> io::Result<()> {
 
 async fn chaos() -> io::Result<()> {
     let flows = chaos_flows();
-    // More of them at once where there are many.
+    // Long runs have more flows at once.
     let concurrency = if flows < LONG { CONCURRENCY } else { 50 };
     println!(
         "| client | server | mode | timeouts | right | failed | run | memory, MB: client | server |"
@@ -193,8 +193,8 @@ async fn chaos() -> io::Result<()> {
             let (outcome, report) = run(ends, &kind, Some(seed)).await?;
             println!("{}", row(ends, &kind, &outcome, &report));
             let what = format!("{ends:?} {kind:?}, seed {seed}: {outcome:?}, {report:?}");
-            // A leg that is lost after the server had ended the flow on it takes the flow along,
-            // and in RepSYN one that was chosen: as an error, and never as other bytes.
+            // If a leg is lost after the server has ended the flow on it, the flow ends with an error, and in RepSYN
+            // also with its chosen leg. It never ends with wrong bytes.
             assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
             assert!(outcome.outcomes.contains_key("right"), "{what}");
             assert!(
@@ -214,8 +214,8 @@ async fn chaos() -> io::Result<()> {
     Ok(())
 }
 
-/// A server needs two free ports in a row, and the kernel keeps ports of ended connections for a
-/// minute.
+/// Waits until ports are free. A server needs two free ports in a row, and the kernel keeps the ports of ended
+/// connections for a minute.
 async fn ports_are_free() -> io::Result<()> {
     loop {
         let sockets = tokio::fs::read_to_string("/proc/net/sockstat").await?;
@@ -228,7 +228,7 @@ async fn ports_are_free() -> io::Result<()> {
     }
 }
 
-/// A line of `results.md`.
+/// Returns a line of `results.md`.
 fn row(ends: [End; 2], kind: &Kind, outcome: &Outcome, report: &Report) -> String {
     let right = outcome.outcomes.get("right").copied().unwrap_or(0);
     let failed: u64 = outcome.outcomes.values().sum::<u64>() - right;
@@ -251,7 +251,7 @@ fn row(ends: [End; 2], kind: &Kind, outcome: &Outcome, report: &Report) -> Strin
     )
 }
 
-/// One test, since it counts the descriptors of its process.
+/// All combinations are in one test, because it counts the descriptors of its process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_ends_in_rust_and_on_node_agree_byte_for_byte_and_run_each_request_once()
 -> io::Result<()> {

@@ -1,8 +1,8 @@
-// One end of the matrix on Node. argv[2]: what to do, as JSON.
+// One end of the matrix, on Node. argv[2] is its task as JSON.
 //
-// A server has three services: it echoes, it answers with the SHA-256 of what it got, or it writes first
-// and ends its direction. It prints {"ports": [..]}, and for each line on stdin {"report": {..}}. A client
-// runs flows to them and prints {"client": {..}}.
+// A server has three services: it echoes, it answers with the SHA-256 of the received bytes, or it writes first and
+// ends its direction. It prints {"ports": [..]}, and for each line on stdin {"report": {..}}. A client runs flows to
+// these services and prints {"client": {..}}.
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const readline = require('node:readline');
@@ -10,13 +10,13 @@ const readline = require('node:readline');
 const task = JSON.parse(process.argv[2]);
 const net = require(task.package);
 const settings = { mode: task.mode, pairing: task.pairing };
-// Of a server that ended a hello too early the next flow thinks well again.
+// After a hello that a fault ended early, the next flow has to try the server again.
 net.configure({ capabilityTtl: 1, ...(task.hurry && { waitingListTimeout: task.hurry }) });
 const TAG = 16;
 
 const sha256 = (bytes) => crypto.createHash('sha256').update(bytes).digest('hex');
 const descriptors = () => fs.readdirSync('/proc/self/fd').length;
-// What the process holds at the end of each quarter of the flows, without what can be freed.
+// Memory of the process at the end of each quarter of the flows, after a garbage collection.
 const memory = [0, 0, 0, 0];
 const quarter = Math.ceil(task.flows / memory.length);
 function held() {
@@ -123,7 +123,7 @@ function flow(index) {
 }
 
 async function client() {
-  // Timers, and what Node opens when it first connects.
+  // The first flow creates timers and descriptors that Node keeps.
   await flow(0);
   const before = descriptors();
   const outcomes = {};
@@ -139,7 +139,7 @@ async function client() {
   memory[memory.length - 1] = held();
   const { flows } = net.stats();
   const settled = async () => {
-    // Connections that linger end by themselves.
+    // Lingering connections end by themselves.
     for (let tries = 0; descriptors() > before && tries < 1_000; tries++) await new Promise((go) => setTimeout(go, 10));
     return descriptors();
   };

@@ -1,5 +1,5 @@
-//! A network between a client and a server that does to one leg of each flow what its seed says:
-//! the other leg always passes.
+//! Network between a client and a server. One leg of each flow has a fault, which the flow's seed selects. The other
+//! leg always passes.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,17 +11,17 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What happens to a leg.
+/// Fault of a leg.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Pass,
-    /// It reaches the server late.
+    /// The leg reaches the server late.
     Late(Duration),
     /// After this number of bytes of one direction, nothing passes for a while.
     Stall(usize, u64, Duration),
     /// After this number of bytes of one direction, both ends are reset.
     Reset(usize, u64),
-    /// The server's end comes before its banner is whole.
+    /// The server's end arrives before its banner is complete.
     EarlyFin(u64),
 }
 
@@ -55,7 +55,7 @@ impl Draw {
 
 struct Fates {
     draw: Draw,
-    /// What is left for a flow's second leg.
+    /// Fault that remains for a flow's second leg.
     second: HashMap<FlowKey, Fate>,
 }
 
@@ -74,7 +74,7 @@ impl Fates {
     }
 }
 
-/// Relays the replica ports, and the services' own, of a server.
+/// Relay of the replica ports and the service ports of a server.
 pub struct Relay {
     pub ports: [u16; 3],
     tasks: JoinSet<()>,
@@ -92,7 +92,7 @@ impl Relay {
         for (port, to) in ports.iter_mut().zip(to) {
             let (own, next) = neighbours().await?;
             *port = own.local_addr()?.port();
-            // The service's own port is only relayed.
+            // Connections to the service port are only relayed.
             for (listener, to, greets) in [(own, to, false), (next, to + 1, true)] {
                 let fates = Arc::clone(&fates);
                 tasks.spawn(async move {
@@ -177,7 +177,7 @@ async fn relay(mut client: TcpStream, to: u16, fates: &Mutex<Fates>) {
     }
 }
 
-/// One direction. An error resets both ends.
+/// Relays one direction. An error resets both ends.
 async fn lane(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

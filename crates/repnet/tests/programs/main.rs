@@ -1,4 +1,4 @@
-//! Real servers through two proxies, plain -> RepNet -> plain, with the npm package's at either end.
+//! Tests with real servers through two proxies, plain -> RepNet -> plain, with the npm package's proxy at either end.
 
 mod proxies;
 mod servers;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 
-/// A client's connection, line by line.
+/// Connection of a client, line by line.
 struct Lines(BufReader<TcpStream>);
 
 impl Lines {
@@ -46,7 +46,7 @@ async fn redis_works(port: u16) -> io::Result<()> {
     assert_eq!(redis.ask(b"GET large\r\n").await?, "$300000");
     assert_eq!(redis.bytes(300_002).await?[..300_000], large);
     assert_eq!(redis.ask(b"QUIT\r\n").await?, "+OK");
-    // The server ends the connection: an end, and no error.
+    // The server ends the connection with a FIN, without an error.
     assert_eq!(redis.0.read(&mut [0; 1]).await?, 0);
     Ok(())
 }
@@ -64,7 +64,7 @@ async fn memcached_works(port: u16) -> io::Result<()> {
 }
 
 async fn nginx_works(port: u16) -> io::Result<()> {
-    // One connection for all requests, as browsers and pools do.
+    // One connection for all requests, as in browsers and connection pools.
     let mut nginx = Lines::connect(port).await?;
     for (name, bytes) in files() {
         let request = format!("GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -108,7 +108,7 @@ async fn postgresql_works(port: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// It speaks first: the server's greeting comes before a byte of the client.
+/// MariaDB sends first: the server's greeting precedes all bytes of the client.
 async fn mariadb_works(port: u16) -> io::Result<()> {
     let commands = "create or replace database flows; use flows;
          create temporary table flows (name text, bytes int);
@@ -130,7 +130,7 @@ async fn mariadb_works(port: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// A program's own conversation with a server, over every pair of proxies.
+/// Runs the dialogue of a program with its server, over every pair of proxies.
 async fn works_through_proxies(
     server: &Server,
     conversation: impl AsyncFn(u16) -> io::Result<()>,

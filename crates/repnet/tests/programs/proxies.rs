@@ -1,4 +1,4 @@
-//! The proxies between a client and a server: ours, and the npm package's.
+//! Proxies between a client and a server: the proxy of this crate, and the npm package's proxy.
 
 use serde_json::{Value, json};
 use std::io;
@@ -10,14 +10,14 @@ use tailcut_repnet::proxy::{Proxy, ProxyConfig};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-/// Which implementation stands at an end.
+/// Implementation of the proxy at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Rust,
     Node,
 }
 
-/// A proxy with one route.
+/// Running proxy with one route.
 pub enum Running {
     Rust(Proxy),
     Node { port: u16, child: Child },
@@ -55,7 +55,7 @@ impl Running {
         let stdout = child.stdout.take().expect("its stdout");
         // `repnet-proxy: name: 127.0.0.1:PORT -> ...`
         let line = BufReader::new(stdout).lines().next_line().await?;
-        let line = line.expect("the line of its route");
+        let line = line.expect("a line with the address of the route");
         let address = line
             .split(' ')
             .nth(2)
@@ -81,7 +81,7 @@ impl Running {
     }
 }
 
-/// A route between two ports of this machine.
+/// Returns a route between two ports of this machine.
 pub fn route(to: u16, replicate: &str, mode: &str, pairing: &str) -> Value {
     json!({
         "name": "route",

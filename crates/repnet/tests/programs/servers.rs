@@ -1,4 +1,4 @@
-//! Real servers of this machine, each with its own port and folder.
+//! Real servers on this machine, each with its own port and folder.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,14 +13,14 @@ use tokio::process::{Child, Command};
 /// User id without rights: PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// A server that listens on its own port.
+/// Server that listens on its own port.
 pub struct Server {
     pub port: u16,
     _child: Child,
     folder: TempDir,
 }
 
-/// Where a program is. Debian keeps servers off an ordinary user's PATH.
+/// Returns the path of a program. Debian keeps servers outside an ordinary user's PATH.
 pub fn find(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -34,10 +34,10 @@ pub fn find(program: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{program} is missing: .ci/tools installs it"))
 }
 
-/// What a program printed.
+/// Runs a program and returns its output.
 ///
 /// # Errors
-/// The program failed: its output.
+/// The program failed. The error contains its output.
 pub async fn run(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output().await?;
     if !output.status.success() {
@@ -48,8 +48,8 @@ pub async fn run(command: &mut Command) -> io::Result<String> {
 }
 
 impl Server {
-    /// Starts one in a folder that `prepare` has filled. `command` gives what to run, with the folder
-    /// and a port that was free.
+    /// Starts a server in a folder that `prepare` has filled. `command` returns the command for the folder and a free
+    /// port.
     async fn start(
         folder: TempDir,
         command: impl AsyncFn(&Path, u16) -> io::Result<Command>,
@@ -74,7 +74,7 @@ impl Server {
                 }
                 if let Some(status) = child.try_wait()? {
                     let log = std::fs::read_to_string(folder.path().join("log"))?;
-                    // Somebody else has taken the port.
+                    // Another process has taken the port meanwhile.
                     if log.contains("in use") {
                         break;
                     }
@@ -98,7 +98,7 @@ impl Server {
     pub async fn memcached() -> io::Result<Self> {
         Self::start(tempfile::tempdir()?, async |_, port| {
             let mut command = Command::new(find("memcached"));
-            // It refuses to run as root without being told whom to become.
+            // memcached refuses to run as root without an explicit user.
             command.args(["-p", &port.to_string(), "-l", "127.0.0.1", "-U", "0"]);
             command.args(["-u", "nobody"]);
             Ok(command)
@@ -106,7 +106,7 @@ impl Server {
         .await
     }
 
-    /// Serves `files`, each with a name and its bytes.
+    /// Starts nginx with `files`: names and contents.
     pub async fn nginx(files: &[(&str, Vec<u8>)]) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let root = folder.path().join("files");
@@ -189,7 +189,7 @@ impl Server {
         .await
     }
 
-    /// Its output so far.
+    /// Output of the server.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -199,7 +199,7 @@ fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-/// A program that refuses to run as root; `folder` is where it starts.
+/// Returns the command of a program that refuses to run as root. It starts in `folder`.
 fn as_nobody(program: PathBuf, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder);

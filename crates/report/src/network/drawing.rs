@@ -1,53 +1,53 @@
-//! A network drawn as SVG: links by utilisation, ports by backlog, at one frame of a film.
+//! Drawing of a network as SVG at one frame of a film: links by utilisation, ports by backlog.
 
-use super::film::{Film, Take};
+use super::edge_failures::{EdgeFailure, Symbol};
+use super::film::{DesignFilm, Film};
 use super::graph::Graph;
 use super::heat::{self, BUSY, Steps, WAITING};
 use super::layout::{BOX, FONT, Layout, Point, text_width};
-use super::trouble::{Symbol, Trouble};
 use crate::format::Quantity;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
-/// From idle to full, darker and wider, on a light ground: one hue, so that it keeps its order for
-/// every kind of colour vision and in print.
+/// Colours of utilisation from idle to full on a light background. Busier links are darker and wider. The scale has one
+/// hue, so that its order is visible with every kind of colour vision and in print.
 const BUSY_LIGHT: [&str; 7] = [
     "#d3d8de", "#a9c9e6", "#74abd6", "#3f8bc4", "#1b65a6", "#0b3f78", "#061d3d",
 ];
-/// The same, lighter, on a dark ground.
+/// Colours of busy links on a dark background, where busier links are lighter.
 const BUSY_DARK: [&str; 7] = [
     "#3a424d", "#1f4d78", "#2a6ca8", "#3f91d8", "#79bbf2", "#b8dcfb", "#ffffff",
 ];
-/// Backlogs: another hue, in the same order.
+/// Colours of backlogs, with another hue, in the same order.
 const WAITING_LIGHT: [&str; 5] = ["none", "#f2b78a", "#e5813f", "#c2410c", "#7a1d02"];
 const WAITING_DARK: [&str; 5] = ["none", "#8a4a22", "#c9672b", "#ff9a5c", "#ffe0c2"];
-/// Widths of the steps' lines.
+/// Line widths of the steps.
 const BUSY_WIDTHS: [f64; 7] = [0.8, 1.1, 1.5, 2.0, 2.6, 3.3, 4.0];
 const WAITING_WIDTHS: [f64; 5] = [0.0, 4.0, 5.5, 7.0, 9.0];
 
-/// How far a port reaches along its link.
+/// Length of a port's mark along its link.
 const PORT: f64 = 11.0;
 
-/// A graph with its layout and the paths of its links.
+/// Graph with its layout and the paths of its links.
 pub(super) struct Drawing<'a> {
     pub graph: &'a Graph,
     pub layout: Layout,
-    /// By direction: the link's line as a path.
+    /// Line of each link as a path, by direction.
     pub lines: Vec<String>,
-    /// By direction: its port, the line's beginning.
+    /// Port of each link (the beginning of its line) as a path, by direction.
     pub ports: Vec<String>,
     /// Links in trouble, each with its mark.
-    pub troubles: Vec<(&'a Trouble, String)>,
+    pub failures: Vec<(&'a EdgeFailure, String)>,
 }
 
-/// The classes of what is drawn of links in trouble: lines that are down or not whole, then the marks.
+/// Classes of links in trouble: lines that are down or impaired, then the marks.
 const TROUBLE: [&str; 5] = ["cut", "worn", "down", "slow", "lossy"];
 
-/// Links in trouble: a hue of its own, and the same in print.
+/// Colour of links in trouble. No other element has this hue. Printed pages use the same colour.
 const TROUBLE_LIGHT: &str = "#a3188f";
 const TROUBLE_DARK: &str = "#ff8ae8";
 
-/// The colours of both scales as CSS custom properties.
+/// Returns the colours of both scales as CSS custom properties.
 pub(crate) fn light_heat() -> String {
     format!(
         "{}--trouble:{TROUBLE_LIGHT};",
@@ -55,7 +55,7 @@ pub(crate) fn light_heat() -> String {
     )
 }
 
-/// The same on a dark ground.
+/// Returns the same for a dark background.
 pub(crate) fn dark_heat() -> String {
     format!(
         "{}--trouble:{TROUBLE_DARK};",
@@ -73,8 +73,8 @@ fn properties(busy: &[&str], waiting: &[&str]) -> String {
     css
 }
 
-/// The rules of both scales' classes: `stroke` gives colour and width of a scale's step, whose full
-/// width it is told.
+/// Returns the rules of both scales' classes. `stroke` receives the name of a scale, a step and the step's full width,
+/// and returns colour and width.
 fn rules(stroke: impl Fn(&str, usize, f64) -> (String, String)) -> String {
     let mut css = String::new();
     for (name, letter, widths) in [
@@ -92,7 +92,7 @@ fn rules(stroke: impl Fn(&str, usize, f64) -> (String, String)) -> String {
     css
 }
 
-/// The page's rules for both scales; a drawing thins its lines by `--thickness`.
+/// Returns the page's rules for both scales. A drawing makes its lines thinner with `--thickness`.
 pub(crate) fn heat_rules() -> String {
     rules(|name, step, width| {
         let width = format!("calc({width}px * var(--thickness, 1))");
@@ -101,9 +101,9 @@ pub(crate) fn heat_rules() -> String {
 }
 
 impl<'a> Drawing<'a> {
-    pub fn of(graph: &'a Graph, troubles: &'a [Trouble]) -> Self {
+    pub fn of(graph: &'a Graph, failures: &'a [EdgeFailure]) -> Self {
         let layout = Layout::of(graph);
-        let mark = |trouble: &'a Trouble| {
+        let mark = |trouble: &'a EdgeFailure| {
             let first = 2 * trouble.edge;
             (
                 trouble,
@@ -120,13 +120,18 @@ impl<'a> Drawing<'a> {
             graph,
             lines: widest,
             ports,
-            troubles: troubles.iter().map(mark).collect(),
+            failures: failures.iter().map(mark).collect(),
             layout,
         }
     }
 
-    /// The paths of each step at `frame`: links, then ports.
-    fn at(&self, film: &Film, take: &Take, frame: usize) -> (Vec<String>, Vec<String>) {
+    /// Returns the paths of each step at `frame`: links, then ports.
+    fn at(
+        &self,
+        film: &Film,
+        design_film: &DesignFilm,
+        frame: usize,
+    ) -> (Vec<String>, Vec<String>) {
         let gather = |steps: Steps, levels: &mut dyn Iterator<Item = u8>, paths: &[String]| {
             let mut gathered = vec![String::new(); steps.len()];
             for (level, path) in levels.zip(paths) {
@@ -135,16 +140,20 @@ impl<'a> Drawing<'a> {
             gathered
         };
         (
-            gather(BUSY, &mut film.busy_levels(take, frame), &self.lines),
-            gather(WAITING, &mut film.waiting_levels(take, frame), &self.ports),
+            gather(BUSY, &mut film.busy_levels(design_film, frame), &self.lines),
+            gather(
+                WAITING,
+                &mut film.waiting_levels(design_film, frame),
+                &self.ports,
+            ),
         )
     }
 
-    /// The paths of each class of [`TROUBLE`] at `frame`.
+    /// Returns the paths of each class of [`TROUBLE`] at `frame`.
     fn troubles_at(&self, film: &Film, frame: usize) -> [String; TROUBLE.len()] {
         let mut paths: [String; TROUBLE.len()] = Default::default();
         let on = self
-            .troubles
+            .failures
             .iter()
             .filter(|(trouble, _)| trouble.frames(film).contains(&frame));
         for (trouble, mark) in on {
@@ -161,9 +170,9 @@ impl<'a> Drawing<'a> {
         paths
     }
 
-    /// Links, ports, nodes and names at `frame`, within an `svg` element.
-    pub fn body(&self, film: &Film, take: &Take, frame: usize) -> Markup {
-        let (busy, waiting) = self.at(film, take, frame);
+    /// Returns links, ports, nodes and names at `frame`, for use within an `svg` element.
+    pub fn body(&self, film: &Film, design_film: &DesignFilm, frame: usize) -> Markup {
+        let (busy, waiting) = self.at(film, design_film, frame);
         let layout = &self.layout;
         html! {
             @for (y, name) in &layout.tiers {
@@ -173,7 +182,7 @@ impl<'a> Drawing<'a> {
                 @for (step, path) in busy.iter().enumerate() { path class={ "b" (step) } d=(path) {} }
                 @for (step, path) in waiting.iter().enumerate().skip(1) { path class={ "w" (step) } d=(path) {} }
             }
-            @if !self.troubles.is_empty() {
+            @if !self.failures.is_empty() {
                 g class="trouble" {
                     @for (class, path) in TROUBLE.iter().zip(self.troubles_at(film, frame)) {
                         path class=(class) d=(path) {}
@@ -189,10 +198,10 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Every switch as a box and every host as a disc.
+    /// Returns each switch as a box and each host as a disc.
     fn boxes(&self) -> String {
         let mut path = String::new();
-        for (node, place) in self.graph.nodes.iter().zip(&self.layout.places) {
+        for (node, place) in self.graph.nodes.iter().zip(&self.layout.positions) {
             let (x, y, half) = (place.x, place.y, place.width / 2.0);
             let _ = match node.hosts {
                 1 => write!(
@@ -213,12 +222,12 @@ impl<'a> Drawing<'a> {
         path
     }
 
-    /// What is written in a switch: its name, or only its place where the names of its tier find no room:
-    /// `0.1`, beside the tier's name.
+    /// Returns the text in a switch: its name, or only its index such as `0.1` if the full names of its tier do not
+    /// fit. The tier's name is next to the row.
     fn switch_name<'n>(&self, node: usize, name: &'n str) -> &'n str {
         let tier: Vec<usize> = self.graph.tier(self.graph.nodes[node].tier).collect();
         let of = |node: usize| self.graph.nodes[node].name.as_str();
-        let fits = |node: &usize| text_width(of(*node)) + 2.0 <= self.layout.places[*node].width;
+        let fits = |node: &usize| text_width(of(*node)) + 2.0 <= self.layout.positions[*node].width;
         let Some((shared, _)) = name.split_once('[') else {
             return name;
         };
@@ -233,9 +242,9 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// A node's name where there is room for it: within a switch, under a host.
+    /// Returns a node's name and its position, if there is room for it: inside a switch, below a host.
     fn name(&self, node: usize, name: &str) -> Option<(f64, f64, String)> {
-        let (place, hosts) = (self.layout.places[node], self.graph.nodes[node].hosts);
+        let (place, hosts) = (self.layout.positions[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {
             0 => (
                 self.switch_name(node, name).to_owned(),
@@ -249,12 +258,12 @@ impl<'a> Drawing<'a> {
         (text_width(&text) + 2.0 <= room).then_some((place.x, y, text))
     }
 
-    /// The picture of one design's busiest frame as a file of its own.
-    pub fn file(&self, title: &str, film: &Film, take: &Take) -> String {
+    /// Returns the busiest frame of one design as a separate SVG file.
+    pub fn file(&self, title: &str, film: &Film, design_film: &DesignFilm) -> String {
         let layout = &self.layout;
         let (font, width) = (FONT + 1.0, layout.width.max(660.0));
         let above = font * 4.2;
-        let legends = if self.troubles.is_empty() { 6.0 } else { 8.2 };
+        let legends = if self.failures.is_empty() { 6.0 } else { 8.2 };
         let height = above + layout.height + font * legends;
         let style = format!(
             ".ground{{fill:#fff}}text{{fill:#30343a}}.title{{font-weight:bold}}.heat path{{fill:none}}\
@@ -272,7 +281,7 @@ impl<'a> Drawing<'a> {
                 )
             })
         );
-        let when = film.when(take.busiest);
+        let when = film.when(design_film.busiest);
         let document = html! {
             svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
                 viewBox=(format!("0 0 {width} {height}")) font-size=(FONT)
@@ -281,14 +290,14 @@ impl<'a> Drawing<'a> {
                 style { (PreEscaped(style)) }
                 rect class="ground" width=(width) height=(height) {}
                 text class="title" x="4" y=(font * 1.6) font-size=(font * 1.2) { (title) }
-                text x="4" y=(font * 3.1) { "Its busiest time, " (when) ". The right one of a link's two lines goes up." }
-                g transform=(format!("translate(0 {above})")) { (self.body(film, take, take.busiest)) }
+                text x="4" y=(font * 3.1) { "Busiest time, " (when) ". A link's right line goes up." }
+                g transform=(format!("translate(0 {above})")) { (self.body(film, design_film, design_film.busiest)) }
                 g transform=(format!("translate(4 {})", above + layout.height + font)) {
                     (legend_row("Link busy", BUSY, 'b', &busy_texts()))
                     g transform=(format!("translate(0 {})", font * 2.2)) {
                         (legend_row("Port's queue", WAITING, 'w', &film.waiting_texts()))
                     }
-                    @if !self.troubles.is_empty() {
+                    @if !self.failures.is_empty() {
                         g transform=(format!("translate(0 {})", font * 4.4)) {
                             text x="0" y="4" { "In trouble" }
                             @for (symbol, x) in Symbol::ALL.into_iter().zip([78.0, 160.0, 242.0]) {
@@ -307,7 +316,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The words of the steps of utilisation.
+/// Returns the labels of the steps of utilisation.
 pub(super) fn busy_texts() -> Vec<String> {
     let percent = |level: u8| format!("{:.0} %", (heat::share(level) * 100.0 / 5.0).round() * 5.0);
     let from = BUSY.iter().enumerate();
@@ -319,18 +328,18 @@ pub(super) fn busy_texts() -> Vec<String> {
     .collect()
 }
 
-/// One scale in a file: a short line a step with its words.
+/// Returns the legend of one scale for a file: for each step a short line with its label.
 fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Markup {
     let first = usize::from(letter == 'w');
     let width = |text: &str| 34.0 + text_width(text);
     let mut x = 78.0;
-    let places = (first..steps.len()).map(|step| {
+    let positions = (first..steps.len()).map(|step| {
         x += width(&texts[step]);
         (step, x - width(&texts[step]))
     });
     html! {
         text x="0" y="4" { (name) }
-        @for (step, x) in places {
+        @for (step, x) in positions {
             g class="heat" { path class={ (letter) (step) } d=(format!("M{x:.1} 0h14")) {} }
             text x=(format!("{:.1}", x + 18.0)) y="4" { (texts[step]) }
         }
@@ -338,33 +347,33 @@ fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Marku
 }
 
 impl Film {
-    /// The levels of the links at `frame`, by direction.
+    /// Returns the levels of the links at `frame`, by direction.
     pub(super) fn busy_levels<'a>(
         &self,
-        take: &'a Take,
+        design_film: &'a DesignFilm,
         frame: usize,
     ) -> impl Iterator<Item = u8> + use<'a> {
-        let shares = take.shares(frame).iter();
+        let shares = design_film.shares(frame).iter();
         shares.map(|share| heat::level(f64::from(*share)))
     }
 
-    /// The levels of the ports' backlogs at `frame`, by direction.
+    /// Returns the levels of the ports' backlogs at `frame`, by direction.
     pub(super) fn waiting_levels<'a>(
         &self,
-        take: &'a Take,
+        design_film: &'a DesignFilm,
         frame: usize,
     ) -> impl Iterator<Item = u8> + use<'a> {
         let longest = self.longest.max(1) as f64;
-        let backlogs = take.backlogs(frame).iter();
+        let backlogs = design_film.backlogs(frame).iter();
         backlogs.map(move |bytes| heat::level(*bytes as f64 / longest))
     }
 
-    /// The backlog that a level stands for, in words.
+    /// Returns the backlog of a level, as text.
     pub(super) fn waiting_text(&self, level: u8) -> String {
         Quantity::Bytes.text(heat::share(level) * self.longest as f64)
     }
 
-    /// The words of the steps of backlogs.
+    /// Returns the labels of the steps of backlogs.
     pub(super) fn waiting_texts(&self) -> Vec<String> {
         let steps = WAITING.iter().enumerate();
         steps
@@ -376,14 +385,14 @@ impl Film {
             .collect()
     }
 
-    /// When a frame is, in words.
+    /// Returns the time of a frame, as text.
     pub(super) fn when(&self, frame: usize) -> String {
         let us = |frames: usize| Quantity::Time.text(frames as f64 * self.frame.as_us_f64());
         format!("{} to {}", us(frame), us(frame + 1))
     }
 }
 
-/// A line as a path with one decimal.
+/// Returns a line as a path with one decimal.
 fn path(line: &[Point]) -> String {
     let mut path = String::new();
     for (index, (x, y)) in line.iter().enumerate() {
@@ -398,7 +407,7 @@ fn path(line: &[Point]) -> String {
     path
 }
 
-/// The first piece of a line: where its port is drawn.
+/// Returns the first piece of a line, where its port is drawn.
 fn beginning(line: &[Point]) -> [Point; 2] {
     let [from, to, ..] = line else {
         return [(0.0, 0.0); 2];

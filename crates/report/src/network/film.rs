@@ -1,43 +1,42 @@
-//! What the links did over time, thinned to so many frames.
+//! Film of a network: utilisation and backlog of the links over time, in a limited number of frames.
 
 use super::graph::Graph;
 use super::sampled::end_of;
 use crate::run::Run;
 use tailcut_units::Duration;
 
-/// The runs of one setting on one network, frame by frame.
+/// Runs of one setting on one network, frame by frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Film {
-    /// Sample intervals in a frame.
+    /// Sample intervals per frame.
     pub intervals: u64,
-    /// The length of a frame.
+    /// Length of a frame.
     pub frame: Duration,
-    /// How many there are.
+    /// Number of frames.
     pub frames: usize,
-    /// One a design.
-    pub takes: Vec<Take>,
-    /// The longest backlog of any direction, frame and design in bytes.
+    /// Films of the designs.
+    pub designs: Vec<DesignFilm>,
+    /// Longest backlog in bytes, over all directions, frames and designs.
     pub longest: u64,
 }
 
-/// One design's run.
+/// Run of one design.
 #[derive(Clone, Debug)]
-pub(crate) struct Take {
+pub(crate) struct DesignFilm {
     pub design: String,
     pub seed: u64,
     directions: usize,
-    /// By frame, then direction ([`Graph::ports`]): the share of the frame in which the link was
-    /// busy, of several links the busiest.
+    /// Share of each frame in which the link was busy, by frame, then by direction ([`Graph::ports`]). If a direction
+    /// stands for several links, the busiest one.
     busy: Vec<f32>,
-    /// Likewise: the longest sampled backlog in bytes.
+    /// Longest sampled backlog in bytes, in the same order.
     backlog: Vec<u64>,
-    /// The frame in which most bytes waited, else that which carried most.
+    /// Frame in which most bytes waited. Without backlogs, the frame that carried most bytes.
     pub busiest: usize,
 }
 
 impl Film {
-    /// The film of `runs`, a design's each, in at most `most_frames` frames; `None` where none was
-    /// sampled.
+    /// Returns the film of `runs`, one per design, in at most `most_frames` frames. `None` if no run was sampled.
     pub fn of(graph: &Graph, runs: &[(&str, &Run)], most_frames: usize) -> Option<Self> {
         let sampled = |run: &Run| run.summary.sampling.filter(|_| !run.links.is_empty());
         let every = runs.iter().filter_map(|(_, run)| sampled(run));
@@ -47,23 +46,26 @@ impl Film {
         let together = intervals.div_ceil(most_frames.max(1) as u64).max(1);
         let frame = every * together;
         let frames = intervals.div_ceil(together) as usize;
-        let takes: Vec<Take> = runs
+        let designs: Vec<DesignFilm> = runs
             .iter()
             .filter(|(_, run)| sampled(run).is_some())
-            .map(|(design, run)| Take::of(graph, design, run, (frame, frames), end_ps))
+            .map(|(design, run)| DesignFilm::of(graph, design, run, (frame, frames), end_ps))
             .collect();
-        let longest = takes.iter().flat_map(|take| &take.backlog).max();
+        let longest = designs
+            .iter()
+            .flat_map(|design_film| &design_film.backlog)
+            .max();
         Some(Self {
             intervals: together,
             frame,
             frames,
             longest: longest.copied().unwrap_or(0),
-            takes,
+            designs,
         })
     }
 }
 
-impl Take {
+impl DesignFilm {
     fn of(
         graph: &Graph,
         design: &str,
@@ -73,15 +75,15 @@ impl Take {
     ) -> Self {
         let ports = run.topology.len();
         let frame_ps = frame.as_ps().max(1);
-        // An interval belongs to the frame that it ends in; so does a sample at its end.
+        // An interval belongs to the frame in which it ends. A sample at the end of a frame belongs to that frame.
         let frame_of = |time_ps: u64| (time_ps.saturating_sub(1) / frame_ps) as usize;
         let every_ps = run.summary.sampling.map_or(0, |s| s.every_ns * 1_000);
-        // The last frame may be cut short.
+        // The last frame may be shorter.
         let length = |index: usize| frame_ps.min(end_ps - index as u64 * frame_ps);
         let mut busy = vec![0f32; frames * ports];
         for sample in &run.links {
             let index = frame_of(sample.time.as_ps());
-            // What comes after the film's end has no frame.
+            // Samples after the end of the film have no frame.
             if let Some(busy) = busy.get_mut(index * ports + sample.link as usize) {
                 *busy += (sample.utilisation * every_ps as f64 / length(index) as f64) as f32;
             }
@@ -94,7 +96,7 @@ impl Take {
             }
         }
         let directions = graph.directions();
-        let mut take = Self {
+        let mut design_film = Self {
             design: design.to_owned(),
             seed: run.summary.key.seed,
             directions,
@@ -105,35 +107,35 @@ impl Take {
         for at in 0..frames {
             for direction in 0..directions {
                 let ports_of = graph.ports(direction).iter();
-                let places = ports_of.map(|port| at * ports + *port as usize);
+                let positions = ports_of.map(|port| at * ports + *port as usize);
                 let of_ports = |place: usize| (busy.get(place), backlog.get(place));
                 let (mut busiest, mut longest) = (0f32, 0u64);
-                for (busy, backlog) in places.map(of_ports) {
+                for (busy, backlog) in positions.map(of_ports) {
                     busiest = busiest.max(busy.copied().unwrap_or(0.0));
                     longest = longest.max(backlog.copied().unwrap_or(0));
                 }
-                take.busy.push(busiest.min(1.0));
-                take.backlog.push(longest);
+                design_film.busy.push(busiest.min(1.0));
+                design_film.backlog.push(longest);
             }
         }
-        let waiting = |at: usize| -> u64 { take.backlogs(at).iter().sum() };
-        let carried = |at: usize| -> f32 { take.shares(at).iter().sum() };
-        take.busiest = (0..frames)
+        let waiting = |at: usize| -> u64 { design_film.backlogs(at).iter().sum() };
+        let carried = |at: usize| -> f32 { design_film.shares(at).iter().sum() };
+        design_film.busiest = (0..frames)
             .max_by(|&a, &b| {
                 let by_load = || carried(a).total_cmp(&carried(b));
                 let by_queues = waiting(a).cmp(&waiting(b));
                 by_queues.then_with(by_load).then(b.cmp(&a))
             })
             .unwrap_or(0);
-        take
+        design_film
     }
 
-    /// The busy shares of one frame, a direction each.
+    /// Returns the busy shares of one frame, by direction.
     pub fn shares(&self, frame: usize) -> &[f32] {
         &self.busy[frame * self.directions..][..self.directions]
     }
 
-    /// The longest backlogs of one frame, a direction each.
+    /// Returns the longest backlogs of one frame, by direction.
     pub fn backlogs(&self, frame: usize) -> &[u64] {
         &self.backlog[frame * self.directions..][..self.directions]
     }

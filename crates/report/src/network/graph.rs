@@ -1,43 +1,43 @@
-//! The network as it is drawn: nodes and links, hosts folded where there are many.
+//! Network as it is drawn: nodes and links. In a large network, several hosts become one node.
 
 use std::collections::BTreeMap;
 use tailcut_record::TopologyLink;
 use tailcut_units::Rate;
 
-/// Hosts beyond which those on the same switches are drawn as one.
+/// Hosts, at most, that are each drawn as a node. With more, all hosts on the same switches are one node.
 const MOST_HOSTS: usize = 64;
 
-/// Links and nodes a tier beyond which nothing could be told apart.
+/// Largest numbers of links, and of nodes in a tier, that a drawing can still show apart.
 const MOST_LINKS: usize = 6_000;
 const MOST_NODES: usize = 300;
 
-/// A node, or several hosts on the same switches.
+/// Node, or several hosts on the same switches.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Node {
-    /// Such as `s3`, `h17` or `8 hosts of s3`.
+    /// Name, such as `s3`, `h17` or `8 hosts of s3`.
     pub name: String,
-    /// Links to the nearest host.
+    /// Number of links to the nearest host.
     pub tier: u8,
-    /// Hosts that it stands for; 0 for a switch.
+    /// Number of hosts in the node, or 0 for a switch.
     pub hosts: usize,
 }
 
-/// Both directions between two nodes, of one link or of several.
+/// Both directions between two nodes, for one link or for several.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Edge {
-    /// The end nearer to the hosts.
+    /// End nearer to the hosts.
     pub low: usize,
-    /// The other end.
+    /// Other end.
     pub high: usize,
-    /// The ports that feed it from `low` to `high`.
+    /// Ports that feed the links from `low` to `high`.
     pub up: Vec<u32>,
-    /// The ports that feed it from `high` to `low`.
+    /// Ports that feed the links from `high` to `low`.
     pub down: Vec<u32>,
-    /// The fastest link's rate.
+    /// Rate of the fastest link.
     pub rate: Rate,
 }
 
-/// Nodes and edges; nodes by tier, then in the order in which the links begin with them.
+/// Nodes and edges. Nodes are ordered by tier, then by their first link.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
@@ -45,7 +45,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// The network of `links`; `None` without links.
+    /// Returns the network of `links`, or `None` without links.
     pub fn of(links: &[TopologyLink]) -> Option<Self> {
         let mut names: BTreeMap<&str, u8> = BTreeMap::new();
         let mut order: Vec<&str> = Vec::new();
@@ -98,34 +98,34 @@ impl Graph {
         (!links.is_empty()).then_some(Self { nodes, edges })
     }
 
-    /// Whether links can be told apart in a drawing.
+    /// Returns whether a drawing can show the links apart.
     pub fn can_be_drawn(&self) -> bool {
         let widest = (0..=self.top()).map(|tier| self.tier(tier).count()).max();
         self.edges.len() <= MOST_LINKS && widest <= Some(MOST_NODES)
     }
 
-    /// The highest tier.
+    /// Returns the highest tier.
     pub fn top(&self) -> u8 {
         self.nodes.iter().map(|node| node.tier).max().unwrap_or(0)
     }
 
-    /// The nodes of a tier.
+    /// Returns the nodes of a tier.
     pub fn tier(&self, tier: u8) -> impl Iterator<Item = usize> + '_ {
         let numbered = self.nodes.iter().enumerate();
         numbered.filter_map(move |(index, node)| (node.tier == tier).then_some(index))
     }
 
-    /// Whether any node stands for several hosts.
+    /// Returns whether any node stands for several hosts.
     pub fn is_folded(&self) -> bool {
         self.nodes.iter().any(|node| node.hosts > 1)
     }
 
-    /// Directed links: up and down of every edge, in the order of the edges.
+    /// Returns the number of directed links: up and down of each edge, in the order of the edges.
     pub fn directions(&self) -> usize {
         2 * self.edges.len()
     }
 
-    /// The ports of direction `index`: `2 * edge` is up, the next one down.
+    /// Returns the ports of direction `index`: `2 * edge` is up, `2 * edge + 1` is down.
     pub fn ports(&self, index: usize) -> &[u32] {
         let edge = &self.edges[index / 2];
         match index.is_multiple_of(2) {
@@ -134,7 +134,7 @@ impl Graph {
         }
     }
 
-    /// The names of the ends of direction `index`.
+    /// Returns the names of the ends of direction `index`, the sender first.
     pub fn ends(&self, index: usize) -> (&str, &str) {
         let edge = &self.edges[index / 2];
         let (low, high) = (&self.nodes[edge.low].name, &self.nodes[edge.high].name);
@@ -145,7 +145,8 @@ impl Graph {
     }
 }
 
-/// What each node is drawn as: itself, or with many hosts those on the same switches as one.
+/// Returns the name under which each node is drawn: its own, or with many hosts a common one for all hosts on the same
+/// switches.
 fn drawn_nodes<'a>(
     links: &'a [TopologyLink],
     names: &BTreeMap<&'a str, u8>,

@@ -1,14 +1,14 @@
-//! Figures as levels: one character each in the page's data, one class each in a drawing.
+//! Values as levels. A level is one character in the page's data and one class in a drawing.
 
-/// Characters that need no escape, neither in JSON nor in a script element: a level each.
+/// Returns the characters of the levels, beginning with level 0. They need no escape in JSON or in a script element.
 fn letters() -> impl Iterator<Item = char> {
     ('#'..='~').filter(|letter| !matches!(letter, '<' | '\\'))
 }
 
-/// The highest level; the lowest is 0.
+/// Highest level. The lowest one is 0.
 pub(super) const FULL: u8 = 89;
 
-/// A share from 0 to 1 as a level; what is above zero is not level 0.
+/// Returns the level of a share from 0 to 1. A share above zero never has level 0.
 pub(super) fn level(share: f64) -> u8 {
     let level = (share * f64::from(FULL))
         .round()
@@ -19,32 +19,32 @@ pub(super) fn level(share: f64) -> u8 {
     }
 }
 
-/// The share in the middle of a level.
+/// Returns the share in the middle of a level.
 pub(super) fn share(level: u8) -> f64 {
     f64::from(level) / f64::from(FULL)
 }
 
-/// Levels as text, a character each.
+/// Returns levels as text, one character each.
 pub(super) fn text(levels: impl Iterator<Item = u8>) -> String {
     let letters: Vec<char> = letters().collect();
     levels.map(|level| letters[usize::from(level)]).collect()
 }
 
-/// The characters in the order of their levels, for the page's script.
+/// Returns the characters in the order of their levels, for the page's script.
 pub(super) fn alphabet() -> String {
     letters().collect()
 }
 
-/// Steps of a scale: a level belongs to the last step that it reaches.
+/// Steps of a scale, as their lowest levels. A level belongs to the last step that it reaches.
 pub(super) type Steps = &'static [u8];
 
-/// Utilisation: idle, then from 0, 20, 40, 60, 80 and 95 %.
+/// Steps of utilisation: idle, then from 0, 20, 40, 60, 80 and 95 %.
 pub(super) const BUSY: Steps = &[0, 1, 18, 36, 54, 72, 85];
 
-/// Backlog over the longest in the drawing: none, then from 0, 10, 40 and 70 %.
+/// Steps of backlog over the longest backlog of the drawing: none, then from 0, 10, 40 and 70 %.
 pub(super) const WAITING: Steps = &[0, 1, 9, 36, 63];
 
-/// The step of a level.
+/// Returns the step of a level.
 pub(super) fn step(steps: Steps, level: u8) -> usize {
     steps.partition_point(|from| *from <= level) - 1
 }

@@ -1,25 +1,26 @@
-//! The links with the longest queues, in figures.
+//! Table of the links with the longest queues.
 
 use crate::format::Quantity;
 use crate::run::Run;
 use crate::study::Study;
 use crate::table::{Cell, Table};
+use tailcut_record::link_numbers;
 
-/// Rows a design.
+/// Rows per design.
 const LINKS: usize = 3;
 
-/// What one link did over the whole film.
+/// Values of one link over the whole film.
 #[derive(Clone, Copy, Default)]
 struct Heat {
     /// Sums over the samples.
     busy: f64,
     backlog: f64,
-    /// The largest, and when.
+    /// Largest values, each with its time.
     busiest: (f64, u64),
     longest: (u64, u64),
 }
 
-/// For every design its links with the longest mean queues, else the busiest.
+/// Returns for each design its links with the longest mean queues. Without queue samples, the busiest links.
 pub(super) fn table(study: &Study, setting: usize, runs: &[(&str, &Run)]) -> Table {
     let rows = runs.iter().flat_map(|(design, run)| rows(design, run));
     let columns = [
@@ -36,12 +37,12 @@ pub(super) fn table(study: &Study, setting: usize, runs: &[(&str, &Run)]) -> Tab
     Table {
         id: format!("links-{setting}"),
         title: format!(
-            "Where it was hot, {}",
+            "Links with the longest queues, {}",
             study.analysis().setting_name(setting)
         ),
         caption: format!(
-            "Of each design's first seed the {LINKS} links with the longest mean queue at the port that feeds \
-             them. Means are over all samples until the last byte was carried."
+            "The {LINKS} links with the longest mean queue at their port, in each design's first seed. Means are \
+             over all samples until the last byte was carried."
         ),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
@@ -66,7 +67,8 @@ fn rows(design: &str, run: &Run) -> Vec<Vec<Cell>> {
             }
         }
     }
-    // Hosts feed their links as these become free: what waits there is within the host.
+    // Ports of hosts are left out. A host sends a packet only when its link is free, so that its backlog is inside the
+    // host.
     let from_switches = |port: &usize| run.topology[*port].from_tier > 0;
     let mut ports: Vec<usize> = (0..heats.len()).filter(from_switches).collect();
     ports.sort_by(|&a, &b| {
@@ -77,6 +79,7 @@ fn rows(design: &str, run: &Run) -> Vec<Vec<Cell>> {
             .then_with(by_busy)
     });
     let samples = run.instants().unwrap_or(1) as f64;
+    let numbers = link_numbers(&run.topology);
     let shown = ports.into_iter().take(LINKS);
     shown
         .map(|port| {
@@ -86,7 +89,7 @@ fn rows(design: &str, run: &Run) -> Vec<Vec<Cell>> {
             let share = |share: f64| Cell::new(Quantity::Share.text(share), share);
             vec![
                 Cell::text(design),
-                Cell::text(format!("{} → {}", link.from, link.to)),
+                Cell::text(format!("{} → {}{}", link.from, link.to, numbers[port])),
                 Cell::text(link.rate.to_string()),
                 bytes(heat.backlog / samples),
                 bytes(heat.longest.0 as f64),

@@ -1,40 +1,40 @@
-//! Where nodes and links are drawn: hosts below, then a row a tier.
+//! Positions of nodes and links in a drawing: hosts in the lowest row, then one row per tier.
 
 use super::graph::{Edge, Graph};
 
-/// Room for the tiers' names on the left.
+/// Width for the tiers' names on the left.
 const NAMES: f64 = 86.0;
 const MARGIN: f64 = 14.0;
 pub(super) const FONT: f64 = 11.0;
-/// The height of a switch.
+/// Height of a switch.
 pub(super) const BOX: f64 = 18.0;
 
-/// A point of the drawing.
+/// Point of the drawing.
 pub(super) type Point = (f64, f64);
 
-/// A node's place: its middle, its width, and the room that it has in its row.
+/// Position of a node: its middle, its width, and the width that it has in its row.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub(super) struct Place {
+pub(super) struct NodePosition {
     pub x: f64,
     pub y: f64,
     pub width: f64,
     pub room: f64,
 }
 
-/// A drawing's measures.
+/// Sizes and positions of a drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub width: f64,
     pub height: f64,
-    /// By node.
-    pub places: Vec<Place>,
-    /// By direction, as [`Graph::ports`]: a line from its sending end. Traffic keeps to the right.
+    /// Positions, by node.
+    pub positions: Vec<NodePosition>,
+    /// Line of each direction, by [`Graph::ports`], beginning at the sender. Traffic is on the right side.
     pub lines: Vec<Vec<Point>>,
-    /// What widths are multiplied by, so that neighbours stay apart: 0.3 to 1.
+    /// Factor for line widths, 0.3 to 1, so that neighbouring lines do not touch.
     pub thickness: f64,
-    /// The width of the longest host's name: with less room, only some would have one.
+    /// Width of the longest host name. If hosts have less room, none shows its name, because only some would fit.
     pub host_name: f64,
-    /// Each tier's height and name.
+    /// Height and name of each tier.
     pub tiers: Vec<(f64, String)>,
 }
 
@@ -48,7 +48,7 @@ impl Layout {
             .map(|node| text_width(&graph.nodes[node].name));
         let host_name = names.fold(0.0, f64::max) + 2.0;
         let room = |tier: u8| match (tier, folded) {
-            // With up to forty hosts there is room for their names.
+            // Up to forty hosts fit with their names.
             (0, false) if count(0) <= 40.0 => count(0) * (host_name + 2.0).max(24.0),
             (0, false) => count(tier) * 16.0,
             _ => count(tier) * 64.0,
@@ -67,19 +67,19 @@ impl Layout {
         };
         let y = |tier: u8| above + f64::from(top - tier) * gap;
         let height = y(0) + if folded { BOX } else { FONT * 2.0 } + 4.0;
-        let mut places = vec![Place::default(); graph.nodes.len()];
+        let mut positions = vec![NodePosition::default(); graph.nodes.len()];
         let degrees = degrees(graph);
-        // Room for each port on the side that has more of them.
+        // A switch needs room for its ports on the side that has more of them.
         let ports = |node: usize| degrees[node] as f64 * 12.0;
         for tier in order_of_placing(top) {
             let row = graph.tier(tier);
             let mut row: Vec<(f64, usize)> = row
-                .map(|node| (pull(graph, node, tier, &places), node))
+                .map(|node| (pull(graph, node, tier, &positions), node))
                 .collect();
             row.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let spacing = inner / row.len().max(1) as f64;
             for (place, (_, node)) in row.into_iter().enumerate() {
-                places[node] = Place {
+                positions[node] = NodePosition {
                     x: NAMES + (place as f64 + 0.5) * spacing,
                     y: y(tier),
                     room: spacing,
@@ -93,17 +93,17 @@ impl Layout {
                 };
             }
         }
-        settle_above_hosts(graph, &mut places);
-        let ends = ends(graph, &places);
+        settle_above_hosts(graph, &mut positions);
+        let ends = ends(graph, &positions);
         let rooms = ends.iter().map(|(_, _, room)| *room);
         let closest = rooms.fold(f64::INFINITY, f64::min);
         Self {
             width,
             height,
-            lines: lines(graph, &places, &ends, gap),
+            lines: lines(graph, &positions, &ends, gap),
             host_name,
             thickness: (closest / 8.0).clamp(0.3, 1.0),
-            places,
+            positions,
             tiers: (0..=top)
                 .map(|tier| (y(tier), tier_name(tier, top)))
                 .collect(),
@@ -111,12 +111,12 @@ impl Layout {
     }
 }
 
-/// How wide a text is, about.
+/// Returns the approximate width of a text.
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * FONT * 0.6
 }
 
-/// By node, its edges to the tier above or to the one below, whichever are more.
+/// Returns for each node its edges to the tier above or to the tier below, whichever are more.
 fn degrees(graph: &Graph) -> Vec<usize> {
     let mut sides = vec![[0usize; 2]; graph.nodes.len()];
     for edge in &graph.edges {
@@ -126,7 +126,8 @@ fn degrees(graph: &Graph) -> Vec<usize> {
     sides.into_iter().map(|[up, down]| up.max(down)).collect()
 }
 
-/// First the switches with hosts, whose numbers give the order; then hosts by their switch; then up.
+/// Returns the order in which tiers are placed: switches with hosts by their numbers, then hosts by their switch, then
+/// the higher tiers.
 fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
     [1, 0]
         .into_iter()
@@ -134,8 +135,8 @@ fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
         .chain(2..=top)
 }
 
-/// Where a node's neighbours pull it: the mean of those in the tier placed before.
-fn pull(graph: &Graph, node: usize, tier: u8, places: &[Place]) -> f64 {
+/// Returns the mean position of a node's neighbours in the tier that was placed before.
+fn pull(graph: &Graph, node: usize, tier: u8, positions: &[NodePosition]) -> f64 {
     let beside = match tier {
         0 => 1,
         1 => return 0.0,
@@ -144,7 +145,7 @@ fn pull(graph: &Graph, node: usize, tier: u8, places: &[Place]) -> f64 {
     let others = graph.edges.iter().filter_map(|edge| other_end(edge, node));
     let (mut sum, mut count) = (0.0, 0);
     for other in others.filter(|&other| graph.nodes[other].tier == beside) {
-        sum += places[other].x;
+        sum += positions[other].x;
         count += 1;
     }
     sum / f64::from(count.max(1))
@@ -158,16 +159,16 @@ fn other_end(edge: &Edge, node: usize) -> Option<usize> {
     }
 }
 
-/// Moves each switch with hosts over the middle of them, where they are not evenly spread.
-fn settle_above_hosts(graph: &Graph, places: &mut [Place]) {
-    let mut sums = vec![(0.0, 0u32); places.len()];
+/// Moves each switch with hosts above the middle of its hosts, if the hosts are not evenly spread.
+fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
+    let mut sums = vec![(0.0, 0u32); positions.len()];
     for edge in graph
         .edges
         .iter()
         .filter(|edge| graph.nodes[edge.low].tier == 0)
     {
         let (sum, count) = &mut sums[edge.high];
-        *sum += places[edge.low].x;
+        *sum += positions[edge.low].x;
         *count += 1;
     }
     let row: Vec<usize> = graph.tier(1).collect();
@@ -182,18 +183,18 @@ fn settle_above_hosts(graph: &Graph, places: &mut [Place]) {
         distances.fold(f64::INFINITY, f64::min)
     };
     let room: Vec<f64> = (0..row.len()).map(nearest).collect();
-    // Hosts on several switches may pull these onto one another: they stay evenly spread then.
+    // Hosts on several switches may move these switches onto each other. The switches then stay evenly spread.
     if room.iter().all(|room| *room > 4.0) {
         let linked = has_links_within_tiers(graph);
         for ((node, x), room) in row.into_iter().zip(settled).zip(room) {
             let share = if linked { 0.55 } else { 0.84 };
-            places[node].x = x;
-            places[node].width = places[node].width.min(room * share);
+            positions[node].x = x;
+            positions[node].width = positions[node].width.min(room * share);
         }
     }
 }
 
-/// Whether any link joins two nodes of one tier.
+/// Returns whether any link joins two nodes of one tier.
 fn has_links_within_tiers(graph: &Graph) -> bool {
     graph
         .edges
@@ -201,18 +202,19 @@ fn has_links_within_tiers(graph: &Graph) -> bool {
         .any(|edge| graph.nodes[edge.low].tier == graph.nodes[edge.high].tier)
 }
 
-/// Where an edge leaves its low end and reaches its high one, and the room beside it there.
+/// Point where an edge leaves its lower end, point where it reaches its higher end, and the free width next to it
+/// there.
 type Ends = (Point, Point, f64);
 
-/// The line of every direction.
-fn lines(graph: &Graph, places: &[Place], ends: &[Ends], gap: f64) -> Vec<Vec<Point>> {
+/// Returns the line of each direction.
+fn lines(graph: &Graph, positions: &[NodePosition], ends: &[Ends], gap: f64) -> Vec<Vec<Point>> {
     let mut lines = Vec::with_capacity(graph.directions());
     for (edge, (from, to, room)) in graph.edges.iter().zip(ends) {
         let aside = (room * 0.22).clamp(0.5, 2.8);
         let (low, high) = (&graph.nodes[edge.low], &graph.nodes[edge.high]);
         let mut line = vec![*from, *to];
-        if low.tier == high.tier && !are_neighbours(graph, edge, places) {
-            // Over what lies between the two.
+        if low.tier == high.tier && !are_neighbours(graph, edge, positions) {
+            // The line goes over the nodes between its two ends.
             let rise = (0.25 * (to.0 - from.0).abs()).min(gap * 0.5);
             line.insert(1, ((from.0 + to.0) / 2.0, from.1 - rise));
         }
@@ -223,22 +225,22 @@ fn lines(graph: &Graph, places: &[Place], ends: &[Ends], gap: f64) -> Vec<Vec<Po
     lines
 }
 
-fn are_neighbours(graph: &Graph, edge: &Edge, places: &[Place]) -> bool {
-    let (a, b) = (places[edge.low].x, places[edge.high].x);
+fn are_neighbours(graph: &Graph, edge: &Edge, positions: &[NodePosition]) -> bool {
+    let (a, b) = (positions[edge.low].x, positions[edge.high].x);
     let between = graph
         .tier(graph.nodes[edge.low].tier)
-        .map(|node| places[node].x);
+        .map(|node| positions[node].x);
     between.filter(|x| *x > a.min(b) && *x < a.max(b)).count() == 0
 }
 
-fn ends(graph: &Graph, places: &[Place]) -> Vec<Ends> {
-    // Each node's edges above and below it, in the order of their other ends.
-    let mut above = vec![Vec::new(); places.len()];
-    let mut below = vec![Vec::new(); places.len()];
+fn ends(graph: &Graph, positions: &[NodePosition]) -> Vec<Ends> {
+    // Edges above and below each node, in the order of their other ends, so that they do not cross at the node.
+    let mut above = vec![Vec::new(); positions.len()];
+    let mut below = vec![Vec::new(); positions.len()];
     for (index, edge) in graph.edges.iter().enumerate() {
         if graph.nodes[edge.low].tier < graph.nodes[edge.high].tier {
-            above[edge.low].push((index, places[edge.high].x));
-            below[edge.high].push((index, places[edge.low].x));
+            above[edge.low].push((index, positions[edge.high].x));
+            below[edge.high].push((index, positions[edge.low].x));
         }
     }
     for side in above.iter_mut().chain(&mut below) {
@@ -249,23 +251,23 @@ fn ends(graph: &Graph, places: &[Place]) -> Vec<Ends> {
             .iter()
             .position(|(other, _)| *other == index)
             .unwrap_or(0);
-        let room = places[node].width / side.len().max(1) as f64;
+        let room = positions[node].width / side.len().max(1) as f64;
         (
-            places[node].x - places[node].width / 2.0 + (rank as f64 + 0.5) * room,
+            positions[node].x - positions[node].width / 2.0 + (rank as f64 + 0.5) * room,
             room,
         )
     };
     let half = |node: usize| match graph.nodes[node].hosts {
-        1 => places[node].width / 2.0,
+        1 => positions[node].width / 2.0,
         _ => BOX / 2.0,
     };
     let edges = graph.edges.iter().enumerate();
     edges
         .map(|(index, edge)| {
-            let (low, high) = (places[edge.low], places[edge.high]);
+            let (low, high) = (positions[edge.low], positions[edge.high]);
             if graph.nodes[edge.low].tier == graph.nodes[edge.high].tier {
                 let towards = (high.x - low.x).signum();
-                return match are_neighbours(graph, edge, places) {
+                return match are_neighbours(graph, edge, positions) {
                     true => (
                         (low.x + towards * low.width / 2.0, low.y),
                         (high.x - towards * high.width / 2.0, high.y),
@@ -289,7 +291,7 @@ fn ends(graph: &Graph, places: &[Place]) -> Vec<Ends> {
         .collect()
 }
 
-/// The line, `aside` to the right of its direction.
+/// Returns the line, moved by `aside` to the right of its direction.
 fn beside(line: &[Point], aside: f64) -> Vec<Point> {
     let (first, last) = (line[0], line[line.len() - 1]);
     let (dx, dy) = (last.0 - first.0, last.1 - first.1);
@@ -298,7 +300,7 @@ fn beside(line: &[Point], aside: f64) -> Vec<Point> {
     line.iter().map(|(x, y)| (x + right, y + down)).collect()
 }
 
-/// What the switches of a tier are usually called.
+/// Returns the usual name for the switches of a tier.
 fn tier_name(tier: u8, top: u8) -> String {
     let name = match (tier, top) {
         (0, _) => "hosts",
@@ -319,7 +321,7 @@ mod tests {
     use tailcut_record::TopologyLink;
     use tailcut_units::{Duration, Rate};
 
-    /// Both directions of links between nodes of given tiers.
+    /// Returns a graph with both directions of links between nodes of given tiers.
     fn graph(pairs: &[(&str, u8, &str, u8)]) -> Graph {
         let both = pairs
             .iter()
@@ -339,11 +341,14 @@ mod tests {
         Graph::of(&links).expect("links")
     }
 
-    /// Asserts that nodes stay apart and within the drawing, and that no two directions share a line.
+    /// Asserts that nodes stay apart and inside the drawing, and that no two directions share a line.
     fn assert_apart(graph: &Graph) {
         let layout = Layout::of(graph);
         for tier in 0..=graph.top() {
-            let mut row: Vec<Place> = graph.tier(tier).map(|node| layout.places[node]).collect();
+            let mut row: Vec<NodePosition> = graph
+                .tier(tier)
+                .map(|node| layout.positions[node])
+                .collect();
             row.sort_by(|a, b| a.x.total_cmp(&b.x));
             for pair in row.windows(2) {
                 let (right, left) = (
@@ -401,7 +406,7 @@ mod tests {
         ]);
         let layout = Layout::of(&graph);
         for node in graph.tier(0) {
-            assert!(layout.places[node].room >= layout.host_name);
+            assert!(layout.positions[node].room >= layout.host_name);
         }
         assert_apart(&graph);
     }

@@ -1,6 +1,7 @@
-//! The network over time: a drawing that shows where it was hot.
+//! Network over time: a drawing that shows its most loaded links.
 
 mod drawing;
+mod edge_failures;
 mod film;
 mod graph;
 mod heat;
@@ -9,55 +10,54 @@ mod layout;
 mod over_time;
 mod page;
 mod sampled;
-mod trouble;
 
 pub(crate) use drawing::{dark_heat, heat_rules, light_heat};
+pub(crate) use edge_failures::sentence as failure_sentence;
 pub(crate) use over_time::plots;
 pub(crate) use page::section;
-pub(crate) use trouble::sentence as trouble_sentence;
 
 use crate::plot::Picture;
 use crate::study::Study;
 use crate::table::Table;
 use drawing::Drawing;
+use edge_failures::EdgeFailure;
 use film::Film;
 use graph::Graph;
 use sampled::sampled_runs;
-use trouble::Trouble;
 
-/// Bytes that all films of a page may take; frames are fewer where networks are large.
+/// Bytes of all films on a page, at most. A larger network therefore has fewer frames.
 const FILM_BYTES: usize = 1_500_000;
 
-/// Frames of a film, whatever the network's size.
+/// Smallest and largest number of frames of a film. The smallest number also applies to very large networks.
 const FEWEST_FRAMES: usize = 12;
 const MOST_FRAMES: usize = 120;
 
-/// The network of one setting with its film, one take a design.
+/// Network of one setting with its film, with one part per design.
 pub(crate) struct Network {
-    /// The setting's number.
+    /// Number of the setting.
     setting: usize,
     graph: Graph,
     film: Film,
-    /// Links that were slow or down.
-    troubles: Vec<Trouble>,
+    /// Links that were slow, lossy or down.
+    failures: Vec<EdgeFailure>,
 }
 
-/// The links in trouble in `setting`, and those with the longest queues; none where links were not
-/// sampled there.
+/// Returns the tables of the links in trouble in `setting`, and of the links with the longest queues. Empty if links
+/// were not sampled there.
 pub(crate) fn tables(study: &Study, setting: usize) -> Vec<Table> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {
         return Vec::new();
     };
-    let troubles = trouble::table(study, setting, first);
-    troubles
+    let failures = edge_failures::table(study, setting, first);
+    failures
         .into_iter()
         .chain([hot::table(study, setting, &runs)])
         .collect()
 }
 
 impl Network {
-    /// The network of `setting`; `None` where links were not sampled there.
+    /// Returns the network of `setting`, or `None` if links were not sampled there.
     pub fn of(study: &Study, setting: usize) -> Option<Self> {
         let runs = sampled_runs(study, setting);
         let (_, first) = runs.first()?;
@@ -68,26 +68,26 @@ impl Network {
         let film = Film::of(&graph, &runs, frames.clamp(FEWEST_FRAMES, MOST_FRAMES))?;
         Some(Self {
             setting,
-            troubles: Trouble::all(&graph, &first.failures),
+            failures: EdgeFailure::all(&graph, &first.failures),
             graph,
             film,
         })
     }
 
-    /// The network at each design's busiest time, as pictures; none where it is too large.
+    /// Returns a picture of the network at each design's busiest time. Empty if the network is too large for a drawing.
     pub fn pictures(&self, study: &Study) -> Vec<Picture> {
         if !self.graph.can_be_drawn() {
             return Vec::new();
         }
-        let drawing = Drawing::of(&self.graph, &self.troubles);
+        let drawing = Drawing::of(&self.graph, &self.failures);
         let setting = &study.analysis().settings[self.setting];
-        let takes = self.film.takes.iter().enumerate();
-        takes
-            .map(|(index, take)| {
-                let title = format!("{} on {}", take.design, setting.describe(true));
+        let designs = self.film.designs.iter().enumerate();
+        designs
+            .map(|(index, design_film)| {
+                let title = format!("{} on {}", design_film.design, setting.describe(true));
                 Picture {
                     id: format!("network-{}-{index}", self.setting),
-                    svg: drawing.file(&title, &self.film, take),
+                    svg: drawing.file(&title, &self.film, design_film),
                 }
             })
             .collect()

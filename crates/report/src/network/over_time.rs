@@ -1,4 +1,4 @@
-//! How busy the links were over time, as lines.
+//! Utilisation of the links over time, as lines.
 
 use super::sampled::{end_of, sampled_runs};
 use crate::curves::Designs;
@@ -11,7 +11,7 @@ use tailcut_record::TopologyLink;
 /// Points of a line over time.
 const BINS: usize = 100;
 
-/// The mean and the busiest link of each bin, a line a design; none where links were not sampled.
+/// Returns the mean and the busiest link of each bin, as one line per design. Empty if links were not sampled.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {
@@ -63,21 +63,21 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
             "links-busiest",
             format!("The busiest of the {which} over time, {at}"),
             format!(
-                "Of {shown} {which}, first seed, the one that was busiest in the interval. Far above the mean \
-                 is a hotspot."
+                "The busiest of {shown} {which} in each interval, first seed. A value far above the mean is a \
+                 hotspot."
             ),
             of_all(&|bins| bins.iter().map(busiest).collect()),
         ),
     ]
 }
 
-/// By bin, each counted link's busy share of it, links that carried nothing left out.
+/// Returns the busy share of each counted link, by bin. Links that carried nothing are left out.
 fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Vec<Vec<f64>> {
     let every_us = run
         .summary
         .sampling
         .map_or(1.0, |s| s.every_ns as f64 / 1e3);
-    // A bin is a whole number of intervals, so that none is split; the last may have fewer.
+    // A bin contains a whole number of intervals, so that no interval is split. The last bin may have fewer.
     let intervals = (end_us / every_us).round().max(1.0);
     let together = (intervals / BINS as f64).ceil().max(1.0);
     let bins = (intervals / together).ceil() as usize;
@@ -87,7 +87,7 @@ fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Ve
         let Some(link) = run.topology.get(sample.link as usize) else {
             continue;
         };
-        // An interval belongs to the bin that it ends in.
+        // An interval belongs to the bin in which it ends.
         let interval = ((sample.time.as_ps() as f64 / 1e6) / every_us - 0.5).max(0.0);
         let bin = (interval / together) as usize;
         if counted(link) && bin < bins {

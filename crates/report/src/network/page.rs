@@ -1,30 +1,30 @@
-//! The network on the page: the drawing, its controls, and the table of its hottest links.
+//! Network section of the page: the drawing, its controls, and the table of the most loaded links.
 
 use super::drawing::{Drawing, busy_texts};
+use super::edge_failures::Symbol;
 use super::heat::{self, BUSY, FULL, WAITING};
-use super::trouble::Symbol;
 use super::{Network, tables};
 use crate::markup::show_table;
 use crate::study::Study;
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
 
-/// The network of `setting`; `None` where links were not sampled there.
+/// Returns the section of `setting`, or `None` if links were not sampled there.
 pub(crate) fn section(study: &Study, setting: usize) -> Option<Markup> {
     let network = Network::of(study, setting)?;
     let drawn = network.graph.can_be_drawn();
     Some(html! {
         @if drawn { (drawing(study, &network)) } @else {
-            p class="note" { "The network has too many links to tell them apart in a drawing." }
+            p class="note" { "The network has too many links for a drawing." }
         }
         @for table in tables(study, setting) { (show_table(&table)) }
     })
 }
 
 fn drawing(study: &Study, network: &Network) -> Markup {
-    let drawing = Drawing::of(&network.graph, &network.troubles);
+    let drawing = Drawing::of(&network.graph, &network.failures);
     let film = &network.film;
-    let Some(first) = film.takes.first() else {
+    let Some(first) = film.designs.first() else {
         return html! {};
     };
     let (width, height) = (drawing.layout.width, drawing.layout.height);
@@ -39,13 +39,13 @@ fn drawing(study: &Study, network: &Network) -> Markup {
                 input type="range" class="time" min="0" max=(film.frames - 1) step="1" value=(first.busiest)
                     aria-label="Time" aria-valuetext=(film.when(first.busiest));
                 button type="button" class="hottest" { "Busiest time" }
-                @if film.takes.len() > 1 {
+                @if film.designs.len() > 1 {
                     fieldset {
                         legend { "Design" }
-                        @for (index, take) in film.takes.iter().enumerate() {
+                        @for (index, design_film) in film.designs.iter().enumerate() {
                             label {
                                 input type="radio" name={ (id) "-design" } value=(index) checked[index == 0];
-                                span { (take.design) }
+                                span { (design_film.design) }
                             }
                         }
                     }
@@ -67,7 +67,7 @@ fn drawing(study: &Study, network: &Network) -> Markup {
             }
             (legend("Link busy", 'b', 0, &busy_texts()))
             (legend("Queue of the port that feeds it", 'w', 1, &film.waiting_texts()))
-            @if !network.troubles.is_empty() {
+            @if !network.failures.is_empty() {
                 div class="scale" {
                     span { "Link in trouble:" }
                     @for symbol in Symbol::ALL {
@@ -86,20 +86,20 @@ fn drawing(study: &Study, network: &Network) -> Markup {
 
 fn caption(network: &Network) -> String {
     let film = &network.film;
-    let mut text = "Each link is two lines, one a direction; traffic keeps to the right, so the right line goes \
-                    up. A line's colour and width say how busy the link was; the mark at its beginning is the \
-                    queue of the port that feeds it, the longest of its samples. It ends when 99 % of the bytes \
-                    had been carried with every design, or at twice the time that this took the first."
+    let mut text = "Each link has two lines, one per direction. Traffic is on the right side, so that the right \
+                    line goes up. A line's colour and width show how busy the link was. The mark at its \
+                    beginning shows the longest sampled queue of the port that feeds it. The time axis ends when \
+                    every design had carried 99 % of its bytes, or at twice the time of the fastest design."
         .to_owned();
     if network.graph.is_folded() {
         text.push_str(
-            " Hosts of one switch are drawn as one: of their links the busiest is shown.",
+            " Hosts of one switch are drawn as one node, with the values of their busiest link.",
         );
     }
     if film.intervals > 1 {
         let (frames, intervals) = (film.frames, film.intervals);
         text.push_str(&format!(
-            " The samples are thinned to {frames} pictures of {intervals} intervals each."
+            " Each of the {frames} pictures covers {intervals} sample intervals."
         ));
     }
     text
@@ -119,21 +119,21 @@ fn legend(name: &str, letter: char, first: usize, texts: &[String]) -> Markup {
     }
 }
 
-/// What the script needs: every direction's path and name, and a character a direction and frame.
+/// Returns the data for the script: path and name of each direction, and one character per direction and frame.
 fn data(network: &Network, drawing: &Drawing<'_>) -> String {
     let (graph, film) = (&network.graph, &network.film);
-    let takes = film.takes.iter().map(|take| {
+    let designs = film.designs.iter().map(|design_film| {
         let frames = || 0..film.frames;
         json!({
-            "design": take.design,
-            "seed": take.seed,
-            "busiest": take.busiest,
-            "busy": heat::text(frames().flat_map(|frame| film.busy_levels(take, frame))),
-            "waiting": heat::text(frames().flat_map(|frame| film.waiting_levels(take, frame))),
+            "design": design_film.design,
+            "seed": design_film.seed,
+            "busiest": design_film.busiest,
+            "busy": heat::text(frames().flat_map(|frame| film.busy_levels(design_film, frame))),
+            "waiting": heat::text(frames().flat_map(|frame| film.waiting_levels(design_film, frame))),
         })
     });
     let directions = 0..graph.directions();
-    let troubles = drawing.troubles.iter().map(|(trouble, mark)| {
+    let failures = drawing.failures.iter().map(|(trouble, mark)| {
         let frames = trouble.frames(film);
         json!({
             "edge": trouble.edge,
@@ -154,13 +154,13 @@ fn data(network: &Network, drawing: &Drawing<'_>) -> String {
         "busySteps": BUSY,
         "waitingSteps": WAITING,
         "backlogs": (0..=FULL).map(|level| film.waiting_text(level)).collect::<Vec<_>>(),
-        "takes": takes.collect::<Vec<_>>(),
-        "troubles": troubles.collect::<Vec<_>>(),
+        "takes": designs.collect::<Vec<_>>(),
+        "troubles": failures.collect::<Vec<_>>(),
     });
     crate::markup::script_json(&data)
 }
 
-/// `s0 → s4, 10 Gb/s`, and of how many links.
+/// Returns the name of a direction, such as `s0 → s4, 10 Gb/s`, with the number of links if there are several.
 fn name(network: &Network, direction: usize) -> String {
     let graph = &network.graph;
     let (from, to) = graph.ends(direction);

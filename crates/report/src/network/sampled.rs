@@ -1,11 +1,11 @@
-//! The runs that are drawn over time.
+//! Selection of the runs that are drawn over time.
 
 use crate::run::Run;
 use crate::study::Study;
 use tailcut_units::Time;
 
-/// The first run of each design in `setting` whose links were sampled. All are on one network: runs on
-/// another one by the same name are left out.
+/// Returns the first run of each design in `setting` whose links were sampled. All returned runs have the same network
+/// as the first run. A run with a different network of the same name is left out.
 pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     let cells = study.cells();
     let sampled = |run: &&&Run| !run.links.is_empty() && !run.topology.is_empty();
@@ -19,8 +19,8 @@ pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     runs
 }
 
-/// When drawings over time end: when nearly all bytes had been carried with every design, but by twice the
-/// time that it took the first. One that waits for timeouts would leave the others no room.
+/// Returns the end of drawings over time: the time when every design had carried almost all bytes, but at most twice
+/// the time of the fastest design. A design that waits for timeouts would otherwise compress all others.
 pub(super) fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
     let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
     let (first, last) = (ends().min()?, ends().max()?);

@@ -1,17 +1,17 @@
-//! Colours of a heat map's cells: blue where a design is faster, orange where it is slower.
+//! Colours of a heat map's cells: blue if a design is faster, orange if it is slower.
 
 use super::model::Series;
 use std::fmt::Write;
 
-/// The colours of the levels on a light ground.
+/// Colours of the levels on a light background.
 pub(super) const LIGHT: [&str; 7] = [
     "#2166ac", "#67a9cf", "#d1e5f0", "#f0f0ee", "#fdd9bd", "#f4a05f", "#d1590f",
 ];
-/// The same on a dark ground.
+/// Colours of the levels on a dark background.
 const DARK: [&str; 7] = [
     "#7fbdf5", "#3f7fb8", "#24435f", "#2c3036", "#5f3a22", "#a85a22", "#f08c3c",
 ];
-/// The colours of text within.
+/// Colours of the text inside cells.
 pub(super) const LIGHT_TEXT: [&str; 7] = [
     "#ffffff", "#10141a", "#10141a", "#10141a", "#10141a", "#10141a", "#ffffff",
 ];
@@ -19,12 +19,12 @@ const DARK_TEXT: [&str; 7] = [
     "#10141a", "#ffffff", "#ffffff", "#ffffff", "#ffffff", "#ffffff", "#10141a",
 ];
 
-/// The colours as CSS custom properties.
+/// Returns the colours as CSS custom properties.
 pub(crate) fn light_cells() -> String {
     properties(&LIGHT, &LIGHT_TEXT)
 }
 
-/// The same on a dark ground.
+/// Returns the same for a dark background.
 pub(crate) fn dark_cells() -> String {
     properties(&DARK, &DARK_TEXT)
 }
@@ -37,7 +37,7 @@ fn properties(fills: &[&str], texts: &[&str]) -> String {
     css
 }
 
-/// The rules of the page that use them.
+/// Returns the page's rules that use them.
 pub(crate) fn cell_rules() -> String {
     let mut css = String::new();
     for level in 0..LIGHT.len() {
@@ -49,14 +49,14 @@ pub(crate) fn cell_rules() -> String {
     css
 }
 
-/// The rules of a file of its own for one level.
+/// Returns the rules of one level for a separate file.
 pub(super) fn file_rules(series: &Series) -> String {
     let level = level(series);
     let (fill, text) = (LIGHT[level], LIGHT_TEXT[level]);
     format!(".cell{level}{{fill:{fill}}}.in{level}{{fill:{text}}}")
 }
 
-/// The level of a series of cells.
+/// Returns the level of a series of cells.
 pub(super) fn level(series: &Series) -> usize {
     series.colour.min(LIGHT.len() - 1)
 }

@@ -1,4 +1,4 @@
-//! Plots: one model, drawn as SVG for the page and for files, and as PNG from the same SVG.
+//! Plots: one model, drawn as SVG for the page and for files. PNG files are rendered from the same SVG.
 
 mod cells;
 mod model;
@@ -8,7 +8,7 @@ mod scale;
 mod svg;
 
 pub(crate) use cells::{cell_rules, dark_cells, light_cells};
-pub use model::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Shown, Whisker};
+pub use model::{Axis, CellValue, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 #[cfg(feature = "png")]
 pub use png::PngError;
 pub(crate) use svg::{Layout, colour_class, dark_colours, light_colours, swatch};

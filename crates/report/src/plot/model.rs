@@ -1,62 +1,62 @@
-//! What a plot is: axes, series and points.
+//! Model of a plot: axes, series and points.
 
 use crate::format::{Quantity, signed_percent};
 
-/// A plot of one or more series. It has at least one point.
+/// Plot of one or more series. It has at least one point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plot {
-    /// A name for files and scripts, unique within a report.
+    /// Name for files and scripts, unique within a report.
     pub id: String,
-    /// The title.
+    /// Title.
     pub title: String,
-    /// What a reader has to know, in a sentence or two; may be empty.
+    /// Explanation in one or two sentences. May be empty.
     pub caption: String,
-    /// The horizontal axis.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
+    /// Vertical axis.
     pub y: Axis,
-    /// The series in the order of the legend.
+    /// Series in the order of the legend.
     pub series: Vec<Series>,
-    /// A line at one value of an axis, such as a ratio of one.
+    /// Line at one value of an axis, such as a ratio of one.
     pub reference: Option<Reference>,
 }
 
-/// A drawing as a file.
+/// Drawing as a file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
-    /// A name for the file, unique within a report.
+    /// Name for the file, unique within a report.
     pub id: String,
-    /// The drawing as an SVG file of its own.
+    /// Drawing as a separate SVG file.
     pub svg: String,
 }
 
-/// An axis.
+/// Axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
-    /// What it shows, without the unit.
+    /// Name of the shown figure, without the unit.
     pub label: String,
-    /// What its numbers count.
+    /// Quantity of the numbers.
     pub quantity: Quantity,
-    /// How values are laid out.
+    /// Scale of the values.
     pub scale: Scale,
-    /// Values to be labelled in place of round ones; may be empty.
+    /// Labelled values instead of round ones. May be empty.
     pub ticks: Vec<f64>,
-    /// Values that the axis reaches at least, so that several plots have one range.
+    /// Range that the axis covers at least, so that several plots have the same range.
     pub reach: Option<(f64, f64)>,
 }
 
-/// How an axis lays values out.
+/// Scale of an axis.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scale {
-    /// Evenly, from zero or the lowest value.
+    /// Linear, from zero or the lowest value.
     Linear,
-    /// By their logarithm; values are above zero, intervals may reach it.
+    /// Logarithmic. Values are above zero, but intervals may reach zero.
     Log,
-    /// One place a name; a value is an index, with fractions around it.
+    /// One position per name. A value is an index, and a fraction is a position next to it.
     Names(Vec<String>),
 }
 
-/// A line at one value of an axis.
+/// Line at one value of an axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reference {
     /// A vertical line.
@@ -65,64 +65,64 @@ pub enum Reference {
     Y(f64),
 }
 
-/// One series.
+/// Series of a plot.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Its colour, marker and dashes, as an index; the same over all plots of a report.
+    /// Index of colour, marker and dashes. A design has the same index in all plots of a report.
     pub colour: usize,
-    /// How it is drawn.
+    /// Style of the series.
     pub mark: Mark,
-    /// Its points; for lines in order of `x`.
+    /// Points. The points of a line are in the order of `x`.
     pub points: Vec<Point>,
 }
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// Straight lines from point to point.
     Line,
-    /// A line that keeps its height until the next point, as a distribution function does.
+    /// Line that keeps its height until the next point, for distribution functions.
     Step,
-    /// A line with a marker at every point.
+    /// Line with a marker at each point.
     LineAndDots,
     /// Markers only.
     Dots,
-    /// The cells of a heat map, all of one level: both axes are names.
+    /// Cells of a heat map, all of one level. Both axes are names.
     Cells,
 }
 
-/// A point, with an interval where there is one.
+/// Point, with an interval if there is one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
-    /// In the horizontal axis's quantity.
+    /// Value in the horizontal axis's quantity.
     pub x: f64,
-    /// In the vertical axis's quantity.
+    /// Value in the vertical axis's quantity.
     pub y: f64,
     /// Whiskers.
     pub whisker: Option<Whisker>,
-    /// What a cell shows.
-    pub shows: Option<Shown>,
+    /// Value that a cell shows.
+    pub shows: Option<CellValue>,
 }
 
-/// The value of a cell.
+/// Value of a cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Shown {
-    /// What it is.
+pub struct CellValue {
+    /// Name of the value.
     pub label: &'static str,
-    /// What it counts.
+    /// Quantity of the value.
     pub quantity: Quantity,
-    /// The value.
+    /// Value.
     pub value: f64,
-    /// Its interval.
+    /// Interval of the value.
     pub interval: Option<(f64, f64)>,
-    /// Whether it is in brackets: no difference beyond doubt.
+    /// Whether the value is in brackets because it is not a significant difference.
     pub is_doubtful: bool,
 }
 
-impl Shown {
-    /// The value within its cell.
+impl CellValue {
+    /// Returns the text inside the cell.
     pub(crate) fn text(&self) -> String {
         let text = match self.quantity {
             Quantity::Number => format!("{} %", signed_percent((self.value - 1.0) * 100.0)),
@@ -135,7 +135,7 @@ impl Shown {
     }
 }
 
-/// An interval around a point.
+/// Interval around a point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Whisker {
     /// Along the horizontal axis.
@@ -145,7 +145,7 @@ pub enum Whisker {
 }
 
 impl Axis {
-    /// An axis.
+    /// Creates an axis.
     pub fn new(label: impl Into<String>, quantity: Quantity, scale: Scale) -> Self {
         Self {
             label: label.into(),
@@ -156,12 +156,12 @@ impl Axis {
         }
     }
 
-    /// One place a name.
+    /// Creates an axis with one position per name.
     pub fn names(label: impl Into<String>, names: Vec<String>) -> Self {
         Self::new(label, Quantity::Number, Scale::Names(names))
     }
 
-    /// The value in words.
+    /// Returns the value as text.
     fn text(&self, value: f64, interval: Option<(f64, f64)>) -> String {
         match &self.scale {
             Scale::Names(names) => names
@@ -174,7 +174,7 @@ impl Axis {
 }
 
 impl Point {
-    /// A point without an interval.
+    /// Creates a point without an interval.
     pub const fn new(x: f64, y: f64) -> Self {
         Self {
             x,
@@ -186,18 +186,18 @@ impl Point {
 }
 
 impl Plot {
-    /// Whether a legend says more than the axes do.
+    /// Returns whether a legend adds information to the axes.
     pub fn has_legend(&self) -> bool {
         let has_cells = self.series.iter().any(|series| series.mark == Mark::Cells);
         has_cells || self.series.len() > 1 && !matches!(self.y.scale, Scale::Names(_))
     }
 
-    /// Whether any series has a point to draw.
+    /// Returns whether any series has a point to draw.
     pub fn has_points(&self) -> bool {
         self.series.iter().any(|series| !series.points.is_empty())
     }
 
-    /// Every point in words, for the page's tooltips, by series.
+    /// Returns a point as text, for the page's tooltips.
     pub(crate) fn texts(&self, point: &Point) -> String {
         let (x_interval, y_interval) = match point.whisker {
             Some(Whisker::X(low, high)) => (Some((low, high)), None),

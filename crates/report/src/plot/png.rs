@@ -1,22 +1,22 @@
-//! PNG from a plot's SVG, with a font of our own, so that it looks alike on every machine.
+//! PNG from a plot's SVG. The font is built in, so that the picture is the same on every machine.
 
 use super::model::Picture;
 use resvg::{tiny_skia, usvg};
 use std::sync::Arc;
 
-/// Pixels a unit of the SVG.
+/// Pixels per unit of the SVG.
 const ZOOM: f32 = 2.0;
 
-/// Why a plot could not be rendered.
+/// Reason why a plot could not be rendered.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot render the plot as PNG: {0}")]
 pub struct PngError(String);
 
 impl Picture {
-    /// The drawing as a PNG file, twice the size of the SVG in pixels.
+    /// Returns the drawing as a PNG file. It has twice as many pixels per side as the SVG has units.
     ///
     /// # Errors
-    /// [`PngError`] where the renderer refuses.
+    /// [`PngError`] if the renderer fails.
     pub fn png(&self) -> Result<Vec<u8>, PngError> {
         render(&self.svg)
     }

@@ -1,29 +1,29 @@
-//! From values to places: domains, ticks and their labels.
+//! Positions of values: domains, ticks and their labels.
 
 use super::model::{Axis, Plot, Point, Reference, Scale, Whisker};
 use crate::format::Quantity;
 
-/// An axis with its domain: maps a value to 0 (start) to 1 (end).
-pub(super) struct Placed<'a> {
+/// Axis with its domain. It maps a value to a position from 0 (start) to 1 (end).
+pub(super) struct ScaledAxis<'a> {
     axis: &'a Axis,
     low: f64,
     high: f64,
 }
 
-/// A tick: its place from 0 to 1 and its label.
+/// Tick, with its position from 0 to 1 and its label.
 pub(super) struct Tick {
     pub place: f64,
     pub label: String,
 }
 
-/// Which axis of a plot.
+/// Horizontal or vertical axis of a plot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     X,
     Y,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> ScaledAxis<'a> {
     pub fn new(plot: &'a Plot, side: Side) -> Self {
         let axis = match side {
             Side::X => &plot.x,
@@ -37,7 +37,7 @@ impl<'a> Placed<'a> {
         Self { axis, low, high }
     }
 
-    /// Where `value` is, from 0 to 1; held within.
+    /// Returns the position of `value`, limited to 0 to 1.
     pub fn place(&self, value: f64) -> f64 {
         let place = match self.axis.scale {
             Scale::Log if value <= 0.0 => 0.0,
@@ -80,7 +80,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// The size of the unit that an axis's largest number is printed in, so that ticks are round in it.
+/// Returns the size of the unit in which an axis's largest number is printed, so that ticks are round in that unit.
 fn unit_size(quantity: Quantity, high: f64) -> f64 {
     match quantity {
         Quantity::Share => 0.01,
@@ -91,7 +91,7 @@ fn unit_size(quantity: Quantity, high: f64) -> f64 {
     }
 }
 
-/// The least and the largest finite value, intervals and the reference included.
+/// Returns the smallest and the largest finite value, including intervals and the reference.
 fn extent(plot: &Plot, side: Side) -> (f64, f64) {
     let of_point = |point: &Point| {
         let value = match side {
@@ -121,15 +121,15 @@ fn extent(plot: &Plot, side: Side) -> (f64, f64) {
         .flat_map(of_point)
         .chain(reference)
         .chain(reach)
-        // A logarithmic axis has no place for zero: an interval that reaches it ends at the axis.
+        // Zero has no position on a logarithmic axis, so that an interval that reaches it ends at the axis.
         .filter(|value| value.is_finite() && (!is_log || *value > 0.0))
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         })
 }
 
-/// Times and bytes start at zero; shares fill 0 to 1; numbers get a margin. Ends lie on ticks where
-/// the axis starts at zero.
+/// Returns the domain of a linear axis. Times and bytes start at zero, shares cover 0 to 1, and numbers get a margin.
+/// The ends are on ticks if the axis starts at zero.
 fn linear_domain((low, high): (f64, f64), quantity: Quantity) -> (f64, f64) {
     if low > high {
         return (0.0, 1.0);
@@ -147,7 +147,7 @@ fn linear_domain((low, high): (f64, f64), quantity: Quantity) -> (f64, f64) {
     }
 }
 
-/// The domain in decades, with a margin.
+/// Returns the domain in decades, with a margin.
 fn log_domain((low, high): (f64, f64)) -> (f64, f64) {
     if low <= 0.0 || low > high {
         return (0.0, 1.0);
@@ -157,7 +157,7 @@ fn log_domain((low, high): (f64, f64)) -> (f64, f64) {
     (low - margin, high + margin)
 }
 
-/// Three to eight round values.
+/// Returns three to eight round values.
 fn linear_ticks(low: f64, high: f64, unit: f64) -> Vec<f64> {
     let raw = (high - low) / unit / 7.0;
     let power = 10f64.powf(raw.log10().floor());
@@ -172,7 +172,7 @@ fn linear_ticks(low: f64, high: f64, unit: f64) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
-/// Powers of ten; with few of them also their multiples.
+/// Returns powers of ten and, if there are few of them, also their multiples.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = (low.floor() as i32)..=(high.ceil() as i32);
     let of = |factors: &[f64]| -> Vec<f64> {
@@ -194,7 +194,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
             let every = ticks.len().div_ceil(9);
             ticks.into_iter().step_by(every).collect()
         }
-        // Under a fifth of a decade: as on a linear axis.
+        // Below a fifth of a decade, ticks are as on a linear axis.
         None => {
             let (low, high) = (10f64.powf(low), 10f64.powf(high));
             linear_ticks(low, high, 1e3f64.powf((high.log10() / 3.0).floor()))

@@ -1,27 +1,27 @@
-//! Drawing a plot as SVG: one drawing, laid out wide or narrow for the page or as a file of its own.
+//! Plots as SVG: one drawing, laid out wide or narrow for the page, or as a separate file.
 
 use super::cells;
 use super::model::{Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
-use super::scale::{Placed, Side, Tick};
+use super::scale::{ScaledAxis, Side, Tick};
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
-/// Colours on a light ground: grey for the baseline, then Okabe and Ito's, which stay apart for
-/// every common kind of colour blindness. Markers and dashes differ too.
+/// Colours on a light background: grey for the baseline, then the palette of Okabe and Ito, which people with every
+/// common kind of colour blindness can distinguish. Markers and dashes differ too.
 const LIGHT: [&str; 8] = [
     "#5f6670", "#0072b2", "#d55e00", "#009e73", "#b8860b", "#b04f8f", "#3a9bd9", "#7a4b2a",
 ];
-/// The same on a dark ground.
+/// Colours of the series on a dark background.
 const DARK: [&str; 8] = [
     "#b4bac4", "#5ab4f0", "#ff8f52", "#2cc79a", "#f0c04a", "#e79ccb", "#9fd3ff", "#d3a27f",
 ];
 const DASHES: [&str; 5] = ["", "7 3", "2 3", "9 3 2 3", "4 2"];
 
-/// The width of a digit or an average letter over the font's size: on the wide side for every
-/// common sans-serif face, since labels are laid out before the font is known.
+/// Width of a digit or an average letter, divided by the font size. It is an upper estimate for common sans-serif
+/// fonts, because labels are laid out before the font is known.
 const LETTER: f64 = 0.6;
 
-/// The size of a drawing.
+/// Size of a drawing.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
     pub width: f64,
@@ -30,19 +30,19 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// For the page on a wide screen.
+    /// Layout for the page on a wide screen.
     pub const WIDE: Self = Self {
         width: 560.0,
         height: 340.0,
         font: 12.0,
     };
-    /// For the page on a telephone.
+    /// Layout for the page on a phone.
     pub const NARROW: Self = Self {
         width: 340.0,
         height: 280.0,
         font: 12.0,
     };
-    /// For a file.
+    /// Layout for a file.
     const FILE: Self = Self {
         width: 720.0,
         height: 420.0,
@@ -54,12 +54,12 @@ impl Layout {
     }
 }
 
-/// The palette as CSS custom properties.
+/// Returns the palette as CSS custom properties.
 pub(crate) fn light_colours() -> String {
     properties(&LIGHT)
 }
 
-/// The palette on a dark ground.
+/// Returns the palette for a dark background.
 pub(crate) fn dark_colours() -> String {
     properties(&DARK)
 }
@@ -72,7 +72,7 @@ fn properties(colours: &[&str]) -> String {
     css
 }
 
-/// The rectangle that the axes enclose, in the drawing's units.
+/// Rectangle inside the axes, in the drawing's units.
 #[derive(Clone, Copy)]
 struct Frame {
     left: f64,
@@ -97,7 +97,7 @@ impl Frame {
 }
 
 impl Plot {
-    /// The plot as a file of its own, light, with title and legend.
+    /// Returns the plot as a separate file in light colours, with title and legend.
     pub fn picture(&self) -> Picture {
         Picture {
             id: self.id.clone(),
@@ -105,7 +105,7 @@ impl Plot {
         }
     }
 
-    /// The drawing for the page: colours come from the page's style sheet.
+    /// Returns the drawing for the page. Its colours come from the page's style sheet.
     pub(crate) fn drawing(&self, layout: Layout, class: &str) -> Markup {
         let drawn = Drawn::new(self, layout, 0.0);
         let frame = drawn.frame;
@@ -123,9 +123,12 @@ impl Plot {
         }
     }
 
-    /// Where each point is, from 0 to 1 along both axes, and what it says: for tooltips.
+    /// Returns the position of each point, from 0 to 1 on both axes, and its text, for tooltips.
     pub(crate) fn places(&self, series: &Series) -> Vec<(f64, f64, String)> {
-        let (x, y) = (Placed::new(self, Side::X), Placed::new(self, Side::Y));
+        let (x, y) = (
+            ScaledAxis::new(self, Side::X),
+            ScaledAxis::new(self, Side::Y),
+        );
         let round = |place: f64| (place * 1e4).round() / 1e4;
         let points = series.points.iter();
         points
@@ -140,7 +143,7 @@ impl Plot {
     }
 }
 
-/// The plot as an SVG file of its own.
+/// Returns the plot as a separate SVG file.
 fn file(plot: &Plot) -> String {
     let layout = Layout::FILE;
     let legend = legend_places(plot, layout);
@@ -196,7 +199,7 @@ fn file_style(plot: &Plot) -> String {
     css
 }
 
-/// Where each legend entry starts, wrapped into rows, below the drawing.
+/// Returns the positions of the legend entries below the drawing, wrapped into rows.
 fn legend_places(plot: &Plot, layout: Layout) -> Vec<(f64, f64)> {
     if !plot.has_legend() {
         return Vec::new();
@@ -215,7 +218,7 @@ fn legend_places(plot: &Plot, layout: Layout) -> Vec<(f64, f64)> {
 }
 
 pub(crate) fn colour_class(series: &Series) -> String {
-    // Cells have colours of their own within.
+    // Cells have their own colour classes inside the group.
     let colour = match series.mark {
         Mark::Cells => 0,
         _ => series.colour % LIGHT.len(),
@@ -223,7 +226,7 @@ pub(crate) fn colour_class(series: &Series) -> String {
     format!("c{colour}")
 }
 
-/// A short piece of a series' line with its marker, 28 wide, around height 0.
+/// Returns a short piece of a series' line with its marker, 28 wide, at height 0.
 pub(crate) fn swatch(series: &Series) -> Markup {
     if series.mark == Mark::Cells {
         let class = format!("cell{}", cells::level(series));
@@ -246,26 +249,29 @@ fn dashes(series: &Series) -> &'static str {
     }
 }
 
-/// A plot with its axes placed in a layout.
+/// Plot with its axes in a layout.
 struct Drawn<'a> {
     plot: &'a Plot,
     layout: Layout,
     frame: Frame,
-    x: Placed<'a>,
-    y: Placed<'a>,
+    x: ScaledAxis<'a>,
+    y: ScaledAxis<'a>,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
-    /// How much lower than the others every other horizontal label is, in font sizes.
+    /// Distance between the two rows of horizontal labels, in font sizes. 0 if there is only one row.
     second_row: f64,
 }
 
 impl<'a> Drawn<'a> {
     fn new(plot: &'a Plot, layout: Layout, above: f64) -> Self {
-        let (x, y) = (Placed::new(plot, Side::X), Placed::new(plot, Side::Y));
+        let (x, y) = (
+            ScaledAxis::new(plot, Side::X),
+            ScaledAxis::new(plot, Side::Y),
+        );
         let has_cells = plot.series.iter().any(|series| series.mark == Mark::Cells);
         let mut y_ticks = y.ticks();
         if has_cells {
-            // Rows lower than a label have every other name, or fewer.
+            // If the rows are lower than a label, only every second name is shown, or fewer.
             let rows = (layout.height * 0.7 / (layout.font * 1.3)) as usize;
             let every = y_ticks.len().div_ceil(rows.max(1));
             y_ticks = y_ticks.into_iter().step_by(every.max(1)).collect();
@@ -276,12 +282,12 @@ impl<'a> Drawn<'a> {
             .fold(0.0, f64::max);
         let left = (widest + 14.0).clamp(30.0, layout.width * 0.42);
         let x_ticks = x.ticks();
-        // The last label may reach half its width over the frame.
+        // The last label may extend over the frame by half its width.
         let right = x_ticks.last().map_or(16.0, |tick| {
             (layout.text_width(&tick.label) / 2.0 + 4.0).max(16.0)
         });
         let top = above + layout.font * 2.2;
-        // Names are all shown: every other one in a second row where they need the room.
+        // All names are shown. If they do not fit in one row, every second one is in a second row.
         let names = matches!(plot.x.scale, Scale::Names(_));
         let room = layout.width - left - right;
         let is_tight = names && !fits(&x_ticks, 1, layout, room);
@@ -367,9 +373,9 @@ impl<'a> Drawn<'a> {
         (self.frame.x(x), self.frame.y(y))
     }
 
-    /// The cells of one level, with their values where there is room.
+    /// Returns the cells of one level, with their values if they fit.
     fn cells(&self, series: &Series) -> Markup {
-        let half = |at: f64, placed: &Placed<'_>| (placed.place(at - 0.5), placed.place(at + 0.5));
+        let half = |at: f64, axis: &ScaledAxis<'_>| (axis.place(at - 0.5), axis.place(at + 0.5));
         let cells = series.points.iter().map(|point| {
             let (left, right) = half(point.x, &self.x);
             let (low, high) = half(point.y, &self.y);
@@ -385,7 +391,7 @@ impl<'a> Drawn<'a> {
         let path: String = cells
             .iter()
             .map(|(_, left, top, right, bottom)| {
-                // A line of the ground between two cells.
+                // The gap between two cells is one unit wide, and shows the background.
                 let (width, height) = (right - left - 1.0, bottom - top - 1.0);
                 format!("M{left:.1} {top:.1}h{width:.1}v{height:.1}h-{width:.1}z")
             })
@@ -462,7 +468,7 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// A closed shape around a point: a disc, a square, a diamond or a triangle.
+/// Returns a closed shape around a point: a disc, a square, a diamond or a triangle.
 fn marker(colour: usize, x: f64, y: f64) -> String {
     match colour % 4 {
         0 => format!(
@@ -475,7 +481,7 @@ fn marker(colour: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// Leaves ticks out until no two labels on the horizontal axis touch.
+/// Removes ticks until no two labels on the horizontal axis touch.
 fn thinned(ticks: Vec<Tick>, layout: Layout, frame: Frame) -> Vec<Tick> {
     let mut steps = 1..=ticks.len().max(1);
     let every = steps
@@ -484,7 +490,7 @@ fn thinned(ticks: Vec<Tick>, layout: Layout, frame: Frame) -> Vec<Tick> {
     ticks.into_iter().step_by(every).collect()
 }
 
-/// Whether the labels of every `every`-th tick stay apart on an axis of `width`.
+/// Returns whether the labels of every `every`-th tick stay apart on an axis of `width`.
 fn fits(ticks: &[Tick], every: usize, layout: Layout, width: f64) -> bool {
     let kept: Vec<&Tick> = ticks.iter().step_by(every).collect();
     kept.windows(2).all(|pair| {
@@ -494,7 +500,7 @@ fn fits(ticks: &[Tick], every: usize, layout: Layout, width: f64) -> bool {
     })
 }
 
-/// The text, cut with an ellipsis where it is wider than `room`.
+/// Returns the text, cut with an ellipsis if it is wider than `room`.
 fn shortened(text: &str, layout: Layout, room: f64) -> String {
     if layout.text_width(text) <= room {
         return text.to_owned();

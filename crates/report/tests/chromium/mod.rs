@@ -1,11 +1,11 @@
-//! A headless Chromium, driven over the DevTools protocol through a pipe.
+//! Headless Chromium, driven over the DevTools protocol through a pipe.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A running browser; it ends when this is dropped.
+/// Running browser. It ends when this value is dropped.
 pub struct Chromium {
     child: Child,
     requests: ChildStdin,
@@ -14,10 +14,10 @@ pub struct Chromium {
     _profile: tempfile::TempDir,
 }
 
-/// The browser's program: `CHROMIUM`, or what is on the path. `None` where there is none.
+/// Returns the browser's program: `CHROMIUM`, or a browser in the path. `None` if there is none.
 ///
 /// # Panics
-/// Without a browser under CI (`CI=true`), so that the checks cannot go missing there.
+/// There is no browser under CI (`CI=true`), where the checks must not be skipped.
 fn program() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -39,11 +39,11 @@ fn program() -> Option<PathBuf> {
 }
 
 impl Chromium {
-    /// Starts a browser with a profile of its own; `None` where there is no browser.
+    /// Starts a browser with its own profile. `None` if there is no browser.
     pub fn start() -> Option<Self> {
         let program = program()?;
         let profile = tempfile::tempdir().expect("a temporary directory");
-        // The protocol's pipe is file descriptors 3 and 4; the shell joins them to our ends.
+        // The protocol uses file descriptors 3 and 4. The shell connects them to our ends of the pipe.
         let mut child = Command::new("sh")
             .arg("-c")
             .arg("exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null")
@@ -74,7 +74,7 @@ impl Chromium {
         })
     }
 
-    /// Opens `file` in a window of `width`, with the reader's preference for dark or light.
+    /// Opens `file` in a window of `width`, with the preference for dark or light colours.
     pub fn open(&mut self, file: &Path, width: u32, dark: bool) -> Tab<'_> {
         let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }));
         let target = target["targetId"].as_str().expect("a target").to_owned();
@@ -134,20 +134,20 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The browser may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An open page.
+/// Open page.
 pub struct Tab<'a> {
     browser: &'a mut Chromium,
     session: String,
 }
 
 impl Tab<'_> {
-    /// The value of an expression, awaited where it is a promise.
+    /// Returns the value of an expression. Waits for it if it is a promise.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -156,7 +156,7 @@ impl Tab<'_> {
         reply["result"]["value"].take()
     }
 
-    /// A picture of the whole page.
+    /// Returns a picture of the whole page.
     pub fn screenshot(&mut self, file: &Path) {
         let parameters = json!({ "format": "png", "captureBeyondViewport": true });
         let reply = self.call("Page.captureScreenshot", parameters);

@@ -1,6 +1,6 @@
-//! Studies with known properties, for the report to find.
+//! Studies with known properties, as input of the report.
 
-// Each test program uses some of these.
+// Each test program uses only some of these functions.
 #![allow(dead_code)]
 
 use rand_core::{RngCore, SeedableRng};
@@ -12,19 +12,19 @@ use tailcut_record::{
 use tailcut_report::{Run, Study};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
-/// One design's behaviour: how its flows compare with a common, seeded draw.
+/// Behaviour of a design: how its flows differ from a common, seeded sample.
 #[derive(Clone, Copy)]
 pub struct Behaviour {
     pub name: &'static str,
-    /// Multiplies the queueing delay of flows under 100 KB.
+    /// Factor for the queueing delay of flows below 100 KB.
     pub mice_delay: f64,
-    /// Multiplies the delay of the slowest 3 % of them once more.
+    /// Further factor for the delay of the slowest 3 % of these flows.
     pub tail: f64,
-    /// Multiplies the time of every other flow.
+    /// Factor for the time of all other flows.
     pub elephants: f64,
-    /// Bytes on the wire over the application's.
+    /// Bytes on the wire divided by the application's bytes.
     pub bytes: f64,
-    /// One in so many flows does not finish; 0: all do.
+    /// One in this number of flows does not finish. With 0, all finish.
     pub unfinished_one_in: u32,
 }
 
@@ -37,8 +37,8 @@ pub const TCP: Behaviour = Behaviour {
     unfinished_one_in: 0,
 };
 
-/// A study over five limits of a queue and three numbers of spines: a longer queue delays mice more, and
-/// more spines less. Where one design runs one seed, over forty limits.
+/// Returns a study over five limits of a queue and three numbers of spines. A longer queue delays mice more, and more
+/// spines less. A study of one design with one seed has forty limits.
 pub fn swept(designs: &[Behaviour], seeds: u64, flows: u32) -> Study {
     let limits: Vec<u64> = match seeds {
         1 => (1..=40).map(|step| step * 10).collect(),
@@ -77,7 +77,7 @@ pub fn swept(designs: &[Behaviour], seeds: u64, flows: u32) -> Study {
     study(&records)
 }
 
-/// A run of `flows` flows. All behaviours draw the same numbers for the same seed and load.
+/// Returns a run of `flows` flows. All behaviours have the same random numbers for the same seed and load.
 pub fn run(behaviour: Behaviour, load: Option<f64>, seed: u64, flows: u32) -> RunRecord {
     let mut record = RunRecord::new(RunKey {
         design: behaviour.name.to_owned(),
@@ -155,10 +155,10 @@ fn fill_totals(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
 /// Samples of each port.
 const INSTANTS: u64 = 400;
 
-/// The port that every design overloads: the fifth leaf's, towards its first host.
+/// Port that every design overloads: the port of the fifth leaf towards its first host.
 pub const HOTSPOT: &str = "s4>h8";
 
-/// Eight leaves of two hosts over four spines, sampled, with one hot port.
+/// Returns a run on eight leaves of two hosts over four spines. Its links are sampled, and one port is hot.
 fn fill_network(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
     let hosts = (0..16).map(|host| (format!("h{host}"), 0, format!("s{}", host / 2), 1));
     let leaves = (0..8)
@@ -219,13 +219,13 @@ fn fill_network(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
     }
 }
 
-/// A finished study of `runs`, with the first design as its baseline.
+/// Returns a finished study of `runs`, with the first design as its baseline.
 pub fn study(runs: &[RunRecord]) -> Study {
     let keys: Vec<RunKey> = runs.iter().map(|run| run.key.clone()).collect();
     Study::new(manifest(keys), runs.iter().map(Run::from).collect())
 }
 
-/// A manifest whose runs have all finished.
+/// Returns a manifest whose runs have all finished.
 pub fn manifest(keys: Vec<RunKey>) -> Manifest {
     let command = "tailcut compare tcp repflow --workload websearch";
     let command_line = command.split(' ').map(str::to_owned).collect();
@@ -237,7 +237,7 @@ pub fn manifest(keys: Vec<RunKey>) -> Manifest {
     manifest
 }
 
-/// Every design at every load and seed.
+/// Returns a study of every design at every load and seed.
 pub fn compare(designs: &[Behaviour], loads: &[f64], seeds: u64, flows: u32) -> Study {
     let mut runs = Vec::new();
     for &load in loads {

@@ -1,7 +1,7 @@
-//! What the figures of this folder share.
+//! Common functions of Expeditus' figures.
 
-use crate::measure::{At, Figure, MICE, fcts};
-use crate::ours::Ours;
+use crate::measure::{Figure, MICE, Selection, fcts};
+use crate::measured_value::MeasuredValue;
 use crate::part::Results;
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{FlowRecord, RunRecord};
@@ -13,10 +13,10 @@ pub const ECMP: &str = "tcp";
 pub const FINAL_FORM: &str = "tcp@expeditus";
 pub const DECK_FORM: &str = "tcp@expeditus-deck";
 
-/// Flows from this size on are elephants here, in bytes: the papers' word for the longest.
+/// Minimum size of elephants in bytes. The papers use this term for the longest flows.
 pub const ELEPHANTS: u64 = 1_000_000;
 
-/// What the published numbers are of.
+/// Measurements with published results.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Measure {
     TailOfMice,
@@ -35,7 +35,7 @@ impl Measure {
         }
     }
 
-    /// The largest published change against ECMP, "up to", in per cent.
+    /// Returns the largest published change against ECMP ("up to") in per cent.
     pub const fn published(self) -> Option<f64> {
         match self {
             Self::TailOfMice => Some(-45.0),
@@ -51,7 +51,7 @@ impl Measure {
         }
     }
 
-    /// Completion times of the flows that it is of and that `keep` lets through, in microseconds.
+    /// Returns the completion times in microseconds of the flows of this measurement that `keep` selects.
     pub fn fcts(self, run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
         match self {
             Self::TailOfMice | Self::MeanOfMice => {
@@ -62,14 +62,14 @@ impl Measure {
     }
 }
 
-/// The change of a design's figure against ECMP.
+/// Returns the change of a design's value against ECMP in per cent.
 pub fn change(
     results: &Results,
     (part, load): (&str, f64),
     design: &str,
     measure: Measure,
-) -> Ours {
+) -> MeasuredValue {
     let fcts = |run: &RunRecord| measure.fcts(run, |_| true);
     let figure = Figure::Of(measure.statistic(), &fcts);
-    At::new(results, part, Some(load)).change(design, ECMP, figure)
+    Selection::new(results, part, Some(load)).change(design, ECMP, figure)
 }

@@ -1,10 +1,10 @@
-//! Expeditus (SoCC 2016, and the slides that show its first form), and what its figures depend on.
+//! Expeditus (SoCC 2016, and slides with its first form), and the sensitivity of its results.
 
 mod emulab;
 mod figures;
 mod paths;
 mod sensitivity;
 
-pub use emulab::Emulab;
-pub use paths::Expeditus;
-pub use sensitivity::Sensitivity;
+pub use emulab::EMULAB;
+pub use paths::EXPEDITUS;
+pub use sensitivity::SENSITIVITY;

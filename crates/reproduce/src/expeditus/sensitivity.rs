@@ -1,27 +1,24 @@
-//! What Expeditus' figures depend on: both forms at load 0.6 of web search, with one parameter at a time set to
-//! another value that the sources leave possible.
+//! Sensitivity of Expeditus' results: both forms with web search at load 0.6. Each study sets one parameter to another
+//! value that the sources permit.
 
 use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure};
 use crate::band;
 use crate::case::{Case, Keys, cases, section};
-use crate::measure::{At, Figure};
+use crate::measure::{Figure, Selection};
 use crate::part::{Part, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
 use tailcut_scenario::record::{FlowRecord, RunRecord};
 
-/// See the module.
-pub struct Sensitivity;
-
 const CONGA: &str = "tcp@conga";
 
-/// One scenario and its cases, the first of which is the scenario as it is.
+/// Scenario and its cases. The first case is the unchanged scenario.
 struct Family {
-    what: &'static str,
+    description: &'static str,
     scenario: &'static str,
-    /// What is compared with ECMP where a case does not concern one design alone.
+    /// Design that is compared with ECMP, except in cases that only affect another design.
     form: &'static str,
-    /// A table.
+    /// Table of the cases.
     cases: &'static str,
     common: Keys,
     quick: Keys,
@@ -29,7 +26,7 @@ struct Family {
 
 const FAMILIES: [Family; 2] = [
     Family {
-        what: "final form",
+        description: "final form",
         scenario: FINAL,
         form: FINAL_FORM,
         cases: FINAL_CASES,
@@ -37,7 +34,7 @@ const FAMILIES: [Family; 2] = [
         quick: &[("duration", "1500us")],
     },
     Family {
-        what: "slides",
+        description: "slides",
         scenario: DECK,
         form: DECK_FORM,
         cases: DECK_CASES,
@@ -51,7 +48,7 @@ const FINAL_CASES: &str = include_str!("../../cases/expeditus-final.txt");
 const DECK_CASES: &str = include_str!("../../cases/expeditus-deck.txt");
 
 impl Family {
-    /// The designs that a case is run with, beside ECMP where that is concerned too.
+    /// Returns the designs with which a case runs. ECMP is added if the case affects it.
     fn designs(&self, case: &Case) -> Vec<&'static str> {
         match section(&case.changes()) {
             None if self.form == FINAL_FORM => vec![FINAL_FORM, CONGA],
@@ -61,7 +58,8 @@ impl Family {
         }
     }
 
-    /// The case whose ECMP is that of a case: the family's first where the changes do not concern it.
+    /// Returns the name of the case whose ECMP runs are the base of a case. This is the first case of the family if the
+    /// changes do not affect ECMP, because ECMP then does not run again.
     fn ecmp_of(&self, case: &Case) -> &'static str {
         let of_a_design = |key: &str| key.starts_with("expeditus") || key.starts_with("conga");
         let same = case.changes().iter().all(|(key, _)| of_a_design(key));
@@ -82,9 +80,9 @@ impl Family {
     }
 
     fn rows(&self, results: &Results, case: &Case) -> Vec<ComparisonRow> {
-        let at = At::new(results, case.name, None);
-        let ecmp = At::new(results, self.ecmp_of(case), None);
-        let (family, what) = (self.what, case.what);
+        let at = Selection::new(results, case.name, None);
+        let ecmp = Selection::new(results, self.ecmp_of(case), None);
+        let (family, description) = (self.description, case.description);
         let mut rows = Vec::new();
         for design in self.designs(case) {
             for measure in Measure::ALL {
@@ -93,10 +91,10 @@ impl Family {
                 let of_paper = design == FINAL_FORM && self.form == FINAL_FORM;
                 let name = measure.name();
                 rows.push(row(
-                    format!("{family}, {what}: {design}, {name} against ECMP, %"),
-                    at.against(design, (ecmp, ECMP), figure),
+                    format!("{family}, {description}: {design}, {name} against ECMP, %"),
+                    at.change_from(design, (ecmp, ECMP), figure),
                     measure.published().filter(|_| of_paper),
-                    band::SHOWN,
+                    band::NO_BAND,
                     "one parameter at a time",
                 ));
             }
@@ -106,11 +104,11 @@ impl Family {
             for design in [ECMP].iter().chain(&designs) {
                 rows.push(row(
                     format!(
-                        "{family}, {what}: {design}, flows that do not finish and do not count, %"
+                        "{family}, {description}: {design}, flows that do not finish and do not count, %"
                     ),
                     &at.by_seed(design, unfinished_per_cent),
                     None,
-                    band::SHOWN,
+                    band::NO_BAND,
                     "",
                 ));
             }
@@ -128,25 +126,24 @@ fn unfinished_per_cent(run: &RunRecord) -> f64 {
     100.0 * unfinished as f64 / run.flows.len() as f64
 }
 
-impl Reproduction for Sensitivity {
-    fn name(&self) -> &'static str {
-        "expeditus-sensitivity"
-    }
+/// Reproduction: sensitivity of the results to parameters.
+pub const SENSITIVITY: Reproduction = Reproduction {
+    name: "expeditus-sensitivity",
+    title: "Expeditus and CONGA at load 0.6 with other values of unpublished parameters",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "Expeditus, and CONGA beside it, at load 0.6 with other values of what is not published"
-    }
+fn parts() -> Vec<Part> {
+    let families = FAMILIES.iter();
+    let parts = families.flat_map(|family| cases(family.cases).map(|case| family.part(&case)));
+    parts.collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let families = FAMILIES.iter();
-        let parts = families.flat_map(|family| cases(family.cases).map(|case| family.part(&case)));
-        parts.collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let families = FAMILIES.iter();
-        let rows = families
-            .flat_map(|family| cases(family.cases).flat_map(|case| family.rows(results, &case)));
-        rows.collect()
-    }
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let families = FAMILIES.iter();
+    let rows = families
+        .flat_map(|family| cases(family.cases).flat_map(|case| family.rows(results, &case)));
+    rows.collect()
 }

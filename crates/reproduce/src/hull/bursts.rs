@@ -1,23 +1,20 @@
-//! Where bursts come from: large sends, and interrupts that are coalesced by frames.
+//! Causes of bursts: large sends, and interrupts that the NIC delays until it has received several frames.
 
 use super::figures::{FULL_PACKET, below_zero, throughput_mbps};
 use crate::band;
-use crate::measure::{At, Figure};
-use crate::ours::Ours;
+use crate::measure::{Figure, Selection};
+use crate::measured_value::MeasuredValue;
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
 use tailcut_scenario::record::RunRecord;
 
-/// See the module.
-pub struct HullBursts;
-
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-bursts.toml");
 
-/// A part's name and keys.
+/// Name of a part, and its changed keys.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// A flow of 1 Gb/s from a NIC of 10 Gb/s.
+/// Parts with a flow of 1 Gb/s from a NIC of 10 Gb/s.
 const LARGE_SENDS: [Variant; 3] = [
     (
         "large-sends",
@@ -34,18 +31,20 @@ const LARGE_SENDS: [Variant; 3] = [
     ("segment-sends", &[("topology.fabric_rate", "1Gbps")]),
 ];
 
-/// A setting of the table: frames an interrupt, the parts that measure it, and the published throughput
-/// in Gb/s and burst size in KB.
+/// Setting of the published table.
 struct Setting {
+    /// Name for rows.
     name: &'static str,
+    /// Frames per interrupt.
     frames: &'static str,
-    /// At 10 Gb/s all the way.
+    /// Part with 10 Gb/s on the whole path.
     fast: &'static str,
-    /// Through 9 Gb/s: a NIC that never pauses has no bursts.
+    /// Part with a link of 9 Gb/s on the path. The NIC then has to pause: a NIC that never pauses has no bursts.
     paused: &'static str,
-    /// The same where the receiver's stack merges what an interrupt brings, and sends are large; without
-    /// coalescing there is nothing to merge.
+    /// Part with large sends, and with a receiver that merges the segments of an interrupt. `None` if each
+    /// frame has its interrupt, because then there is nothing to merge.
     merged: Option<&'static str>,
+    /// Published throughput in Gb/s and burst size in KB.
     published: (f64, f64),
 }
 
@@ -92,105 +91,104 @@ const SETTINGS: [Setting; 5] = [
     },
 ];
 
-/// The processor is not simulated, and its row of the table is where it is saturated.
-const NO_PROCESSOR: &str = "theirs is a saturated processor, which is not simulated";
+/// Reason of the row in which the processor of the testbed is saturated. The simulation has no processors.
+const NO_PROCESSOR: &str = "published with a saturated processor, which is not simulated";
 
-impl Reproduction for HullBursts {
-    fn name(&self) -> &'static str {
-        "hull-bursts"
-    }
+/// Reproduction of the bursts.
+pub const HULL_BURSTS: Reproduction = Reproduction {
+    name: "hull-bursts",
+    title: "HULL, causes of bursts: large sends and interrupt coalescing at 10 Gb/s (HULL slides)",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "HULL, where bursts come from: large sends and interrupt coalescing at 10 Gb/s (HULL slides)"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let part = |name, changes| Part {
-            name,
-            scenario: SCENARIO,
-            changes,
-            quick: Vec::new(),
-        };
-        let large_sends = LARGE_SENDS
-            .iter()
-            .map(|(name, changes)| part(name, keys(changes)));
-        let settings = SETTINGS.iter().flat_map(|setting| {
-            let at = |rate| {
-                keys(&[
-                    ("nic.rx_frames", setting.frames),
-                    ("topology.fabric_rate", rate),
-                ])
-            };
-            [
-                part(setting.fast, at("10Gbps")),
-                part(setting.paused, at("9Gbps")),
-            ]
-        });
-        let merged = SETTINGS.iter().filter_map(|setting| {
-            let changes = [
+fn parts() -> Vec<Part> {
+    let part = |name, changes| Part {
+        name,
+        scenario: SCENARIO,
+        changes,
+        quick: Vec::new(),
+    };
+    let large_sends = LARGE_SENDS
+        .iter()
+        .map(|(name, changes)| part(name, keys(changes)));
+    let settings = SETTINGS.iter().flat_map(|setting| {
+        let at = |rate| {
+            keys(&[
                 ("nic.rx_frames", setting.frames),
-                ("nic.gro", "true"),
-                ("tcp.lso", "65536"),
-                ("topology.fabric_rate", "9Gbps"),
-            ];
-            setting.merged.map(|name| part(name, keys(&changes)))
-        });
-        large_sends.chain(settings).chain(merged).collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = large_sends(results);
-        rows.extend(SETTINGS.iter().enumerate().map(|(index, setting)| {
-            let theirs = setting.published.0;
-            row(
-                format!("{}: throughput, Gb/s", setting.name),
-                &At::new(results, setting.fast, None)
-                    .by_seed("tcp", |run| throughput_mbps(run) / 1_000.0),
-                Some(theirs),
-                // The line rate less headers is 9.49.
-                (index > 0).then_some((theirs * 0.95, theirs * 1.05)),
-                if index > 0 { "" } else { NO_PROCESSOR },
-            )
-        }));
-        rows.extend(SETTINGS.iter().enumerate().map(|(index, setting)| {
-            row(
-                format!("{}: mean burst of a flow of 9 Gb/s, KB", setting.name),
-                &At::new(results, setting.paused, None).by_seed("tcp", burst_kb),
-                Some(setting.published.1),
-                band::SHOWN,
-                if index > 0 { FRAMES_ONLY } else { NO_PROCESSOR },
-            )
-        }));
-        rows.extend(SETTINGS.iter().filter_map(|setting| {
-            let part = setting.merged?;
-            Some(row(
-                format!(
-                    "{}, merged: mean burst of a flow of 9 Gb/s, KB",
-                    setting.name
-                ),
-                &At::new(results, part, None).by_seed("tcp", burst_kb),
-                Some(setting.published.1),
-                band::SHOWN,
-                "an ACK an interrupt, large sends of 64 KiB",
-            ))
-        }));
-        let steps = SETTINGS[1..].windows(2).map(|step| {
-            let [less, more] = [&step[0], &step[1]].map(|s| At::new(results, s.paused, None));
-            less.against("tcp", (more, "tcp"), Figure::Run(&burst_kb))
-        });
-        rows.push(row(
-            "from 2 to 8 to 32 to 128 frames: steps at which bursts grow",
-            below_zero(&steps.collect::<Vec<Ours>>()),
-            Some(3.0),
-            (3.0, 3.0),
-            "",
-        ));
-        rows
-    }
+                ("topology.fabric_rate", rate),
+            ])
+        };
+        [
+            part(setting.fast, at("10Gbps")),
+            part(setting.paused, at("9Gbps")),
+        ]
+    });
+    let merged = SETTINGS.iter().filter_map(|setting| {
+        let changes = [
+            ("nic.rx_frames", setting.frames),
+            ("nic.gro", "true"),
+            ("tcp.lso", "65536"),
+            ("topology.fabric_rate", "9Gbps"),
+        ];
+        setting.merged.map(|name| part(name, keys(&changes)))
+    });
+    large_sends.chain(settings).chain(merged).collect()
 }
 
-const FRAMES_ONLY: &str = "ours are what the ACKs of an interrupt release, so in proportion to the \
-                           frames; how theirs were measured is not said";
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = large_sends(results);
+    rows.extend(SETTINGS.iter().enumerate().map(|(index, setting)| {
+        let published = setting.published.0;
+        row(
+            format!("{}: throughput, Gb/s", setting.name),
+            &Selection::new(results, setting.fast, None)
+                .by_seed("tcp", |run| throughput_mbps(run) / 1_000.0),
+            Some(published),
+            // The line rate without headers is 9.49 Gb/s.
+            (index > 0).then_some((published * 0.95, published * 1.05)),
+            if index > 0 { "" } else { NO_PROCESSOR },
+        )
+    }));
+    rows.extend(SETTINGS.iter().enumerate().map(|(index, setting)| {
+        row(
+            format!("{}: mean burst of a flow of 9 Gb/s, KB", setting.name),
+            &Selection::new(results, setting.paused, None).by_seed("tcp", burst_kb),
+            Some(setting.published.1),
+            band::NO_BAND,
+            if index > 0 { FRAMES_ONLY } else { NO_PROCESSOR },
+        )
+    }));
+    rows.extend(SETTINGS.iter().filter_map(|setting| {
+        let part = setting.merged?;
+        Some(row(
+            format!(
+                "{}, merged: mean burst of a flow of 9 Gb/s, KB",
+                setting.name
+            ),
+            &Selection::new(results, part, None).by_seed("tcp", burst_kb),
+            Some(setting.published.1),
+            band::NO_BAND,
+            "one ACK for each interrupt, large sends of 64 KiB",
+        ))
+    }));
+    let steps = SETTINGS[1..].windows(2).map(|step| {
+        let [less, more] = [&step[0], &step[1]].map(|s| Selection::new(results, s.paused, None));
+        less.change_from("tcp", (more, "tcp"), Figure::Run(&burst_kb))
+    });
+    rows.push(row(
+        "from 2 to 8 to 32 to 128 frames: steps at which bursts grow",
+        below_zero(&steps.collect::<Vec<MeasuredValue>>()),
+        Some(3.0),
+        (3.0, 3.0),
+        "",
+    ));
+    rows
+}
+
+const FRAMES_ONLY: &str = "our bursts are released by the ACKs of an interrupt, so they are proportional to \
+                           the frames; the published method of measurement is unknown";
 
 fn large_sends(results: &Results) -> Vec<ComparisonRow> {
     let [(large, _), (paced, _), (segments, _)] = LARGE_SENDS;
@@ -201,33 +199,33 @@ fn large_sends(results: &Results) -> Vec<ComparisonRow> {
     let shown = |what: &str, part, design: &'static str| {
         row(
             format!("1 Gb/s flow, {what}: mean burst, KB"),
-            &At::new(results, part, None).by_seed(design, burst_kb),
+            &Selection::new(results, part, None).by_seed(design, burst_kb),
             None,
-            band::SHOWN,
+            band::NO_BAND,
             "not in the slides",
         )
     };
     vec![
         row(
             "1 Gb/s flow, large sends, not paced: mean burst, KB",
-            &At::new(results, large, None).by_seed("tcp", burst_kb),
+            &Selection::new(results, large, None).by_seed("tcp", burst_kb),
             Some(65.0),
             (60.0, 70.0),
             "a large send has 64 KiB",
         ),
         row(
             "1 Gb/s flow, large sends, not paced: time from burst to burst, ms",
-            &At::new(results, large, None).by_seed("tcp", interval_ms),
+            &Selection::new(results, large, None).by_seed("tcp", interval_ms),
             Some(0.5),
             (0.45, 0.6),
-            "1 Gb/s holds headers too",
+            "1 Gb/s includes headers",
         ),
         shown("large sends, HULL's pacer", paced, "hull"),
         shown("no large sends, not paced", segments, "tcp"),
     ]
 }
 
-/// Payload of the mean burst.
+/// Returns the payload of the mean burst in KB.
 fn burst_kb(run: &RunRecord) -> f64 {
     let (payload, wire) = FULL_PACKET;
     let bytes = run.host_bursts.map_or(f64::NAN, |bursts| bursts.mean_bytes);

@@ -1,31 +1,31 @@
-//! What the figures of this folder share.
+//! Common functions of HULL's figures.
 
 use crate::band::Band;
-use crate::measure::{At, Figure, Metric, fcts};
-use crate::ours::Ours;
+use crate::measure::{Figure, Metric, Selection, fcts};
+use crate::measured_value::MeasuredValue;
 use crate::part::Results;
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{RunRecord, WaitStats};
 
-/// Of figures whose testbed has unpublished parameters (round trip, buffer, the pacer's unit): a factor of 1.5 either
-/// way, what this project holds HULL's table to.
+/// Largest permitted factor between our value and the published value, in either direction. A difference is permitted
+/// because some parameters of the testbed are not published: round-trip time, buffer, and the unit of the pacer.
 pub const FACTOR: f64 = 1.5;
 
-/// The band of a published figure.
-pub fn within_factor(theirs: f64) -> Band {
-    (theirs / FACTOR, theirs * FACTOR)
+/// Returns the band for a published value.
+pub fn within_factor(published: f64) -> Band {
+    (published / FACTOR, published * FACTOR)
 }
 
-/// How long packets waited at the port that carried the most bytes.
+/// Returns the waiting times of packets at the port that carried the most bytes.
 pub fn waits_at_busiest(run: &RunRecord) -> WaitStats {
     let waits = run.switch_waits.as_ref();
     waits.map(|waits| waits.busiest).unwrap_or_default()
 }
 
-/// A full packet's payload and what it takes on the wire, in bytes.
+/// Payload of a full packet, and its length on the wire, in bytes.
 pub const FULL_PACKET: (f64, f64) = (1_460.0, 1_538.0);
 
-/// The payload that the port with the most bytes carried over the run's time, of long flows.
+/// Returns the rate of the long flows' payload at the port that carried the most bytes, in Mb/s over the whole run.
 pub fn throughput_mbps(run: &RunRecord) -> f64 {
     let (payload, wire) = FULL_PACKET;
     let most = run.ports.iter().map(|port| port.bytes.0).max();
@@ -33,8 +33,7 @@ pub fn throughput_mbps(run: &RunRecord) -> f64 {
     bits / run.totals.simulated.as_us_f64()
 }
 
-/// A row of the dynamic-flow table: its name, its design, the keys that make it, and its four published
-/// figures.
+/// Row of the table of dynamic flows: part, name, design, changed keys, and the four published values.
 pub struct TableRow {
     pub part: &'static str,
     pub name: &'static str,
@@ -43,7 +42,8 @@ pub struct TableRow {
     pub published: [f64; 4],
 }
 
-/// The table. Which threshold the phantom queue had is not said; 6 KB is that of the row above.
+/// The table. The threshold of the phantom queue in the row of HULL is not published. 6 KB is the threshold in the row
+/// before it.
 pub const TABLE: [TableRow; 4] = [
     TableRow {
         part: "tcp",
@@ -79,7 +79,7 @@ pub const TABLE: [TableRow; 4] = [
     },
 ];
 
-/// The columns of the table, with their units. The latency is the wait at the port to the receiver.
+/// Columns of the table with their units. The latency is the waiting time at the port to the receiver.
 pub const COLUMNS: [Metric; 4] = [
     (
         "switch latency, mean, us",
@@ -96,44 +96,46 @@ pub const COLUMNS: [Metric; 4] = [
     ("10 MB FCT, p99, ms", Figure::Of(Statistic::P99, &large_ms)),
 ];
 
-/// Flows from this size on are the large ones, which have 10 MB, in bytes.
+/// Minimum size of large flows in bytes. All large flows have 10 MB.
 pub const LARGE: u64 = 1_000_000;
 
-/// Completion times of the large flows, in milliseconds.
+/// Returns the completion times of large flows in milliseconds.
 pub fn large_ms(run: &RunRecord) -> Vec<f64> {
     let us = fcts(run, |flow| flow.bytes.0 >= LARGE);
     us.into_iter().map(|us| us / 1_000.0).collect()
 }
 
-/// The ratio of two rows of a column that is farthest from the published one: by which factor it is
-/// off, and the names of the two rows. `parts` are those of the rows.
+/// Returns the two rows of a column whose ratio differs most from the published ratio: our ratio divided by the
+/// published ratio, and the names of the two rows. `parts` are the parts of the rows.
 pub fn farthest_ratio(
     results: &Results,
     parts: [&str; 4],
     column: usize,
-) -> (Ours, &'static str, &'static str) {
+) -> (MeasuredValue, &'static str, &'static str) {
     let figure = COLUMNS[column].1;
-    let at = parts.map(|part| At::new(results, part, None));
-    let theirs = TABLE.each_ref().map(|row| row.published[column]);
+    let at = parts.map(|part| Selection::new(results, part, None));
+    let published = TABLE.each_ref().map(|row| row.published[column]);
     let lines = [0, 1, 2, 3];
     let ours = lines.map(|line| at[line].ours(TABLE[line].design, figure));
     let ours = ours.map(|ours| ours.value.unwrap_or(f64::NAN));
-    let (high, low) = worst_ratio(ours, theirs);
-    let change = at[high].against(TABLE[high].design, (at[low], TABLE[low].design), figure);
-    let published = theirs[high] / theirs[low];
+    let (high, low) = worst_ratio(ours, published);
+    let change = at[high].change_from(TABLE[high].design, (at[low], TABLE[low].design), figure);
+    let published = published[high] / published[low];
     let factor = change.map(|per_cent| (1.0 + per_cent / 100.0) / published);
     (factor, TABLE[high].name, TABLE[low].name)
 }
 
-/// How many of these changes are below zero: as they stand, and as their intervals leave open.
-pub fn below_zero(changes: &[Ours]) -> Ours {
-    let count = |holds: &dyn Fn(&Ours) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
+/// Returns the number of changes that are below zero. A change whose interval contains zero may or may not be below
+/// zero. So the interval of the result extends from the number without these changes to the number with them.
+pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
+    let count =
+        |holds: &dyn Fn(&MeasuredValue) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
     let surely = count(&|change| change.interval.is_some_and(|(_, high)| high < 0.0));
     let surely_not = count(&|change| change.interval.is_some_and(|(low, _)| low >= 0.0));
     let would_do = changes
         .iter()
         .filter_map(|change| change.seeds_that_would_do);
-    Ours {
+    MeasuredValue {
         value: Some(count(&|change| {
             change.value.is_some_and(|change| change < 0.0)
         })),
@@ -144,10 +146,10 @@ pub fn below_zero(changes: &[Ours]) -> Ours {
     }
 }
 
-/// The two rows of a column whose ratio differs most from the published one: the one that is too high
-/// before the one that is too low.
-pub fn worst_ratio(ours: [f64; 4], theirs: [f64; 4]) -> (usize, usize) {
-    let over = |row: usize| ours[row] / theirs[row];
+/// Returns the two rows of a column whose ratio differs most from the published ratio: first the row whose value is too
+/// high, then the row whose value is too low.
+pub fn worst_ratio(ours: [f64; 4], published: [f64; 4]) -> (usize, usize) {
+    let over = |row: usize| ours[row] / published[row];
     let by_over = |a: &usize, b: &usize| over(*a).total_cmp(&over(*b));
     let high = (0..4).max_by(by_over).unwrap_or(0);
     let low = (0..4).min_by(by_over).unwrap_or(0);
@@ -166,15 +168,15 @@ mod tests {
 
     #[test]
     fn a_change_whose_interval_holds_zero_counts_as_open() {
-        let change = |low: f64, high: f64| Ours {
+        let change = |low: f64, high: f64| MeasuredValue {
             value: Some((low + high) / 2.0),
             interval: Some((low, high)),
             seeds: 6,
-            ..Ours::default()
+            ..MeasuredValue::default()
         };
         let ours = below_zero(&[change(-9.0, -1.0), change(-3.0, 1.0), change(2.0, 4.0)]);
         assert_eq!((ours.value, ours.interval), (Some(2.0), Some((1.0, 2.0))));
-        let none_known = below_zero(&[Ours::default()]);
+        let none_known = below_zero(&[MeasuredValue::default()]);
         assert_eq!(none_known.interval, Some((0.0, 1.0)));
     }
 }

@@ -1,4 +1,4 @@
-//! HULL's experiments (slides of the HULL paper, NSDI 2012), and HULL where no figure was published.
+//! HULL's experiments (slides of the HULL paper, NSDI 2012), and further experiments without published results.
 
 mod bursts;
 mod dynamic;
@@ -7,8 +7,8 @@ mod scale;
 mod sensitivity;
 mod static_flows;
 
-pub use bursts::HullBursts;
-pub use dynamic::HullDynamic;
-pub use scale::HullScale;
-pub use sensitivity::HullSensitivity;
-pub use static_flows::HullStatic;
+pub use bursts::HULL_BURSTS;
+pub use dynamic::HULL_DYNAMIC;
+pub use scale::HULL_SCALE;
+pub use sensitivity::HULL_SENSITIVITY;
+pub use static_flows::HULL_STATIC;

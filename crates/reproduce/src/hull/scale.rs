@@ -1,19 +1,16 @@
-//! HULL at scale: a 10 Gb/s leaf-spine under web search, beside DCTCP and TCP, by marking threshold and
-//! buffer size. Nothing was published that it could be held to.
+//! HULL in a large network: a 10 Gb/s leaf-spine with web search traffic. HULL is compared with DCTCP and TCP, for
+//! several marking thresholds and buffer sizes. No results are published.
 
 use crate::band;
-use crate::measure::{At, Figure, Metric, elephants, mice};
+use crate::measure::{Figure, Metric, Selection, elephants, mice};
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::{RunRecord, SwitchWaits};
 
-/// See the module.
-pub struct HullScale;
-
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-scale.toml");
 
-/// A part: its name, the design, what it is, the keys that differ.
+/// Part: name, design, description, and changed keys.
 type Variant = (
     &'static str,
     &'static str,
@@ -98,7 +95,7 @@ const VARIANTS: [Variant; 12] = [
     ),
 ];
 
-/// What a variant is measured by.
+/// Measurements of a variant.
 const METRICS: [Metric; 5] = [
     (
         "wait at a switch port, mean, us",
@@ -111,7 +108,7 @@ const METRICS: [Metric; 5] = [
     ("FCT of mice, mean, us", Figure::Of(Statistic::Mean, &mice)),
     ("FCT of mice, p99, us", Figure::Of(Statistic::P99, &mice)),
     (
-        "FCT of flows from 100 KB on, mean, ms",
+        "FCT of flows of at least 100 KB, mean, ms",
         Figure::Of(Statistic::Mean, &elephants_ms),
     ),
 ];
@@ -124,41 +121,40 @@ fn waits(run: &RunRecord, figure: fn(&SwitchWaits) -> f64) -> f64 {
     run.switch_waits.as_ref().map_or(f64::NAN, figure)
 }
 
-impl Reproduction for HullScale {
-    fn name(&self) -> &'static str {
-        "hull-scale"
-    }
+/// Reproduction in a 10 Gb/s leaf-spine network.
+pub const HULL_SCALE: Reproduction = Reproduction {
+    name: "hull-scale",
+    title: "HULL, DCTCP and TCP in a 10 Gb/s leaf-spine, web search (no published figures)",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "HULL beside DCTCP and TCP in a 10 Gb/s leaf-spine, web search (no published figures)"
-    }
+fn parts() -> Vec<Part> {
+    let part = |&(name, design, _, changes): &Variant| Part {
+        name,
+        scenario: SCENARIO,
+        changes: [keys(&[("designs", design)]), keys(changes)].concat(),
+        quick: keys(&[("loads", "0.2, 0.6"), ("duration", "15ms")]),
+    };
+    VARIANTS.iter().map(part).collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let part = |&(name, design, _, changes): &Variant| Part {
-            name,
-            scenario: SCENARIO,
-            changes: [keys(&[("designs", design)]), keys(changes)].concat(),
-            quick: keys(&[("loads", "0.2, 0.6"), ("duration", "15ms")]),
-        };
-        VARIANTS.iter().map(part).collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = Vec::new();
-        for load in results.loads(VARIANTS[0].0, VARIANTS[0].1) {
-            for (metric, figure) in METRICS {
-                for &(part, design, what, _) in &VARIANTS {
-                    let at = At::new(results, part, Some(load));
-                    rows.push(row(
-                        format!("load {load}: {what}: {metric}"),
-                        at.ours(design, figure),
-                        None,
-                        band::SHOWN,
-                        "",
-                    ));
-                }
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for load in results.loads(VARIANTS[0].0, VARIANTS[0].1) {
+        for (metric, figure) in METRICS {
+            for &(part, design, what, _) in &VARIANTS {
+                let at = Selection::new(results, part, Some(load));
+                rows.push(row(
+                    format!("load {load}: {what}: {metric}"),
+                    at.ours(design, figure),
+                    None,
+                    band::NO_BAND,
+                    "",
+                ));
             }
         }
-        rows
     }
+    rows
 }

@@ -1,21 +1,18 @@
-//! The static experiment: two long flows through one port, by the phantom queue's drain rate and
-//! threshold, paced and not.
+//! The static experiment: two long flows through one port, with and without pacing, for several drain rates and
+//! thresholds of the phantom queue.
 
 use super::figures::{below_zero, throughput_mbps, waits_at_busiest, within_factor};
 use crate::band;
-use crate::measure::{At, Figure, Metric};
-use crate::ours::Ours;
+use crate::measure::{Figure, Metric, Selection};
+use crate::measured_value::MeasuredValue;
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use std::sync::LazyLock;
 use tailcut_report::ComparisonRow;
 
-/// See the module.
-pub struct HullStatic;
-
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-static.toml");
 
-/// A point of the charts.
+/// Point of the charts.
 struct Point {
     part: String,
     paced: bool,
@@ -23,10 +20,11 @@ struct Point {
     drain_mbps: u32,
 }
 
-/// The published lines.
+/// Thresholds of the published lines.
 const THRESHOLDS_KB: [u32; 5] = [1, 3, 6, 15, 30];
 
-/// Of the published 600 to 1,000 Mb/s in steps of 50 those that show the lines' shape.
+/// Drain rates of our points: enough to show the shape of the lines. The published rates are 600 to 1,000 Mb/s in steps
+/// of 50.
 const DRAINS_MBPS: [u32; 5] = [600, 800, 900, 950, 1_000];
 
 static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
@@ -47,11 +45,11 @@ static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
     points
 });
 
-/// Threshold and drain rate of the table's last row. At which point of the paced charts the slides'
-/// two numbers stand is not said.
+/// Threshold and drain rate of the last row in the table. The slides do not say to which point of the paced charts
+/// their two numbers belong.
 const MARKED: (u32, u32) = (6, 950);
 
-/// What a point is measured by.
+/// Measurements of a point.
 const METRICS: [Metric; 3] = [
     (
         "switch latency, mean, us",
@@ -64,58 +62,59 @@ const METRICS: [Metric; 3] = [
     ("throughput, Mb/s", Figure::Run(&throughput_mbps)),
 ];
 
-const CHART: &str = "theirs is a chart";
+const CHART: &str = "published as a chart";
 
-impl Reproduction for HullStatic {
-    fn name(&self) -> &'static str {
-        "hull-static"
-    }
+/// Reproduction of the experiment.
+pub const HULL_STATIC: Reproduction = Reproduction {
+    name: "hull-static",
+    title: "HULL, two long flows: latency and throughput by the phantom queue's drain rate (HULL slides)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "HULL, two long flows: latency and throughput by the phantom queue's drain rate (HULL slides)"
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let parts = POINTS.iter();
-        let parts = parts.map(|point| part(point, &[], &[("drain", "6s")]));
-        parts.collect()
-    }
-
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        // Ten times slower: 1 Gb/s is 100 Mb/s for the machine, and the kernels' 1 s is 100 ms.
-        let slower = [
-            ("clock", "wall"),
-            ("slowdown", "10"),
-            ("tcp.initial_rto", "100ms"),
-            ("host.queue", "1000"),
-            ("drain", "1s"),
-        ];
-        let parts = POINTS.iter();
-        let parts = parts.map(|point| part(point, &slower, &[("drain", "300ms"), ("seeds", "1")]));
-        parts.collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = marked(results);
-        rows.extend(shapes(results));
-        for (metric, figure) in METRICS {
-            for point in POINTS.iter() {
-                let pacing = if point.paced { "paced" } else { "unpaced" };
-                let (threshold, drain) = (point.threshold_kb, point.drain_mbps);
-                rows.push(row(
-                    format!("{pacing}, {threshold} KB, drain {drain} Mb/s: {metric}"),
-                    at(results, point).ours("hull", figure),
-                    None,
-                    band::SHOWN,
-                    CHART,
-                ));
-            }
-        }
-        rows
-    }
+fn parts() -> Vec<Part> {
+    let parts = POINTS.iter();
+    let parts = parts.map(|point| part(point, &[], &[("drain", "6s")]));
+    parts.collect()
 }
 
-/// The study of a point, with more keys, and those of its quick form.
+fn parts_on_real_hosts() -> Vec<Part> {
+    // The network is ten times slower, because one machine cannot run these hosts at 1 Gb/s. So it has 100 Mb/s, and
+    // the kernel's initial timeout of 1 s corresponds to 100 ms.
+    let slower = [
+        ("clock", "wall"),
+        ("slowdown", "10"),
+        ("tcp.initial_rto", "100ms"),
+        ("host.queue", "1000"),
+        ("drain", "1s"),
+    ];
+    let parts = POINTS.iter();
+    let parts = parts.map(|point| part(point, &slower, &[("drain", "300ms"), ("seeds", "1")]));
+    parts.collect()
+}
+
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = marked(results);
+    rows.extend(shapes(results));
+    for (metric, figure) in METRICS {
+        for point in POINTS.iter() {
+            let pacing = if point.paced { "paced" } else { "unpaced" };
+            let (threshold, drain) = (point.threshold_kb, point.drain_mbps);
+            rows.push(row(
+                format!("{pacing}, {threshold} KB, drain {drain} Mb/s: {metric}"),
+                at(results, point).ours("hull", figure),
+                None,
+                band::NO_BAND,
+                CHART,
+            ));
+        }
+    }
+    rows
+}
+
+/// Returns the study of a point. `more` are further changed keys. `quick` are the changed keys of the quick form.
 fn part(
     point: &'static Point,
     more: &[(&'static str, &str)],
@@ -139,11 +138,11 @@ fn part(
     }
 }
 
-fn at<'a>(results: &'a Results, point: &'static Point) -> At<'a> {
-    At::new(results, &point.part, None)
+fn at<'a>(results: &'a Results, point: &'static Point) -> Selection<'a> {
+    Selection::new(results, &point.part, None)
 }
 
-/// The two figures that the slides give as numbers.
+/// Returns rows for the two values that the slides give as numbers.
 fn marked(results: &Results) -> Vec<ComparisonRow> {
     let is_marked =
         |point: &&Point| point.paced && (point.threshold_kb, point.drain_mbps) == MARKED;
@@ -153,25 +152,25 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
     let (threshold, drain) = MARKED;
     let published = METRICS.iter().zip([5.0, 21.0]);
     published
-        .map(|((metric, figure), theirs)| {
+        .map(|((metric, figure), published)| {
             row(
                 format!("paced, {threshold} KB, drain {drain} Mb/s: {metric}"),
                 at(results, point).ours("hull", *figure),
-                Some(theirs),
-                within_factor(theirs),
-                "the round trip, and at which point of the chart the number stands",
+                Some(published),
+                within_factor(published),
+                "unpublished: the round trip, and the point of the chart to which the number belongs",
             )
         })
         .collect()
 }
 
-/// What the charts' lines have in common, as the share of their points at which it holds. Without the line
-/// of 1 KB, less than a packet, in which every packet is marked; the end at 1,000 Mb/s is where no
-/// packet is, so that nothing is paced.
+/// Returns rows for the properties that the lines of the charts have in common. A row shows the share of points with
+/// the property. The line of 1 KB does not count: 1 KB is less than a packet, so every packet is marked. At 1,000 Mb/s,
+/// no packet is marked, so nothing is paced.
 fn shapes(results: &Results) -> Vec<ComparisonRow> {
-    // By how much one point's figure is above another's.
+    // Returns the change of a value from one point to another.
     let change = |point: &'static Point, other: &'static Point, metric: usize| {
-        at(results, point).against("hull", (at(results, other), "hull"), METRICS[metric].1)
+        at(results, point).change_from("hull", (at(results, other), "hull"), METRICS[metric].1)
     };
     let lines: Vec<&'static [Point]> = POINTS
         .chunks(DRAINS_MBPS.len())
@@ -194,13 +193,13 @@ fn shapes(results: &Results) -> Vec<ComparisonRow> {
             .map(move |(unpaced, paced)| change(paced, unpaced, metric))
             .collect()
     };
-    let share = |what: &str, changes: Vec<Ours>| {
+    let share = |what: &str, changes: Vec<MeasuredValue>| {
         let points = changes.len();
         row(
             format!("{what}, % of {points} points"),
             below_zero(&changes).map(|count| 100.0 * count / points as f64),
             Some(100.0),
-            // The lines of a chart cross where two values hardly differ.
+            // Where two values are almost equal, the lines of a chart may cross.
             (90.0, 100.0),
             CHART,
         )

@@ -1,18 +1,15 @@
-//! Incast (SCDP paper, section V-E, figures 12a and 12b): goodput by the number of senders, and the distribution of
-//! completion times with 70.
+//! Incast (SCDP paper, section V-E, figures 12a and 12b): goodput for several numbers of senders, and the distribution
+//! of completion times with 70 senders.
 
-use super::figures::{NOT_MORE, ON_REAL_HOSTS, concerned, is_of};
+use super::figures::{ON_REAL_HOSTS, concerned, is_of};
 use crate::band;
 use crate::case::{Case, cases};
-use crate::measure::{At, Figure, fcts};
+use crate::measure::{Figure, Selection, fcts};
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::{FlowRecord, RunRecord};
 use tailcut_scenario::sim::workload::Class;
-
-/// See the module.
-pub struct Incast;
 
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-incast.toml");
 
@@ -21,7 +18,7 @@ const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
 const CROWDS: &str = include_str!("../../cases/scdp-incast-crowds.txt");
 const MOST: &str = "senders-70";
 
-/// The first of them, up to 10 senders, are those that 16 hosts have.
+/// Number of cases for real hosts. With up to 10 senders, 16 hosts are enough.
 const FEW: usize = 2;
 
 const CHANGED: &str = include_str!("../../cases/scdp-incast-changed.txt");
@@ -30,12 +27,12 @@ fn is_studied(flow: &FlowRecord) -> bool {
     is_of(flow, Class::Incast)
 }
 
-/// Completion times of the incast's flows, in microseconds.
+/// Returns the completion times of the incast's flows in microseconds.
 fn studied(run: &RunRecord) -> Vec<f64> {
     fcts(run, is_studied)
 }
 
-/// All bytes of the incast over the time until its last flow ends, in Mb/s.
+/// Returns the goodput of the whole incast in Mb/s: all its bytes, divided by the time until its last flow ends.
 fn goodput(run: &RunRecord) -> f64 {
     let last = studied(run).into_iter().fold(0.0, f64::max);
     let flows = run.flows.iter().filter(|flow| is_studied(flow));
@@ -43,95 +40,101 @@ fn goodput(run: &RunRecord) -> f64 {
     bytes as f64 * 8.0 / last
 }
 
-impl Reproduction for Incast {
-    fn name(&self) -> &'static str {
-        "scdp-incast"
-    }
+/// Reproduction of the incast.
+pub const INCAST: Reproduction = Reproduction {
+    name: "scdp-incast",
+    title: "Incast of up to 70 senders: SCDP, NDP and TCP (SCDP paper, figures 12a and 12b)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "Incast of up to 70 senders: SCDP, NDP and TCP (SCDP paper, figures 12a and 12b)"
-    }
+fn parts() -> Vec<Part> {
+    let cases = cases(CROWDS).chain(cases(CHANGED));
+    cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let cases = cases(CROWDS).chain(cases(CHANGED));
-        cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
-    }
+fn parts_on_real_hosts() -> Vec<Part> {
+    let small = cases(CROWDS).take(FEW);
+    let part = |case: Case| {
+        let mut part = case.part(SCENARIO, ON_REAL_HOSTS, &[]);
+        part.changes.extend(keys(&[("topology.k", "4")]));
+        part
+    };
+    small.map(part).collect()
+}
 
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        let small = cases(CROWDS).take(FEW);
-        let part = |case: Case| {
-            let mut part = case.part(SCENARIO, ON_REAL_HOSTS, &[]);
-            part.changes.extend(keys(&[("topology.k", "4")]));
-            part
-        };
-        small.map(part).collect()
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for Case {
+        name, description, ..
+    } in cases(CROWDS)
+    {
+        let at = Selection::new(results, name, None);
+        for design in DESIGNS
+            .into_iter()
+            .filter(|design| results.ran(name, design))
+        {
+            // Without collapse, the incast uses most of the link, because the background needs only a tenth. With
+            // collapse, it uses less than half. It collapses if the windows of all senders together are larger than the
+            // buffer.
+            let band = match (design, name) {
+                (_, "senders-1") => None,
+                ("tcp", "senders-10" | "senders-20") => None,
+                ("tcp", _) => Some((0.0, 475.0)),
+                _ => Some((650.0, 950.0)),
+            };
+            rows.push(row(
+                format!("{description}: {design}, goodput of the incast, Mb/s"),
+                &at.by_seed(design, goodput),
+                None,
+                band,
+                "published as a chart: TCP collapses, SCDP and NDP do not",
+            ));
+        }
     }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = Vec::new();
-        for Case { name, what, .. } in cases(CROWDS) {
-            let at = At::new(results, name, None);
-            for design in DESIGNS
-                .into_iter()
-                .filter(|design| results.ran(name, design))
-            {
-                // No collapse: most of the link, of which the background takes a tenth. Collapse: less than
-                // half, as soon as many windows together are longer than the buffer.
-                let band = match (design, name) {
-                    (_, "senders-1") => None,
-                    ("tcp", "senders-10" | "senders-20") => None,
-                    ("tcp", _) => Some((0.0, 475.0)),
-                    _ => Some((650.0, 950.0)),
-                };
-                rows.push(row(
-                    format!("{what}: {design}, goodput of the incast, Mb/s"),
-                    &at.by_seed(design, goodput),
-                    None,
-                    band,
-                    "published as a chart: TCP collapses, SCDP and NDP do not",
-                ));
-            }
-        }
-        if !results.ran(MOST, "scdp") {
-            return rows;
-        }
-        let most = At::new(results, MOST, None);
-        for percentile in [0.1, 0.5, 0.9, 0.99] {
-            let statistic = Statistic::Quantile(percentile);
-            for design in DESIGNS {
-                rows.push(row(
-                    format!(
-                        "70 senders: {design}, {} of completion times, ms",
-                        statistic.name()
-                    ),
-                    most.ours(design, Figure::Of(statistic, &studied))
-                        .map(|us| us / 1e3),
-                    None,
-                    band::SHOWN,
-                    "",
-                ));
-            }
-        }
-        rows.push(row(
-            "70 senders: scdp, median completion time against ndp, %",
-            most.change("scdp", "ndp", Figure::Of(Statistic::P50, &studied)),
-            None,
-            NOT_MORE,
-            "published as a chart: SCDP is slightly better",
-        ));
-        for case in cases(CHANGED) {
-            let Case { name, what, .. } = case;
-            let at = At::new(results, name, None);
-            for design in concerned(&case, &DESIGNS) {
-                rows.push(row(
-                    format!("{what}: {design}, goodput of the incast, Mb/s"),
-                    &at.by_seed(design, goodput),
-                    None,
-                    band::SHOWN,
-                    "one parameter at a time",
-                ));
-            }
-        }
-        rows
+    if !results.ran(MOST, "scdp") {
+        return rows;
     }
+    let most = Selection::new(results, MOST, None);
+    for percentile in [0.1, 0.5, 0.9, 0.99] {
+        let statistic = Statistic::Quantile(percentile);
+        for design in DESIGNS {
+            rows.push(row(
+                format!(
+                    "70 senders: {design}, {} of completion times, ms",
+                    statistic.name()
+                ),
+                most.ours(design, Figure::Of(statistic, &studied))
+                    .map(|us| us / 1e3),
+                None,
+                band::NO_BAND,
+                "",
+            ));
+        }
+    }
+    rows.push(row(
+        "70 senders: scdp, median completion time against ndp, %",
+        most.change("scdp", "ndp", Figure::Of(Statistic::P50, &studied)),
+        None,
+        band::NOT_MORE,
+        "published as a chart: SCDP is slightly better",
+    ));
+    for case in cases(CHANGED) {
+        let Case {
+            name, description, ..
+        } = case;
+        let at = Selection::new(results, name, None);
+        for design in concerned(&case, &DESIGNS) {
+            rows.push(row(
+                format!("{description}: {design}, goodput of the incast, Mb/s"),
+                &at.by_seed(design, goodput),
+                None,
+                band::NO_BAND,
+                "one parameter at a time",
+            ));
+        }
+    }
+    rows
 }

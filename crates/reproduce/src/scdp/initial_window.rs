@@ -1,50 +1,50 @@
-//! The initial window (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
+//! Initial window (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
 
 use super::figures::{ON_REAL_HOSTS, goodput_mbps, is_of};
 use crate::band;
 use crate::case::{Case, cases};
-use crate::measure::{At, Figure, mean};
-use crate::ours::Ours;
+use crate::measure::{Figure, Selection, mean};
+use crate::measured_value::MeasuredValue;
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::{FlowRecord, RunRecord};
 use tailcut_scenario::sim::workload::Class;
 
-/// See the module.
-pub struct InitialWindow;
-
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-initial-window.toml");
 
-/// By rate, and one thing changed at 1 Gb/s.
+/// Cases with several windows for each rate.
 const WINDOWS: &str = include_str!("../../cases/scdp-initial-window.txt");
 
+/// Cases in which one other parameter is changed, too. The rate is 1 Gb/s.
 const CHANGED: &str = include_str!("../../cases/scdp-initial-window-changed.txt");
 
 fn all_cases() -> impl Iterator<Item = Case> {
     cases(WINDOWS).chain(cases(CHANGED))
 }
 
-/// By rate: its part's name, the paper's window, one far too small and one far too large.
+/// For each rate: its name, the part with the paper's window, this window, and two parts with windows that are much too
+/// small and much too large.
 const CHOICES: [(&str, &str, f64, &str, &str); 3] = [
     ("1 Gb/s", "1g-12", 12.0, "1g-2", "1g-100"),
     ("5 Gb/s", "5g-24", 24.0, "5g-4", "5g-64"),
     ("10 Gb/s", "10g-32", 32.0, "10g-8", "10g-96"),
 ];
 
-/// A figure of each session of a run.
+/// Returns one value for each session of a run.
 fn of_sessions(run: &RunRecord, figure: fn(&FlowRecord) -> f64) -> Vec<f64> {
     let flows = run.flows.iter();
     let sessions = flows.filter(|flow| is_of(flow, Class::Foreground));
     sessions.map(figure).collect()
 }
 
-/// Goodputs of the sessions, in Mb/s.
+/// Returns the goodputs of the sessions in Mb/s.
 fn goodputs(run: &RunRecord) -> Vec<f64> {
     of_sessions(run, goodput_mbps)
 }
 
-/// Repair symbols of each session: one for each of its trimmed packets, and two a block that lost any.
+/// Returns the number of repair symbols of each session. There is one for each trimmed packet, and two more for each
+/// block with a loss.
 fn repairs(run: &RunRecord) -> Vec<f64> {
     of_sessions(run, |flow| f64::from(flow.retransmissions))
 }
@@ -52,119 +52,120 @@ fn repairs(run: &RunRecord) -> Vec<f64> {
 const GOODPUT: Figure<'static> = Figure::Of(Statistic::Mean, &goodputs);
 const REPAIR: Figure<'static> = Figure::Of(Statistic::Mean, &repairs);
 
-impl Reproduction for InitialWindow {
-    fn name(&self) -> &'static str {
-        "scdp-initial-window"
-    }
+/// Reproduction of the windows.
+pub const INITIAL_WINDOW: Reproduction = Reproduction {
+    name: "scdp-initial-window",
+    title: "SCDP's initial window at 1, 5 and 10 Gb/s (SCDP paper, figure 15)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "SCDP's initial window at 1, 5 and 10 Gb/s (SCDP paper, figure 15)"
-    }
+fn parts() -> Vec<Part> {
+    all_cases()
+        .map(|case| case.part(SCENARIO, &[], &[("topology.k", "4")]))
+        .collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        all_cases()
-            .map(|case| case.part(SCENARIO, &[], &[("topology.k", "4")]))
-            .collect()
-    }
+fn parts_on_real_hosts() -> Vec<Part> {
+    let at_1g = cases(WINDOWS).filter(|case| case.description.starts_with("1 Gb/s"));
+    let part = |case: Case| {
+        let mut part = case.part(
+            SCENARIO,
+            ON_REAL_HOSTS,
+            &[("duration", "50ms"), ("drain", "40ms")],
+        );
+        // A long flow must last longer than the run, but it must fit into a host's memory.
+        part.changes.extend(keys(&[
+            ("topology.k", "4"),
+            ("workload[1].sizes", "fixed:50MB"),
+        ]));
+        part
+    };
+    at_1g.map(part).collect()
+}
 
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        let at_1g = cases(WINDOWS).filter(|case| case.what.starts_with("1 Gb/s"));
-        let part = |case: Case| {
-            let mut part = case.part(
-                SCENARIO,
-                ON_REAL_HOSTS,
-                &[("duration", "50ms"), ("drain", "40ms")],
-            );
-            // A long flow outlasts the run, but has to fit into a host's memory.
-            part.changes.extend(keys(&[
-                ("topology.k", "4"),
-                ("workload[1].sizes", "fixed:50MB"),
-            ]));
-            part
-        };
-        at_1g.map(part).collect()
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let at = |part| Selection::new(results, part, None);
+    let mut rows = Vec::new();
+    for Case {
+        name, description, ..
+    } in all_cases().filter(|case| results.ran(case.name, "scdp"))
+    {
+        rows.push(row(
+            format!("{description}: goodput of a session of 1 MB, Mb/s"),
+            at(name).ours("scdp", GOODPUT),
+            None,
+            band::NO_BAND,
+            "",
+        ));
+        rows.push(row(
+            format!(
+                "{description}: repair symbols a session, one a trimmed packet and two a block"
+            ),
+            at(name).ours("scdp", REPAIR),
+            None,
+            band::NO_BAND,
+            "",
+        ));
     }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let at = |part| At::new(results, part, None);
-        let mut rows = Vec::new();
-        for Case { name, what, .. } in all_cases().filter(|case| results.ran(case.name, "scdp")) {
-            rows.push(row(
-                format!("{what}: goodput of a session of 1 MB, Mb/s"),
-                at(name).ours("scdp", GOODPUT),
-                None,
-                band::SHOWN,
-                "",
-            ));
-            rows.push(row(
-                format!("{what}: repair symbols a session, one a trimmed packet and two a block"),
-                at(name).ours("scdp", REPAIR),
-                None,
-                band::SHOWN,
-                "",
-            ));
+    let ratio = |part: &'static str, base: &'static str| -> MeasuredValue {
+        let change = at(part).change_from("scdp", (at(base), "scdp"), GOODPUT);
+        change.map(|per_cent| 100.0 + per_cent)
+    };
+    for (rate, chosen, window, small, large) in CHOICES {
+        if !results.ran(chosen, "scdp") {
+            continue;
         }
-        let ratio = |part: &'static str, base: &'static str| -> Ours {
-            let change = at(part).against("scdp", (at(base), "scdp"), GOODPUT);
-            change.map(|per_cent| 100.0 + per_cent)
-        };
-        for (rate, chosen, window, small, large) in CHOICES {
-            if !results.ran(chosen, "scdp") {
-                continue;
-            }
-            rows.push(row(
-                format!("{rate}: smallest of these windows with 95 % of the best goodput"),
-                &smallest_sufficient(results, rate),
-                Some(window),
-                (window / 2.0, window * 2.0),
-                "the links' delay is not published",
-            ));
-            rows.push(row(
-                format!(
-                    "{rate}: goodput with a far too small window over that with the paper's, %"
-                ),
-                ratio(small, chosen),
-                None,
-                (0.0, 70.0),
-                "published as a chart: very low",
-            ));
-            rows.push(row(
-                format!(
-                    "{rate}: goodput with a far too large window over that with the paper's, %"
-                ),
-                ratio(large, chosen),
-                None,
-                (rate == "1 Gb/s").then_some((0.0, 100.0)),
-                "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
-            ));
-        }
-        if results.ran("1g-100-busy", "scdp") {
-            rows.push(row(
+        rows.push(row(
+            format!("{rate}: smallest of these windows with 95 % of the best goodput"),
+            &smallest_sufficient(results, rate),
+            Some(window),
+            (window / 2.0, window * 2.0),
+            "the delay of the links is not published",
+        ));
+        rows.push(row(
+            format!("{rate}: goodput with a far too small window over that with the paper's, %"),
+            ratio(small, chosen),
+            None,
+            (0.0, 70.0),
+            "published as a chart: very low",
+        ));
+        rows.push(row(
+            format!("{rate}: goodput with a far too large window over that with the paper's, %"),
+            ratio(large, chosen),
+            None,
+            (rate == "1 Gb/s").then_some((0.0, 100.0)),
+            "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
+        ));
+    }
+    if results.ran("1g-100-busy", "scdp") {
+        rows.push(row(
             "1 Gb/s, load 0.4: goodput with a far too large window over that with the paper's, %",
             ratio("1g-100-busy", "1g-12-busy"),
             None,
-            band::SHOWN,
-            "as published: it deteriorates where there is more to congest",
+            band::NO_BAND,
+            "as published: it deteriorates if there is more traffic",
         ));
-        }
-        rows.push(row(
-            "1 Gb/s: goodput with a window of 24 over that with 12, %",
-            ratio("1g-24", "1g-12"),
-            Some(100.0),
-            (90.0, 110.0),
-            "flat up to 24",
-        ));
-        rows
     }
+    rows.push(row(
+        "1 Gb/s: goodput with a window of 24 over that with 12, %",
+        ratio("1g-24", "1g-12"),
+        Some(100.0),
+        (90.0, 110.0),
+        "flat up to 24",
+    ));
+    rows
 }
 
-/// For each seed, the smallest window of a rate whose goodput is at least 95 % of the rate's best.
+/// Returns for each seed the smallest window of a rate whose goodput is at least 95 % of the rate's best goodput.
 fn smallest_sufficient(results: &Results, rate: &str) -> Vec<f64> {
     let tried: Vec<(f64, Vec<f64>)> = cases(WINDOWS)
-        .filter(|case| case.what.starts_with(rate) && results.ran(case.name, "scdp"))
+        .filter(|case| case.description.starts_with(rate) && results.ran(case.name, "scdp"))
         .filter_map(|case| {
             let window = case.name.rsplit('-').next()?.parse().ok()?;
-            let at = At::new(results, case.name, None);
+            let at = Selection::new(results, case.name, None);
             Some((window, at.by_seed("scdp", |run| mean(&goodputs(run)))))
         })
         .collect();

@@ -1,5 +1,5 @@
-//! SCDP's unicast figures (SCDP paper, section V). Numbers that the paper's text does not give are keys of the
-//! scenarios, with other values beside.
+//! SCDP's unicast figures (SCDP paper, section V). The scenarios set values that the paper does not specify, and
+//! further studies change these values.
 
 mod decoding;
 mod fairness;
@@ -10,10 +10,10 @@ mod outcast;
 mod sensitivity;
 mod short_flows;
 
-pub use decoding::Decoding;
-pub use fairness::Fairness;
-pub use incast::Incast;
-pub use initial_window::InitialWindow;
-pub use outcast::Outcast;
-pub use sensitivity::Sensitivity;
-pub use short_flows::ShortFlows;
+pub use decoding::DECODING;
+pub use fairness::FAIRNESS;
+pub use incast::INCAST;
+pub use initial_window::INITIAL_WINDOW;
+pub use outcast::OUTCAST;
+pub use sensitivity::SENSITIVITY;
+pub use short_flows::SHORT_FLOWS;

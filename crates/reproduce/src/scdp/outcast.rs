@@ -1,18 +1,16 @@
-//! Outcast (SCDP paper, section V-E, figures 12c and 12d): two flows of 4 hops and twelve of 6 hops through one port
-//! that drops its tail, which hits runs of packets of the near flows' input port ("port blackout").
+//! Outcast (SCDP paper, section V-E, figures 12c and 12d). Two flows over 4 hops and twelve flows over 6 hops share a
+//! drop-tail port. With TCP, this port drops many consecutive packets from the input port of the near flows ("port
+//! blackout").
 
 use super::figures::{ON_REAL_HOSTS, carried_mbps, concerned, per_cent};
 use crate::band;
 use crate::case::{Case, case, cases};
-use crate::measure::At;
+use crate::measure::Selection;
 use crate::part::{Part, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
 use tailcut_scenario::record::{FlowRecord, RunRecord};
 use tailcut_scenario::units::{Duration, Time};
-
-/// See the module.
-pub struct Outcast;
 
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-outcast.toml");
 
@@ -20,7 +18,7 @@ const AS_IS: Case = case("outcast", "", "");
 
 const CHANGED: &str = include_str!("../../cases/scdp-outcast.txt");
 
-/// The receivers' links.
+/// Link to the receiver of the near flows. The far flows have another receiver.
 const NEAR: [&str; 1] = ["rack>receiver[0]"];
 const FAR: [&str; 1] = ["rack>receiver[1]"];
 
@@ -28,7 +26,7 @@ fn is_near(flow: &FlowRecord) -> bool {
     flow.dst.0 == 0
 }
 
-/// When the first of both groups has all its bytes.
+/// Returns the time until which both groups send: the time at which one of them has received all its bytes.
 fn both_until(run: &RunRecord) -> Time {
     let ends = |near: bool| {
         let group = run.flows.iter().filter(|flow| is_near(flow) == near);
@@ -36,7 +34,7 @@ fn both_until(run: &RunRecord) -> Time {
         ends.max().unwrap_or(Time::MAX)
     };
     let end = ends(true).min(ends(false));
-    // Samples are whole intervals.
+    // A sample covers an interval of 100 us. So the time is rounded down to the end of a sample.
     let interval = Duration::from_us(100).as_ps();
     Time::from_ps(end.as_ps() / interval * interval)
 }
@@ -45,13 +43,13 @@ fn goodput(run: &RunRecord, links: &[&str]) -> f64 {
     carried_mbps(run, links, both_until(run))
 }
 
-/// The share of a group's flows that waited for a retransmission timeout.
+/// Returns the share of a group's flows that waited for a retransmission timeout, in per cent.
 fn timed_out(run: &RunRecord, near: bool) -> f64 {
     let group = run.flows.iter().filter(|flow| is_near(flow) == near);
     per_cent(group, |flow| flow.timeouts > 0)
 }
 
-/// Bytes that a group sent again, over its bytes, in per cent.
+/// Returns the number of retransmitted bytes of a group, divided by all its bytes, in per cent.
 fn sent_again(run: &RunRecord, near: bool) -> f64 {
     let group = run.flows.iter().filter(|flow| is_near(flow) == near);
     let (sent, bytes) = group.fold((0, 0), |(sent, bytes), flow| {
@@ -62,109 +60,111 @@ fn sent_again(run: &RunRecord, near: bool) -> f64 {
 
 const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
 
-impl Reproduction for Outcast {
-    fn name(&self) -> &'static str {
-        "scdp-outcast"
-    }
+/// Reproduction of the outcast.
+pub const OUTCAST: Reproduction = Reproduction {
+    name: "scdp-outcast",
+    title: "Outcast: two near flows against twelve far ones (SCDP paper, figures 12c and 12d)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "Outcast: two near flows against twelve far ones (SCDP paper, figures 12c and 12d)"
-    }
+fn parts() -> Vec<Part> {
+    let cases = std::iter::once(AS_IS).chain(cases(CHANGED));
+    cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let cases = std::iter::once(AS_IS).chain(cases(CHANGED));
-        cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
-    }
+fn parts_on_real_hosts() -> Vec<Part> {
+    vec![AS_IS.part(SCENARIO, ON_REAL_HOSTS, &[("seeds", "6")])]
+}
 
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        vec![AS_IS.part(SCENARIO, ON_REAL_HOSTS, &[("seeds", "6")])]
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let at = Selection::new(results, AS_IS.name, None);
+    let why = "payload of both groups until the first group is complete";
+    let mut rows = Vec::new();
+    // Half to twice the published goodput is allowed, but not more than the capacity of the link. TCP's goodput depends
+    // on its timeouts, so only the order of the two groups is checked.
+    for (design, near, far) in [
+        ("scdp", Some(460.0), Some(435.0)),
+        ("ndp", None, None),
+        ("tcp", Some(113.0), Some(274.0)),
+    ] {
+        if !results.ran(AS_IS.name, design) {
+            continue;
+        }
+        for (what, links, published) in [("near", NEAR, near), ("far", FAR, far)] {
+            let band = published.filter(|_| design == "scdp");
+            rows.push(row(
+                format!("{design}: {what} flows, goodput while both groups send, Mb/s"),
+                &at.by_seed(design, |run| goodput(run, &links)),
+                published,
+                band.map(|published| (published / 2.0, 2.0 * published)),
+                why,
+            ));
+        }
+        let published = near.zip(far);
+        rows.push(row(
+            format!("{design}: near over far goodput, %"),
+            &at.by_seed(design, |run| {
+                100.0 * goodput(run, &NEAR) / goodput(run, &FAR)
+            }),
+            published.map(|(near, far)| 100.0 * near / far),
+            match design {
+                "tcp" => Some((0.0, 82.0)),
+                "scdp" => Some((50.0, 200.0)),
+                _ => band::NO_BAND,
+            },
+            why,
+        ));
+        rows.push(row(
+            format!("{design}: goodput of both groups while both send, Mb/s"),
+            &at.by_seed(design, |run| goodput(run, &NEAR) + goodput(run, &FAR)),
+            published.map(|(near, far)| near + far),
+            match design {
+                "tcp" => Some((0.0, 774.0)),
+                _ => Some((800.0, 950.0)),
+            },
+            why,
+        ));
     }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let at = At::new(results, AS_IS.name, None);
-        let why = "both groups' payload until the first of them is done";
-        let mut rows = Vec::new();
-        // From half to twice the published goodput, within what the link carries; TCP's depends on its
-        // timeouts, so that only the order counts.
-        for (design, near, far) in [
-            ("scdp", Some(460.0), Some(435.0)),
-            ("ndp", None, None),
-            ("tcp", Some(113.0), Some(274.0)),
-        ] {
-            if !results.ran(AS_IS.name, design) {
-                continue;
-            }
-            for (what, links, theirs) in [("near", NEAR, near), ("far", FAR, far)] {
-                let band = theirs.filter(|_| design == "scdp");
+    let with_tcp = [("near", true), ("far", false)].into_iter();
+    for (what, near) in with_tcp.filter(|_| results.ran(AS_IS.name, "tcp")) {
+        rows.push(row(
+            format!("tcp: {what} flows that wait for a timeout, %"),
+            &at.by_seed("tcp", |run| timed_out(run, near)),
+            None,
+            band::NO_BAND,
+            "the blackout",
+        ));
+        rows.push(row(
+            format!("tcp: bytes that {what} flows send again, %"),
+            &at.by_seed("tcp", |run| sent_again(run, near)),
+            None,
+            band::NO_BAND,
+            "the blackout",
+        ));
+    }
+    let changed = cases(CHANGED)
+        .filter(|case| results.ran(case.name, "scdp") || results.ran(case.name, "tcp"));
+    for case in changed {
+        let Case {
+            name, description, ..
+        } = case;
+        let at = Selection::new(results, name, None);
+        for design in concerned(&case, &DESIGNS) {
+            for (group, links) in [("near", NEAR), ("far", FAR)] {
                 rows.push(row(
-                    format!("{design}: {what} flows, goodput while both groups send, Mb/s"),
+                    format!("{description}: {design}, {group} flows, Mb/s"),
                     &at.by_seed(design, |run| goodput(run, &links)),
-                    theirs,
-                    band.map(|theirs| (theirs / 2.0, 2.0 * theirs)),
-                    why,
+                    None,
+                    band::NO_BAND,
+                    "one parameter at a time",
                 ));
             }
-            let theirs = near.zip(far);
-            rows.push(row(
-                format!("{design}: near over far goodput, %"),
-                &at.by_seed(design, |run| {
-                    100.0 * goodput(run, &NEAR) / goodput(run, &FAR)
-                }),
-                theirs.map(|(near, far)| 100.0 * near / far),
-                match design {
-                    "tcp" => Some((0.0, 82.0)),
-                    "scdp" => Some((50.0, 200.0)),
-                    _ => band::SHOWN,
-                },
-                why,
-            ));
-            rows.push(row(
-                format!("{design}: goodput of both groups while both send, Mb/s"),
-                &at.by_seed(design, |run| goodput(run, &NEAR) + goodput(run, &FAR)),
-                theirs.map(|(near, far)| near + far),
-                match design {
-                    "tcp" => Some((0.0, 774.0)),
-                    _ => Some((800.0, 950.0)),
-                },
-                why,
-            ));
         }
-        let with_tcp = [("near", true), ("far", false)].into_iter();
-        for (what, near) in with_tcp.filter(|_| results.ran(AS_IS.name, "tcp")) {
-            rows.push(row(
-                format!("tcp: {what} flows that wait for a timeout, %"),
-                &at.by_seed("tcp", |run| timed_out(run, near)),
-                None,
-                band::SHOWN,
-                "the blackout",
-            ));
-            rows.push(row(
-                format!("tcp: bytes that {what} flows send again, %"),
-                &at.by_seed("tcp", |run| sent_again(run, near)),
-                None,
-                band::SHOWN,
-                "the blackout",
-            ));
-        }
-        let changed = cases(CHANGED)
-            .filter(|case| results.ran(case.name, "scdp") || results.ran(case.name, "tcp"));
-        for case in changed {
-            let Case { name, what, .. } = case;
-            let at = At::new(results, name, None);
-            for design in concerned(&case, &DESIGNS) {
-                for (group, links) in [("near", NEAR), ("far", FAR)] {
-                    rows.push(row(
-                        format!("{what}: {design}, {group} flows, Mb/s"),
-                        &at.by_seed(design, |run| goodput(run, &links)),
-                        None,
-                        band::SHOWN,
-                        "one parameter at a time",
-                    ));
-                }
-            }
-        }
-        rows
     }
+    rows
 }
 
 #[cfg(test)]
@@ -172,13 +172,13 @@ mod tests {
     use super::*;
     use crate::scdp::figures::samples_of;
     use tailcut_scenario::sim::Unattended;
-    use tailcut_scenario::{Place, Scenario, Study};
+    use tailcut_scenario::{Location, Scenario, Study};
 
     #[test]
     fn both_receivers_links_carry_bytes() {
         let mut scenario = Scenario::parse("scdp-outcast.toml", "", SCENARIO).expect("a scenario");
         for (key, value) in [("seeds", "1"), ("drain", "1ms")] {
-            let place = Place::flag(key);
+            let place = Location::flag(key);
             scenario.set(key, value, &place).expect("a key");
         }
         let study = Study::of(&scenario).expect("a study");

@@ -1,8 +1,8 @@
-//! What the figures of this folder share.
+//! Common functions of SCDP's storage figures.
 
 use crate::band;
 use crate::case::Keys;
-use crate::measure::{At, Figure};
+use crate::measure::{Figure, Selection};
 use crate::part::{Part, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
@@ -11,25 +11,26 @@ use tailcut_scenario::sim::workload::Class;
 
 pub const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-storage.toml");
 
-/// Hosts in the full and in the quick form.
+/// Number of hosts in the full form and in the quick form.
 pub const HOSTS: (u32, u32) = (250, 16);
 
-/// The first of the loads, those of blocks of 1 MB, are run on real hosts.
+/// Number of loads that run on real hosts. These are the first loads, with blocks of 1 MB.
 pub const ON_REAL_HOSTS: usize = 2;
 
-/// A load, carried in two ways.
+/// Load. Its studies use two methods of transfer.
 pub struct Load {
-    /// For rows.
-    pub what: &'static str,
-    /// The names of the studies: of the designs' own way, and of the other one.
+    /// Description for rows.
+    pub description: &'static str,
+    /// Names of the two studies: with the best method of each design, and with the other method.
     pub parts: (&'static str, &'static str),
+    /// Sizes of the objects.
     pub sizes: &'static str,
-    /// Sessions a second a host.
+    /// Sessions per second for each host.
     pub per_host: u32,
 }
 
 impl Load {
-    /// The study called `name`, with keys that make its way.
+    /// Returns the study with this name. `way` contains the keys of its method of transfer.
     pub fn part(&self, name: &'static str, way: Keys) -> Part {
         let rate = |hosts: u32| (self.per_host * hosts).to_string();
         let load = [
@@ -49,7 +50,7 @@ impl Load {
         }
     }
 
-    /// The same on real hosts, 200 times slower: 16 of them, with one design alone.
+    /// Returns the study on 16 real hosts, with a single design. The network is 200 times slower.
     pub fn part_on_real_hosts(&self, way: Keys, design: &'static str) -> Part {
         let part = self.part(self.parts.0, way);
         let small = keys(&[
@@ -57,7 +58,7 @@ impl Load {
             ("slowdown", "200"),
             ("designs", design),
             ("topology.k", "4"),
-            // A long flow outlasts the run, but has to fit into a host's memory.
+            // A long flow must last longer than the run, but it must fit into a host's memory.
             ("workload[1].sizes", "fixed:50MB"),
             ("measure_goodput", "false"),
         ]);
@@ -76,7 +77,7 @@ impl Load {
     }
 }
 
-/// Sessions' goodputs in Mb/s; 0 for one that did not finish.
+/// Returns the goodputs of sessions in Mb/s; 0 for an unfinished session.
 pub fn goodputs(run: &RunRecord) -> Vec<f64> {
     let outcomes = SessionOutcome::of(&run.sessions);
     let goodput = |session: SessionOutcome| session.goodput_bps().unwrap_or(0.0) / 1e6;
@@ -85,10 +86,10 @@ pub fn goodputs(run: &RunRecord) -> Vec<f64> {
 
 pub const MEAN_GOODPUT: Figure<'static> = Figure::Of(Statistic::Mean, &goodputs);
 
-/// The goodput that nine sessions in ten exceed.
+/// Goodput that nine of ten sessions exceed: the 10th percentile.
 pub const LOW_GOODPUT: Figure<'static> = Figure::Of(Statistic::Quantile(0.1), &goodputs);
 
-/// Payload of flows in the background that arrived while sessions did, in Gb/s a flow.
+/// Returns the mean goodput of a background flow in Gb/s, over the time in which sessions start.
 pub fn background(run: &RunRecord) -> f64 {
     let is_of = |class: &u8| *class == Class::Background as u8;
     let flows = run.flows.iter().filter(|flow| is_of(&flow.class)).count();
@@ -99,11 +100,8 @@ pub fn background(run: &RunRecord) -> f64 {
 
 pub const BACKGROUND: Figure<'static> = Figure::Run(&background);
 
-/// The published order: more, where no number is; as much counts.
-pub const NOT_LESS: band::Band = band::from(-5.0);
-
-/// What is the same for writes and reads: SCDP's sessions by themselves, against the others in the same
-/// study and in that of the other way, and the background.
+/// Returns the rows that writes and reads have in common: SCDP's sessions, their comparison with the other designs with
+/// both methods, and the background flows.
 pub fn rows_of(
     results: &Results,
     load: &Load,
@@ -111,7 +109,7 @@ pub fn rows_of(
     published: &[(&'static str, f64)],
 ) -> Vec<ComparisonRow> {
     let (part, other_part) = load.parts;
-    let (what, at) = (load.what, At::new(results, part, None));
+    let (description, at) = (load.description, Selection::new(results, part, None));
     let mut rows = Vec::new();
     for design in ["scdp", "scdp-plain"] {
         if !results.ran(part, design) {
@@ -122,16 +120,17 @@ pub fn rows_of(
             ("goodput that nine sessions in ten exceed", LOW_GOODPUT),
         ] {
             rows.push(row(
-                format!("{what}: {design}, {name}, Mb/s"),
+                format!("{description}: {design}, {name}, Mb/s"),
                 at.ours(design, figure),
                 None,
-                band::SHOWN,
+                band::NO_BAND,
                 "published as ranks",
             ));
         }
     }
     if !results.ran(part, "ndp") {
-        // On real hosts, which tell no goodput of flows that do not end.
+        // Studies on real hosts contain only one design. They do not measure the goodput of background flows, which do
+        // not finish.
         return rows;
     }
     for (its_part, by) in [(part, way), (other_part, other_way)] {
@@ -141,33 +140,37 @@ pub fn rows_of(
                 ("goodput that nine in ten exceed", LOW_GOODPUT),
             ] {
                 rows.push(row(
-                    format!("{what}: scdp, {name} against {other} by {by}, %"),
-                    at.against("scdp", (At::new(results, its_part, None), other), figure),
+                    format!("{description}: scdp, {name} against {other} by {by}, %"),
+                    at.change_from(
+                        "scdp",
+                        (Selection::new(results, its_part, None), other),
+                        figure,
+                    ),
                     None,
-                    NOT_LESS,
-                    "published as ranks: up to 50 % over NDP and 60 % over PIAS",
+                    band::NOT_LESS,
+                    "published as ranks: up to 50 % higher than NDP and 60 % higher than PIAS",
                 ));
             }
         }
     }
     for design in ["scdp", "ndp", "ndp-plus", "pias"] {
-        let theirs = published.iter().find(|(known, _)| *known == design);
+        let published = published.iter().find(|(known, _)| *known == design);
         let by = match design {
             "scdp" => String::new(),
             _ => format!(" by {way}"),
         };
         rows.push(row(
-            format!("{what}: {design}{by}, goodput of background flows, Gb/s"),
+            format!("{description}: {design}{by}, goodput of background flows, Gb/s"),
             at.ours(design, BACKGROUND),
-            theirs.map(|(_, gbps)| *gbps),
-            band::SHOWN,
-            "the rate of the sessions is not legible in the paper, and decides it",
+            published.map(|(_, gbps)| *gbps),
+            band::NO_BAND,
+            "depends on the rate of the sessions, which is not legible in the paper",
         ));
     }
     for other in published.iter().filter(|(design, _)| *design != "scdp") {
         rows.push(row(
             format!(
-                "{what}: scdp, goodput of background flows against {} by {way}, %",
+                "{description}: scdp, goodput of background flows against {} by {way}, %",
                 other.0
             ),
             at.change("scdp", other.0, BACKGROUND),
@@ -175,8 +178,8 @@ pub fn rows_of(
                 .iter()
                 .find(|(design, _)| *design == "scdp")
                 .map(|(_, scdp)| (scdp / other.1 - 1.0) * 100.0),
-            NOT_LESS,
-            "the order is published with the heaviest load",
+            band::NOT_LESS,
+            "the order is published for the highest load",
         ));
     }
     rows

@@ -1,17 +1,14 @@
-//! TCP and NDP under one and three replicas (SCDP paper, figure 1): why storage wants more.
+//! TCP and NDP with one and three replicas (SCDP paper, figure 1). The figure motivates SCDP for storage.
 
 use super::figures::{Load, MEAN_GOODPUT};
 use crate::band;
 use crate::case::Keys;
-use crate::measure::At;
+use crate::measure::Selection;
 use crate::part::{Part, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
 
-/// See the module.
-pub struct FirstFigure;
-
-/// A write or a read of 1 MB, 8 and 24 a second a host, in every way of the figure.
+/// Load and method of each bar in the figure: 8 writes of 1 MB per second for each host, or 24 reads of 1 MB.
 const WAYS: [(Load, Keys); 5] = [
     (
         way("writes of one replica", "figure-write-1", 8),
@@ -47,72 +44,75 @@ const WAYS: [(Load, Keys); 5] = [
     ),
 ];
 
-const fn way(what: &'static str, part: &'static str, per_host: u32) -> Load {
+const fn way(description: &'static str, part: &'static str, per_host: u32) -> Load {
     Load {
-        what,
+        description,
         parts: (part, ""),
         sizes: "fixed:1MB",
         per_host,
     }
 }
 
-/// The published orders: how much NDP's mean is above TCP's, and three replicas above one.
+/// Band of a published order: NDP has a higher mean than TCP.
 const MORE: band::Band = band::from(5.0);
+/// Band of a published order: three replicas have a lower mean than one.
 const LESS: band::Band = band::SOME_GAIN;
 
-impl Reproduction for FirstFigure {
-    fn name(&self) -> &'static str {
-        "scdp-storage-today"
-    }
+/// Reproduction of the figure.
+pub const FIRST_FIGURE: Reproduction = Reproduction {
+    name: "scdp-storage-today",
+    title: "Storage over TCP and NDP with one and three replicas (SCDP paper, figure 1)",
+    parts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "Storage over TCP and NDP with one and three replicas (SCDP paper, figure 1)"
-    }
+fn parts() -> Vec<Part> {
+    let parts = WAYS
+        .iter()
+        .map(|(load, keys)| load.part(load.parts.0, keys));
+    parts.collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let parts = WAYS
-            .iter()
-            .map(|(load, keys)| load.part(load.parts.0, keys));
-        parts.collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let mut rows = Vec::new();
-        for (load, _) in &WAYS {
-            let at = At::new(results, load.parts.0, None);
-            for design in ["tcp", "ndp"] {
-                rows.push(row(
-                    format!("{}: {design}, mean goodput of sessions, Mb/s", load.what),
-                    at.ours(design, MEAN_GOODPUT),
-                    None,
-                    band::SHOWN,
-                    "published as ranks",
-                ));
-            }
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for (load, _) in &WAYS {
+        let at = Selection::new(results, load.parts.0, None);
+        for design in ["tcp", "ndp"] {
             rows.push(row(
-                format!("{}: ndp, mean goodput against tcp, %", load.what),
-                at.change("ndp", "tcp", MEAN_GOODPUT),
+                format!(
+                    "{}: {design}, mean goodput of sessions, Mb/s",
+                    load.description
+                ),
+                at.ours(design, MEAN_GOODPUT),
                 None,
-                MORE,
-                "published as ranks: TCP performs poorly",
+                band::NO_BAND,
+                "published as ranks",
             ));
         }
-        for (what, part) in [
-            ("a flow to each", "figure-write-3"),
-            ("a chain", "figure-chain-3"),
-        ] {
-            for design in ["tcp", "ndp"] {
-                let [three, one] =
-                    [part, "figure-write-1"].map(|part| At::new(results, part, None));
-                rows.push(row(
-                    format!("{design}, writes of three replicas by {what} against one, %"),
-                    three.against(design, (one, design), MEAN_GOODPUT),
-                    None,
-                    LESS,
-                    "published as ranks: both perform poorly",
-                ));
-            }
-        }
-        rows
+        rows.push(row(
+            format!("{}: ndp, mean goodput against tcp, %", load.description),
+            at.change("ndp", "tcp", MEAN_GOODPUT),
+            None,
+            MORE,
+            "published as ranks: TCP performs poorly",
+        ));
     }
+    for (description, part) in [
+        ("a flow to each", "figure-write-3"),
+        ("a chain", "figure-chain-3"),
+    ] {
+        for design in ["tcp", "ndp"] {
+            let [three, one] =
+                [part, "figure-write-1"].map(|part| Selection::new(results, part, None));
+            rows.push(row(
+                format!("{design}, writes of three replicas by {description} against one, %"),
+                three.change_from(design, (one, design), MEAN_GOODPUT),
+                None,
+                LESS,
+                "published as ranks: both perform poorly",
+            ));
+        }
+    }
+    rows
 }

@@ -1,5 +1,5 @@
-//! SCDP's storage figures (SCDP paper, figure 1, sections V-A, V-D and V-H). What the paper's text does not give is a
-//! key of the scenarios.
+//! SCDP's storage figures (SCDP paper, figure 1, sections V-A, V-D and V-H). The scenarios set values that the paper
+//! does not specify.
 
 mod figures;
 mod first_figure;
@@ -9,9 +9,9 @@ mod reads;
 mod sensitivity;
 mod writes;
 
-pub use first_figure::FirstFigure;
-pub use hotspots::Hotspots;
-pub use overhead::Overhead;
-pub use reads::Reads;
-pub use sensitivity::Sensitivity;
-pub use writes::Writes;
+pub use first_figure::FIRST_FIGURE;
+pub use hotspots::HOTSPOTS;
+pub use overhead::OVERHEAD;
+pub use reads::READS;
+pub use sensitivity::SENSITIVITY;
+pub use writes::WRITES;

@@ -1,77 +1,76 @@
-//! Writes to three replicas (SCDP paper, figure 5): by multicast, by a flow to each, down a chain.
+//! Writes to three replicas (SCDP paper, figure 5): by multicast, with one flow to each replica, and along a chain of
+//! replicas.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// See the module.
-pub struct Writes;
-
-/// Each by multicast (by a flow to each server in designs without it), and down a chain.
+/// Loads. The first part uses multicast (one flow to each replica, if the design has no multicast). The second part
+/// uses a chain.
 const LOADS: [Load; 4] = [
     Load {
-        what: "writes of 1 MB, 4 a second a host",
+        description: "writes of 1 MB, 4 a second a host",
         parts: ("writes-1mb-light", "chains-1mb-light"),
         sizes: "fixed:1MB",
         per_host: 4,
     },
     Load {
-        what: "writes of 1 MB, 8 a second a host",
+        description: "writes of 1 MB, 8 a second a host",
         parts: ("writes-1mb-heavy", "chains-1mb-heavy"),
         sizes: "fixed:1MB",
         per_host: 8,
     },
     Load {
-        what: "writes of 4 MB, 4 a second a host",
+        description: "writes of 4 MB, 4 a second a host",
         parts: ("writes-4mb-light", "chains-4mb-light"),
         sizes: "fixed:4MB",
         per_host: 4,
     },
     Load {
-        what: "writes of 4 MB, 8 a second a host",
+        description: "writes of 4 MB, 8 a second a host",
         parts: ("writes-4mb-heavy", "chains-4mb-heavy"),
         sizes: "fixed:4MB",
         per_host: 8,
     },
 ];
 
-/// With the heaviest load, in Gb/s.
+/// Published goodput of background flows at the highest load, in Gb/s.
 const BACKGROUND: &[(&str, f64)] = &[("scdp", 0.408), ("ndp", 0.252), ("pias", 0.182)];
 
-impl Reproduction for Writes {
-    fn name(&self) -> &'static str {
-        "scdp-storage-writes"
-    }
+/// Reproduction of the writes.
+pub const WRITES: Reproduction = Reproduction {
+    name: "scdp-storage-writes",
+    title: "Writes to three replicas: SCDP, NDP, NDP+, PIAS (SCDP paper, figure 5)",
+    parts,
+    parts_on_real_hosts,
+    rows,
+    ..Reproduction::EMPTY
+};
 
-    fn title(&self) -> &'static str {
-        "Writes to three replicas: SCDP, NDP, NDP+, PIAS (SCDP paper, figure 5)"
-    }
+fn parts() -> Vec<Part> {
+    let chains: Keys = &[
+        ("workload.write", "daisy-chain"),
+        ("designs", "ndp, ndp-plus, pias"),
+    ];
+    let parts = LOADS.iter().flat_map(|load| {
+        let (own, other) = load.parts;
+        [load.part(own, &[]), load.part(other, chains)]
+    });
+    parts.collect()
+}
 
-    fn parts(&self) -> Vec<Part> {
-        let chains: Keys = &[
-            ("workload.write", "daisy-chain"),
-            ("designs", "ndp, ndp-plus, pias"),
-        ];
-        let parts = LOADS.iter().flat_map(|load| {
-            let (own, other) = load.parts;
-            [load.part(own, &[]), load.part(other, chains)]
-        });
-        parts.collect()
-    }
+fn parts_on_real_hosts() -> Vec<Part> {
+    let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
+    let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(&[], "scdp"));
+    parts.collect()
+}
 
-    fn parts_on_real_hosts(&self) -> Vec<Part> {
-        let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
-        let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(&[], "scdp"));
-        parts.collect()
-    }
-
-    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let rows = LOADS.iter().flat_map(|load| {
-            let heaviest = load.parts.0 == "writes-4mb-heavy";
-            let published = if heaviest { BACKGROUND } else { &[] };
-            rows_of(results, load, ("multi-unicast", "daisy chain"), published)
-        });
-        rows.collect()
-    }
+fn rows(results: &Results) -> Vec<ComparisonRow> {
+    let rows = LOADS.iter().flat_map(|load| {
+        let heaviest = load.parts.0 == "writes-4mb-heavy";
+        let published = if heaviest { BACKGROUND } else { &[] };
+        rows_of(results, load, ("multi-unicast", "daisy chain"), published)
+    });
+    rows.collect()
 }

@@ -1,14 +1,14 @@
-//! The two ends of a copy's stream.
+//! Two ends of a copy's stream: the end of the client, and the end of the server.
 
 use super::reader::{Headers, Read, Reader};
 use super::writer::{Writer, Written};
 use crate::answer::AnswerHeader;
 use crate::client::Client;
 use crate::header::{CopyId, Purpose, RequestHeader};
-use crate::room::Room;
+use crate::send_space::SendSpace;
 use tailcut_units::Time;
 
-/// The client's end of a copy: reads its answer.
+/// Client's end of a copy: it reads the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClientEnd {
     copy: CopyId,
@@ -16,7 +16,7 @@ pub struct ClientEnd {
 }
 
 impl ClientEnd {
-    /// The end that has asked for `copy`.
+    /// Creates the end of a client that has requested `copy`.
     pub fn new(copy: CopyId) -> Self {
         Self {
             copy,
@@ -24,15 +24,15 @@ impl ClientEnd {
         }
     }
 
-    /// The copy.
+    /// Copy of this stream.
     pub const fn copy(&self) -> CopyId {
         self.copy
     }
 
-    /// The first `total` bytes of the stream have arrived. `client` is told what they say and bring.
+    /// Reads all that is new in the first `total` bytes of the stream, and passes windows and body bytes to `client`.
     ///
     /// # Errors
-    /// Those of [`Headers::next`].
+    /// The errors of [`Headers::next`].
     pub fn on_arrived<S: Headers<Header = AnswerHeader>>(
         &mut self,
         now: Time,
@@ -57,44 +57,44 @@ impl ClientEnd {
     }
 }
 
-/// The server's end of a copy: reads the client's messages, and writes the answer.
+/// Server's end of a copy: it reads the client's messages, and writes the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServerEnd {
     reader: Reader<RequestHeader>,
-    /// Bytes of the answer's parts, at most.
+    /// Longest part of an answer, in bytes.
     part: u64,
-    /// How much may be handed over, where answers tell windows.
-    room: Option<Room>,
-    /// The answer and what asked for it, once that is here.
+    /// Limit of the bytes that may be passed to the transport, if answers carry windows.
+    send_space: Option<SendSpace>,
+    /// First message of the client, and the writer of the answer. `None` until the message has arrived.
     answer: Option<(RequestHeader, Writer)>,
 }
 
 impl ServerEnd {
-    /// An end that has been accepted. It answers in parts of `part` bytes, at least 1; where windows are
-    /// told (`room`), in parts of at most [`TELLING_PART`](super::TELLING_PART).
-    pub fn new(part: u64, room: Option<Room>) -> Self {
+    /// Creates the end of an accepted stream. It answers in parts of `part` bytes, at least 1. If answers carry windows
+    /// (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
+    pub fn new(part: u64, send_space: Option<SendSpace>) -> Self {
         Self {
             reader: Reader::default(),
             part,
-            room,
+            send_space,
             answer: None,
         }
     }
 
-    /// The first `total` bytes of the client's stream have arrived.
+    /// Records that the first `total` bytes of the client's stream have arrived.
     pub fn on_arrived(&mut self, total: u64) {
         self.reader.arrived(total);
     }
 
-    /// The next message of the client's has arrived, which is of `bytes` bytes.
+    /// Records that the client's next message has arrived, with a length of `bytes` bytes.
     pub fn on_message_arrived(&mut self, bytes: u64) {
         self.reader.arrived_more(bytes);
     }
 
-    /// The next message that is here with all that follows it, for the server.
+    /// Returns the next message for the server, after its whole body has arrived.
     ///
     /// # Errors
-    /// Those of [`Headers::next`].
+    /// The errors of [`Headers::next`].
     pub fn read<S: Headers<Header = RequestHeader>>(
         &mut self,
         headers: &mut S,
@@ -103,7 +103,7 @@ impl ServerEnd {
         if let Some(header) = message {
             match (header.purpose, &mut self.answer) {
                 (Purpose::Ask, answer @ None) => {
-                    *answer = Some((header, Writer::new(&header, self.part, self.room)));
+                    *answer = Some((header, Writer::new(&header, self.part, self.send_space)));
                 }
                 (Purpose::Reprioritise, Some((_, writer))) => {
                     writer.set_priority(header.priority);
@@ -114,43 +114,43 @@ impl ServerEnd {
         Ok(message)
     }
 
-    /// What was asked, once that is here.
+    /// Returns the client's first message, after it has arrived.
     pub fn ask(&self) -> Option<RequestHeader> {
         self.answer.map(|(ask, _)| ask)
     }
 
-    /// More of the answer may be handed over.
-    pub fn set_room(&mut self, room: Room) {
-        self.room = Some(room);
+    /// Sets the limit of the bytes that may be passed to the transport.
+    pub fn set_send_space(&mut self, send_space: SendSpace) {
+        self.send_space = Some(send_space);
         if let Some((_, writer)) = &mut self.answer {
-            writer.set_room(room);
+            writer.set_send_space(send_space);
         }
     }
 
-    /// The server has `bytes` more of the answer.
+    /// Adds `bytes` more bytes that the server has of the answer.
     pub fn add(&mut self, bytes: u64) {
         if let Some((_, writer)) = &mut self.answer {
             writer.add(bytes);
         }
     }
 
-    /// What goes into the stream next; `None` until the server has more, or there is room.
+    /// Returns the next bytes for the stream, or `None` if the server has no more bytes or the send space is used up.
     pub fn write(&mut self) -> Option<Written> {
         self.answer.as_mut().and_then(|(_, writer)| writer.write())
     }
 
-    /// The answer's class. That of the highest class before there is one.
+    /// Class of the answer: the highest class before the first message has arrived.
     pub fn priority(&self) -> u8 {
         self.answer.map_or(0, |(_, writer)| writer.priority())
     }
 
-    /// Bytes of the whole answer with every header, where all is answered that may be asked for.
+    /// Returns the number of bytes, with all headers, of an answer that contains the whole object.
     pub fn stream_bytes(&self) -> u64 {
         self.answer.map_or(0, |(_, writer)| writer.stream_bytes())
     }
 
-    /// Bytes of the object among `sent` bytes of the answer that were sent: without the headers that lie in
-    /// so many bytes from the front, each counted once. What was sent again counts.
+    /// Returns the bytes of the object among the `sent` bytes of the stream, without the headers among them. Bytes
+    /// that were sent again count; headers count once.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let answer = self.answer.as_ref();
         answer.map_or(0, |(_, writer)| writer.object_bytes(sent))

@@ -1,17 +1,17 @@
-//! How long headers are, and what follows them.
+//! Lengths of headers and their bodies.
 
 use crate::answer::{ANSWER_BYTES, AnswerHeader};
 use crate::header::RequestHeader;
 
-/// A header that says how many bytes follow it.
+/// Header that contains the length of the body that follows it.
 pub trait Framed: Copy {
-    /// Bytes of the header itself, at least 1.
+    /// Length of the header in bytes, at least 1.
     fn header_bytes(&self) -> u64;
 
-    /// Bytes that follow it.
+    /// Length of the body in bytes.
     fn body_bytes(&self) -> u64;
 
-    /// Both together.
+    /// Length of header and body together, in bytes.
     fn framed_bytes(&self) -> u64 {
         self.header_bytes().saturating_add(self.body_bytes())
     }

@@ -1,9 +1,9 @@
-//! The streams between a copy's client and its server: headers, each with the bytes that it announces.
+//! Streams between a copy's client and its server: headers, each followed by the bytes that it announces.
 //!
-//! A writer turns messages and answers into so many bytes now, and says which header they begin with
-//! ([`Framed`], [`ServerEnd::write`]). A [`Reader`] is told how many bytes have arrived in order, and gives
-//! headers and what follows them as soon as they are there. Over real bytes its headers are decoded from
-//! these. Where segments carry lengths and no bytes, a [`SideChannel`] hands them over.
+//! A writer turns messages and answers into a number of bytes for the stream, and returns the header at their front
+//! ([`Framed`], [`ServerEnd::write`]). A [`Reader`] receives the number of bytes that have arrived in order. It
+//! returns each header and body bytes as soon as they have arrived. With real bytes, the reader's headers are decoded
+//! from these bytes. Where segments carry lengths and no bytes, a [`SideChannel`] carries the headers.
 
 mod ends;
 mod framed;

@@ -1,44 +1,44 @@
-//! Reading: from so many bytes in order to headers and what follows them.
+//! Reader of a stream: it turns a number of received bytes into headers and body bytes.
 
 use super::framed::Framed;
 
-/// Where a [`Reader`] takes headers from, in the order of the stream.
+/// Source of a [`Reader`]'s headers, in the order of the stream.
 pub trait Headers {
-    /// The headers of the stream.
+    /// Type of the stream's headers.
     type Header: Framed;
-    /// Why something is no header.
+    /// Reason why bytes are not a header.
     type Error;
 
-    /// The next header, which begins where the last one's body ends, if it is whole; then it is taken. Of
-    /// what begins there, `there` bytes have arrived.
+    /// Returns the next header if it has arrived whole. It begins where the last body ends, and `there` bytes have
+    /// arrived since that position.
     ///
     /// # Errors
-    /// What has arrived cannot begin a header.
+    /// The received bytes cannot be the start of a header.
     fn next(&mut self, there: u64) -> Result<Option<Self::Header>, Self::Error>;
 
-    /// `bytes` more of a body, all of which have arrived, are read.
+    /// Skips `bytes` more bytes of a body, all of which have arrived.
     fn body(&mut self, _bytes: u64) {}
 }
 
-/// Something that has been read.
+/// Part of a stream that has been read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read<H> {
     /// A header.
     Header(H),
-    /// So many bytes more of what the last header announced.
+    /// Number of further bytes of the body that the last header announced.
     Body(u64),
 }
 
-/// Reads one direction of a stream.
+/// Reader of one direction of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reader<H> {
     /// Bytes that have arrived in order.
     arrived: u64,
-    /// Bytes of them that have been read.
+    /// Bytes that have been read.
     read: u64,
-    /// Bytes of the body that are still to be read.
+    /// Bytes of the current body that have not been read.
     body: u64,
-    /// The header of a message that is not whole.
+    /// Header of a message whose body is not complete.
     begun: Option<H>,
 }
 
@@ -54,20 +54,20 @@ impl<H> Default for Reader<H> {
 }
 
 impl<H: Framed> Reader<H> {
-    /// The first `total` bytes of the stream have arrived.
+    /// Records that the first `total` bytes of the stream have arrived.
     pub fn arrived(&mut self, total: u64) {
         self.arrived = self.arrived.max(total);
     }
 
-    /// The first `bytes` bytes that had not arrived have.
+    /// Records that `bytes` more bytes have arrived.
     pub fn arrived_more(&mut self, bytes: u64) {
         self.arrived = self.arrived.saturating_add(bytes);
     }
 
-    /// What can be read next; `None` until more arrives.
+    /// Returns the next header or body bytes, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// Those of [`Headers::next`]. The stream cannot be read any further then.
+    /// The errors of [`Headers::next`]. The stream cannot be read any further then.
     pub fn read<S>(&mut self, headers: &mut S) -> Result<Option<Read<H>>, S::Error>
     where
         S: Headers<Header = H>,
@@ -88,11 +88,11 @@ impl<H: Framed> Reader<H> {
         Ok(header.map(Read::Header))
     }
 
-    /// The next header once all that it announces is there, too; `None` until more arrives. For a stream of
-    /// messages, in place of [`read`](Self::read).
+    /// Returns the next header after its whole body has arrived, or `None` until more bytes arrive. Use it for a
+    /// stream of messages, in place of [`read`](Self::read).
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn read_whole<S>(&mut self, headers: &mut S) -> Result<Option<H>, S::Error>
     where
         S: Headers<Header = H>,

@@ -1,12 +1,12 @@
-//! What takes the place of bytes where there are none.
+//! Side channel for headers of a stream whose segments carry no bytes.
 
 use super::framed::Framed;
 use super::reader::Headers;
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
 
-/// Headers of a stream whose segments carry lengths and no bytes, on their way from its writer to its
-/// reader: all that a driver without bytes hands from one end of a copy to the other.
+/// Headers on their way from the writer of a stream to its reader. The segments of the stream carry lengths and no
+/// bytes. A driver without bytes passes only these headers from one end of a copy to the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SideChannel<H> {
     headers: VecDeque<H>,
@@ -23,19 +23,19 @@ impl<H> Default for SideChannel<H> {
 }
 
 impl<H: Framed> SideChannel<H> {
-    /// The writer's next header.
+    /// Adds the writer's next header.
     pub fn write(&mut self, header: H) {
         self.written = self.written.saturating_add(header.framed_bytes());
         self.headers.push_back(header);
     }
 
-    /// Bytes of the stream up to the end of what the last header announces.
+    /// Length of the stream in bytes, up to the end of the last header's body.
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Bytes of the message that is read next, with its header: what has arrived where a transport tells
-    /// that a message has and not how long it is. 0 where none was written.
+    /// Length of the next message with its header, in bytes; 0 if there is none. Use it if a transport reports that a
+    /// message has arrived, but not its length.
     pub fn next_message(&self) -> u64 {
         self.headers.front().map_or(0, Framed::framed_bytes)
     }

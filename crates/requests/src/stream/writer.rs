@@ -1,48 +1,49 @@
-//! Writing: from what a server has of an answer to parts with headers.
+//! Writer of an answer: it turns the bytes that a server has into parts with headers.
 
 use super::framed::Framed;
 use crate::answer::{ANSWER_BYTES, AnswerHeader};
 use crate::header::{CopyId, RequestHeader};
-use crate::room::Room;
+use crate::send_space::SendSpace;
 
-/// The longest part of an answer that tells windows, in bytes without its header: about six segments, so
-/// that a client hears of the window several times in each round trip.
+/// Longest part of an answer that carries windows, in bytes without its header: about six segments, so that a client
+/// receives the window several times in each round trip.
 pub const TELLING_PART: u64 = 8_192;
 
-/// What a server hands over of an answer.
+/// Bytes of an answer that a server passes to its transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
-    /// The header that these bytes begin with, where a part begins.
+    /// Header at the start of the bytes. `None`: the bytes continue a part.
     pub header: Option<AnswerHeader>,
-    /// Bytes of the stream, those of the header included. They end a part, or what the server has.
+    /// Bytes of the stream, the header included. They end at the end of a part or of the bytes that the server has.
     pub bytes: u64,
-    /// Whether the answer ends with them.
+    /// Whether the answer ends with these bytes.
     pub is_last: bool,
 }
 
-/// Writes one answer: parts of one length, each behind its header. The last one has what is left. A part
-/// begins as soon as the server has its first byte, so that the length of the stream is known before.
+/// Writer of one answer: parts of equal length, each behind its header. The last part may be shorter. A part begins
+/// as soon as the server has its first byte, so the length of the stream is known in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Writer {
     copy: CopyId,
     priority: u8,
-    /// Bytes of the answer at most.
+    /// Largest possible length of the answer, in bytes.
     of: u64,
-    /// Bytes of a part.
+    /// Length of a part, in bytes.
     part: u64,
     /// Bytes of the answer that the server has.
     ready: u64,
-    /// Bytes of them that it has handed over.
+    /// Bytes of the answer that were passed to the transport.
     written: u64,
-    /// `None`: all that there is.
-    room: Option<Room>,
+    /// Limit of the bytes that may be passed to the transport; `None`: no limit.
+    send_space: Option<SendSpace>,
 }
 
 impl Writer {
-    /// The answer to `ask`, in parts of `part` bytes (at least 1), where windows are told (`room`) of at
-    /// most [`TELLING_PART`]. Without `room` everything is handed over at once.
-    pub fn new(ask: &RequestHeader, part: u64, room: Option<Room>) -> Self {
-        let longest = match room {
+    /// Creates the writer of the answer to `ask`, in parts of `part` bytes (at least 1). If answers carry windows
+    /// (`send_space` is set), a part has at most [`TELLING_PART`] bytes. Without a send space, all bytes are passed to
+    /// the transport at once.
+    pub fn new(ask: &RequestHeader, part: u64, send_space: Option<SendSpace>) -> Self {
+        let longest = match send_space {
             Some(_) => TELLING_PART,
             None => u64::MAX,
         };
@@ -53,33 +54,35 @@ impl Writer {
             part: part.clamp(1, longest),
             ready: 0,
             written: 0,
-            room,
+            send_space,
         }
     }
 
-    /// Headers from now on have this class.
+    /// Sets the class of all later headers.
     pub const fn set_priority(&mut self, priority: u8) {
         self.priority = priority;
     }
 
-    /// The class of the answer.
+    /// Class of the answer.
     pub const fn priority(&self) -> u8 {
         self.priority
     }
 
-    /// The server has `bytes` more of the answer.
+    /// Adds `bytes` more bytes that the server has of the answer.
     pub fn add(&mut self, bytes: u64) {
         self.ready = self.ready.saturating_add(bytes).min(self.of);
     }
 
-    /// So much may be handed over now.
-    pub const fn set_room(&mut self, room: Room) {
-        self.room = Some(room);
+    /// Sets the limit of the bytes that may be passed to the transport.
+    pub const fn set_send_space(&mut self, send_space: SendSpace) {
+        self.send_space = Some(send_space);
     }
 
-    /// What goes into the stream next; `None` until the server has more, or there is room.
+    /// Returns the next bytes for the stream, or `None` if the server has no more bytes or the send space is used up.
     pub fn write(&mut self) -> Option<Written> {
-        let is_full = self.room.is_some_and(|room| room.bytes == 0);
+        let is_full = self
+            .send_space
+            .is_some_and(|send_space| send_space.bytes == 0);
         if is_full || self.written == self.ready {
             return None;
         }
@@ -93,13 +96,13 @@ impl Writer {
             bytes: end - offset,
             of: self.of,
             is_last: end == self.of,
-            window: self.room.map(|room| room.window),
+            window: self.send_space.map(|send_space| send_space.window),
         });
         self.written = self.ready.min(end);
         let header_bytes = header.as_ref().map_or(0, Framed::header_bytes);
         let bytes = header_bytes + (self.written - offset);
-        if let Some(room) = &mut self.room {
-            room.bytes = room.bytes.saturating_sub(bytes);
+        if let Some(send_space) = &mut self.send_space {
+            send_space.bytes = send_space.bytes.saturating_sub(bytes);
         }
         Some(Written {
             header,
@@ -108,15 +111,15 @@ impl Writer {
         })
     }
 
-    /// Bytes of the whole stream, with every header, where all is answered that may be asked for.
+    /// Length of the whole stream in bytes, with all headers, if the client requests the whole object.
     pub fn stream_bytes(&self) -> u64 {
         let headers = self.of.div_ceil(self.part);
         let headers = headers.saturating_mul(ANSWER_BYTES as u64);
         self.of.saturating_add(headers)
     }
 
-    /// Bytes of the object among `sent` bytes that were sent: without the headers that lie in so many bytes
-    /// from the front, each counted once. What was sent again counts.
+    /// Returns the bytes of the object among the `sent` bytes of the stream, without the headers among them. Bytes
+    /// that were sent again count; headers count once.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let header = ANSWER_BYTES as u64;
         let whole = self.stream_bytes();

@@ -1,6 +1,6 @@
-//! Choices: the words of keys, and what each stands for.
+//! Choices: the words that keys accept, and the parameter for each word.
 
-use super::held::Held;
+use super::field_value::FieldValue;
 use crate::value::{Kind, Value};
 use tailcut_sim::EcmpHash;
 use tailcut_sim::fabric::PortEvents;
@@ -8,25 +8,26 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{Compare, Placement, Sharing, Victim};
 use tailcut_sim::requests::{CancelScope, Discipline, Preemption, Split};
 use tailcut_sim::transport::StragglerPolicy;
+use tailcut_sim::transport::tcp::{LossRecovery, Profile, TimerSet, WindowUse};
 use tailcut_sim::workload::WorkTimes;
 
-/// The words of choices, in the order of the reference.
+/// Implements [`FieldValue`] for choices. The words have the order of the reference page.
 macro_rules! choices {
-    ($($choice:ty { $($word:literal => $held:expr),* })*) => {
-        $(impl Held for $choice {
+    ($($choice:ty { $($word:literal => $field:expr),* })*) => {
+        $(impl FieldValue for $choice {
             const KIND: Option<Kind> = Some(Kind::Choice);
             const WORDS: &'static [&'static str] = &[$($word),*];
 
-            fn of(value: &Value) -> Option<Self> {
+            fn from_value(value: &Value) -> Option<Self> {
                 match value {
-                    $(Value::Word($word) => Some($held),)*
+                    $(Value::Word($word) => Some($field),)*
                     _ => None,
                 }
             }
 
             fn value(&self, _: Kind, _: &[&'static str]) -> Option<Value> {
-                let words = [$(($word, $held)),*];
-                let word = words.into_iter().find(|(_, held)| held == self);
+                let words = [$(($word, $field)),*];
+                let word = words.into_iter().find(|(_, field)| field == self);
                 word.map(|(word, _)| Value::Word(word))
             }
         })*
@@ -45,7 +46,11 @@ choices! {
     Split { "meet" => Self::Meet, "ranges" => Self::Ranges }
     CancelScope { "running" => Self::Running, "queued" => Self::Queued }
     EngineKind { "calendar" => Self::Calendar, "heap" => Self::Heap }
+    Profile { "rfc" => Self::Rfc, "linux" => Self::Linux, "ns2" => Self::Ns2 }
+    TimerSet { "data-centre" => Self::DataCentre, "stock" => Self::Stock, "ns2" => Self::Ns2 }
+    LossRecovery { "rfc6675" => Self::Rfc6675, "rack" => Self::Rack }
+    WindowUse { "full" => Self::Full, "half" => Self::Half }
     PortEvents { "one" => Self::OneWherePossible, "two" => Self::Two }
-    // How many a quorum is has a key of its own.
+    // The size of a quorum is a separate key.
     StragglerPolicy { "wait" => Self::Wait, "drop" => Self::Drop, "quorum" => Self::Quorum(1) }
 }

@@ -1,25 +1,25 @@
-//! The fields that keys set.
+//! Fields of the parameters that keys set.
 
-use super::{Held, Parameters};
+use super::{FieldValue, Parameters};
 use crate::value::{Kind, Value};
 use std::fmt;
 
-/// A field of a run's parameters. The key that has it sets it, and has for its default what the field
-/// holds where nothing sets it.
+/// Field of a run's parameters. A key sets it. The default of the key is the value of the field in the default
+/// parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// What its type allows, where no more is to be said.
+    /// Values that the type of the field allows, if its key adds no limit.
     pub(crate) kind: Option<Kind>,
-    /// The words of its type.
+    /// Words that the type of the field accepts.
     pub(crate) words: &'static [&'static str],
-    /// What it holds, as a value of a key of this kind with these words.
+    /// Returns the content of the field as a value of a key with this kind and these words.
     pub(crate) value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
-    /// Sets it.
+    /// Stores a value in the field.
     pub(crate) set: fn(&mut Parameters, &Value),
 }
 
 impl Field {
-    pub(crate) const fn new<T: Held>(
+    pub(crate) const fn new<T: FieldValue>(
         _: fn(&Parameters) -> &T,
         value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
         set: fn(&mut Parameters, &Value),
@@ -39,17 +39,17 @@ impl fmt::Debug for Field {
     }
 }
 
-/// The [`Field`] at a path from [`Parameters`], such as `field!(settings.tcp.mss)`.
+/// Creates the [`Field`] at a path from [`Parameters`], such as `field!(settings.tcp.mss)`.
 macro_rules! field {
     ($($name:ident).+) => {
         $crate::parameters::Field::new(
             |parameters| &parameters.$($name).+,
             |parameters, kind, words| {
-                $crate::parameters::Held::value(&parameters.$($name).+, kind, words)
+                $crate::parameters::FieldValue::value(&parameters.$($name).+, kind, words)
             },
             |parameters, value| {
-                let held = $crate::parameters::Held::of(value);
-                parameters.$($name).+ = held.expect("a value that its key allows");
+                let field = $crate::parameters::FieldValue::from_value(value);
+                parameters.$($name).+ = field.expect("a value that its key allows");
             },
         )
     };

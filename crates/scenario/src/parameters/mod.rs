@@ -1,80 +1,105 @@
-//! The typed parameters that keys set. What they hold by default is the default of their keys.
+//! Typed parameters that keys set. The default of a key is the default of its parameter.
 
 mod choices;
+mod combined_keys;
 mod field;
-mod held;
-mod joint;
+mod field_value;
 
 pub use field::Field;
 pub(crate) use field::field;
-pub(crate) use held::Held;
+pub(crate) use field_value::FieldValue;
 
-use joint::Joint;
+use combined_keys::CombinedKeys;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::transport::tcp::TcpConfig;
+use tailcut_sim::transport::tcp::{Profile, TcpConfig, TimerSet};
 use tailcut_sim::{Measures, Settings};
 use tailcut_units::Duration;
 
-/// The fields that keys set.
+/// All parameters that keys set.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     pub settings: Settings,
-    /// What several keys set together of the settings.
-    pub joint: Joint,
-    pub course: Course,
+    /// Mechanisms of TCP under one name. Keys of single mechanisms come after it.
+    pub profile: Profile,
+    /// Timers of TCP under one name. Keys of single timers come after it.
+    pub timers: TimerSet,
+    /// Values of keys that set a part of the settings together.
+    pub combined: CombinedKeys,
+    pub options: RunOptions,
 }
 
-/// How runs go.
+/// Options for the execution of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Course {
-    /// How often queues and links are sampled; `None`: never.
+pub struct RunOptions {
+    /// Interval between two samples of queues and links. `None`: no samples.
     pub sample_every: Option<Duration>,
     pub measures: Measures,
-    /// How long flows have to finish after the last arrival.
+    /// Time for flows to finish after the last arrival.
     pub drain: Duration,
+    /// Whether flows keep arriving until the last recorded flow has ended.
+    pub continues_load: bool,
     pub engine: EngineKind,
     pub port_events: PortEvents,
-    /// How many times slower than the wall's the network's clock goes on real hosts.
+    /// Ratio of wall clock to network clock on real hosts: 2 means that the network runs at half speed.
     pub slowdown: NonZeroU32,
 }
 
 impl Default for Parameters {
-    /// The defaults of the parts, but for TCP, which is that of a data centre; 10 s for flows to finish.
+    /// Returns the defaults of all parts, with timers for data centres and 10 s for flows to finish.
     fn default() -> Self {
+        Self::of(Profile::default(), TimerSet::default())
+    }
+}
+
+impl Parameters {
+    fn of(profile: Profile, timers: TimerSet) -> Self {
         let settings = Settings {
-            tcp: TcpConfig::data_centre(),
+            tcp: TcpConfig::of(profile, timers),
             ..Settings::default()
         };
         Self {
-            joint: Joint::of(&settings),
+            combined: CombinedKeys::of(&settings),
             settings,
-            course: Course {
+            profile,
+            timers,
+            options: RunOptions {
                 sample_every: None,
                 measures: Measures::default(),
                 drain: Duration::from_ms(10_000),
+                continues_load: false,
                 engine: EngineKind::default(),
                 port_events: PortEvents::default(),
                 slowdown: NonZeroU32::MIN,
             },
         }
     }
-}
 
-impl Parameters {
-    /// The defaults.
-    pub fn usual() -> &'static Self {
-        static USUAL: LazyLock<Parameters> = LazyLock::new(Parameters::default);
-        &USUAL
+    /// Returns the defaults.
+    pub fn defaults() -> &'static Self {
+        Self::defaults_of(Profile::default(), TimerSet::default())
     }
 
-    /// The settings and how runs go.
-    pub fn settle(self) -> (Settings, Course) {
+    /// Returns the defaults with these mechanisms and timers of TCP.
+    pub fn defaults_of(profile: Profile, timers: TimerSet) -> &'static Self {
+        static DEFAULTS: LazyLock<Vec<Parameters>> = LazyLock::new(|| {
+            let profiles = [Profile::Rfc, Profile::Linux, Profile::Ns2];
+            let sets = [TimerSet::DataCentre, TimerSet::Stock, TimerSet::Ns2];
+            let pairs = profiles.iter().flat_map(|one| sets.map(|set| (*one, set)));
+            pairs.map(|(one, set)| Parameters::of(one, set)).collect()
+        });
+        let mut all = DEFAULTS.iter();
+        let chosen = all.find(|one| one.profile == profile && one.timers == timers);
+        chosen.expect("every profile and every set is in the list")
+    }
+
+    /// Returns the settings and the options of runs. Values that depend on several keys are computed here.
+    pub fn resolve(self) -> (Settings, RunOptions) {
         let mut settings = self.settings;
         settings.framing.payload = settings.tcp.mss;
-        self.joint.settle(&mut settings);
-        (settings, self.course)
+        self.combined.resolve(&mut settings);
+        (settings, self.options)
     }
 }

@@ -1,8 +1,8 @@
-//! From the text of a scenario file to its tables, each value checked against its key.
+//! Parser of scenario files: from TOML text to tables, with each value checked against its key.
 
 use super::lines::{Lines, in_order, raw};
 use super::{Entry, Scenario, Table, swept};
-use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::path::unknown_key;
 use crate::schema::{Section, TOP, section};
 use crate::value::{Raw, shortened};
@@ -11,39 +11,39 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The text of a file that is to be UTF-8.
+/// Decodes the bytes of a file as UTF-8 text.
 pub fn text_of(file: &str, bytes: Vec<u8>, allowed: &str) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let place = Place::line(file, line);
+        let place = Location::line(file, line);
         ScenarioError::new(&place, "", "a byte that is not UTF-8", allowed)
     })
 }
 
 impl Scenario {
-    /// Reads a scenario's text, without a file. Relative paths in it start where the program runs.
+    /// Parses the text of a scenario. Relative paths in it start at the program's working directory.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
+    /// The first error in the text, with its line.
     pub fn from_text(text: &str) -> Outcome<Self> {
         Self::parse("scenario", "", text)
     }
 
-    /// Reads what a file holds, as [`parse`](Self::parse) does.
+    /// Parses the bytes of a file, as [`parse`](Self::parse) does.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line; a byte that is not UTF-8 among them.
+    /// The first error in the text, with its line. A byte that is not UTF-8 is also an error.
     pub fn parse_bytes(file: &str, directory: impl Into<PathBuf>, bytes: Vec<u8>) -> Outcome<Self> {
         let text = text_of(file, bytes, "a scenario in TOML, which is UTF-8")?;
         Self::parse(file, directory, &text)
     }
 
-    /// Reads a scenario's text. `file` is the name that errors give; `directory` is where relative
-    /// paths in it start.
+    /// Parses the text of a scenario. `file` is the file name in errors. Relative paths in the text start at
+    /// `directory`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
+    /// The first error in the text, with its line.
     pub fn parse(file: &str, directory: impl Into<PathBuf>, text: &str) -> Outcome<Self> {
         let lines = Lines::new(file, text);
         let document = DeTable::parse(text).map_err(|error| {
@@ -94,13 +94,13 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Refuses a key that a file both sets and sweeps.
+    /// Rejects a key that the file both sets and sweeps.
     fn check_sweep(&self) -> Outcome<()> {
         for axis in &self.sweep.axes {
             let tables = self.tables(axis.path.section.name);
             let table = tables.get(axis.path.index);
             if let Some(entry) = table.and_then(|table| table.given(axis.path.key.name)) {
-                let found = format!("a sweep of what {} sets", entry.place);
+                let found = format!("a sweep of a key that {} sets", entry.place);
                 let key = axis.path.to_string();
                 return Err(ScenarioError::new(
                     &axis.place,
@@ -122,16 +122,16 @@ fn file_stem(file: &str) -> String {
     )
 }
 
-type Found<'t, 'i> = (&'t DeTable<'i>, Place);
+type Found<'t, 'i> = (&'t DeTable<'i>, Location);
 
-/// The tables that a section's header stands for: one, or for a repeated section any number.
+/// Returns the tables of a section. A repeated section can have several, any other section has one.
 fn tables_of<'t, 'i>(
     section: &Section,
     value: &'t Spanned<DeValue<'i>>,
-    place: &Place,
+    place: &Location,
     lines: &Lines,
 ) -> Outcome<Vec<Found<'t, 'i>>> {
-    let wrong = |found: String, place: &Place| {
+    let wrong = |found: String, place: &Location| {
         let allowed = format!("a table {}", section.header());
         ScenarioError::new(place, section.name, found, allowed)
     };
@@ -157,7 +157,7 @@ fn tables_of<'t, 'i>(
 fn read_table(
     section: &'static Section,
     table: &DeTable<'_>,
-    place: Place,
+    place: Location,
     lines: &Lines,
 ) -> Outcome<Table> {
     let mut read = Table::new(section, place);
@@ -172,7 +172,7 @@ fn read_table(
 }
 
 impl Table {
-    pub(super) fn new(section: &'static Section, place: Place) -> Self {
+    pub(super) fn new(section: &'static Section, place: Location) -> Self {
         Self {
             section,
             place,
@@ -180,8 +180,8 @@ impl Table {
         }
     }
 
-    /// Checks a value against its key and keeps it.
-    pub(super) fn insert(&mut self, name: &str, raw: &Raw, place: Place) -> Outcome<()> {
+    /// Checks a value against its key and stores it.
+    pub(super) fn insert(&mut self, name: &str, raw: &Raw, place: Location) -> Outcome<()> {
         let Some(key) = self.section.key(name) else {
             return Err(unknown_key(self.section, name, &place));
         };
@@ -201,7 +201,7 @@ impl Table {
         let entry = Entry {
             value,
             place,
-            is_start: false,
+            is_starting_value: false,
             is_swept: false,
         };
         self.entries.insert(key.name, entry);

@@ -1,12 +1,12 @@
-//! What is common to readers of a scenario's text: lines, keys in order, values as they were written.
+//! Helpers for the parsers of a scenario's text: line numbers, the order of keys, and values as they were written.
 
-use crate::error::Place;
+use crate::error::Location;
 use crate::value::Raw;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A file's name and where its lines begin, so that a byte's place becomes a line.
+/// File name and start of each line, to convert a byte offset to a line number.
 pub(super) struct Lines {
     file: Arc<str>,
     starts: Vec<usize>,
@@ -21,15 +21,15 @@ impl Lines {
         }
     }
 
-    pub(super) fn place(&self, byte: usize) -> Place {
-        Place::Line {
+    pub(super) fn place(&self, byte: usize) -> Location {
+        Location::Line {
             file: self.file.clone(),
             line: self.starts.partition_point(|&start| start <= byte).max(1),
         }
     }
 }
 
-/// Keys and values in the order of the text, so that the first error reported is the first there is.
+/// Returns keys and values in the order of the text, so that the first error of the text is reported.
 pub(super) fn in_order<'t, 'i>(
     table: &'t DeTable<'i>,
 ) -> Vec<(
@@ -41,14 +41,14 @@ pub(super) fn in_order<'t, 'i>(
     entries
 }
 
-/// A value as it was written.
+/// Converts a TOML value to the form in which the user wrote it.
 pub(super) fn raw(value: &DeValue<'_>) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(integer) if integer.radix() == 10 => {
             Raw::Number(integer.as_str().trim_start_matches('+').to_owned())
         }
-        // Hexadecimal and the like: what is allowed is told of plain digits.
+        // Errors describe the allowed numbers in decimal, so hexadecimal, octal and binary numbers are rejected.
         DeValue::Integer(_) => Raw::Other("a number that is not decimal"),
         DeValue::Float(float) => Raw::Number(float.as_str().to_owned()),
         DeValue::Boolean(value) => Raw::Flag(*value),

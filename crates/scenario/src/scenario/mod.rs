@@ -1,7 +1,7 @@
-//! Scenarios: what a file and the flags say, checked key by key against one schema.
+//! Scenarios: values from a file and from flags, each checked against its key in one schema.
 //!
-//! A [`Scenario`] knows values and where each was written, and nothing of networks;
-//! [`Study`](crate::Study) makes runs of it.
+//! A [`Scenario`] stores each value with the place where it was written. It has no model of the network:
+//! [`Study`](crate::Study) derives the runs from it.
 
 mod document;
 mod lines;
@@ -9,8 +9,8 @@ mod swept;
 
 pub use document::text_of;
 
-use crate::error::{Outcome, Place, ScenarioError};
-use crate::parameters::Held;
+use crate::error::{Location, Outcome, ScenarioError};
+use crate::parameters::{FieldValue, Parameters};
 use crate::path::KeyPath;
 use crate::schema::{self, Section};
 use crate::sweep::{OwnDesign, Sweep};
@@ -21,53 +21,53 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A scenario as written, every value checked against its key.
+/// Scenario as written. Every value is checked against its key.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Its first line: the place of what is missing.
-    pub start: Place,
-    /// What it is called unless it names itself.
+    /// Place of the first line. Errors about missing keys use it.
+    pub start: Location,
+    /// Default name, if the text sets none.
     pub name: String,
-    /// Where relative paths in it start.
+    /// Directory where relative paths start.
     pub directory: PathBuf,
     tables: Vec<Table>,
-    /// The keys that it sweeps.
+    /// Swept keys.
     pub(crate) sweep: Sweep,
-    /// Designs with settings of their own.
+    /// Designs with their own settings.
     pub(crate) own_designs: Vec<OwnDesign>,
-    /// What was read of files for one study.
+    /// Traces that were read from files for one study.
     pub(crate) traces: Traces,
-    /// Files that it brings along, by the paths under which it names them.
+    /// Contents of files that are stored with the scenario, by path.
     files: BTreeMap<String, Arc<[u8]>>,
 }
 
-/// One table of a scenario.
+/// Table of a scenario.
 #[derive(Clone, Debug)]
 pub struct Table {
     section: &'static Section,
-    /// Where it begins.
-    pub place: Place,
+    /// Place where the table begins.
+    pub place: Location,
     entries: BTreeMap<&'static str, Entry>,
 }
 
-/// A value and where it was written.
+/// Value with its place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// The value.
+    /// Value of the key.
     pub value: Value,
-    /// Its place.
-    pub place: Place,
-    /// Whether it is only what the user starts from.
-    pub is_start: bool,
-    /// Whether it is one of the values of a sweep, so that names leave it out.
+    /// Place where the value was written.
+    pub place: Location,
+    /// Whether the value is only a starting value. It is no error if nothing reads it.
+    pub is_starting_value: bool,
+    /// Whether the value belongs to a sweep. Names of topologies and workloads do not contain swept values.
     pub is_swept: bool,
 }
 
 impl Default for Scenario {
-    /// Nothing but defaults. A study needs `designs` beside them.
+    /// Returns a scenario with defaults only. A study also needs `designs`.
     fn default() -> Self {
         Self {
-            start: Place::Value,
+            start: Location::Value,
             name: "scenario".to_owned(),
             directory: PathBuf::new(),
             tables: Vec::new(),
@@ -80,10 +80,10 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// The table of a section that is not repeated; an empty one where it was not written.
+    /// Returns the table of a section that is not repeated, or an empty table if the section is missing.
     ///
     /// # Panics
-    /// When the schema has no such section.
+    /// If the schema has no such section.
     pub fn table(&self, section: &str) -> Table {
         self.tables(section).first().map_or_else(
             || Table::new(known(section), self.start.clone()),
@@ -91,32 +91,31 @@ impl Scenario {
         )
     }
 
-    /// All tables of a section, in order.
+    /// Returns all tables of a section, in order.
     pub fn tables(&self, section: &str) -> Vec<&Table> {
         let of_section = |table: &&Table| table.section.name == section;
         self.tables.iter().filter(of_section).collect()
     }
 
-    /// Makes what it says so far only what the user starts from: a key may then stand there that nothing
-    /// reads.
-    pub fn start_from_here(&mut self) {
+    /// Marks all current values as starting values. It is no error if nothing reads such a value.
+    pub fn mark_as_starting_values(&mut self) {
         let entries = self
             .tables
             .iter_mut()
             .flat_map(|table| table.entries.values_mut());
-        entries.for_each(|entry| entry.is_start = true);
+        entries.for_each(|entry| entry.is_starting_value = true);
     }
 
-    /// Makes a key that it has only what the user starts from.
+    /// Marks the value of a key as a starting value.
     ///
     /// # Errors
-    /// A path that is no key.
-    pub(crate) fn start_from(&mut self, path: &str) -> Outcome<()> {
+    /// The path is not the path of a key.
+    pub(crate) fn mark_as_starting_value(&mut self, path: &str) -> Outcome<()> {
         let place = self.start.clone();
         let path = KeyPath::parse(path, &place)?;
         let table = self.table_of(&path, &place)?;
         if let Some(entry) = table.entries.get_mut(path.key.name) {
-            entry.is_start = true;
+            entry.is_starting_value = true;
         }
         Ok(())
     }
@@ -126,7 +125,7 @@ impl Scenario {
         self.tables.retain(|table| table.section.name != section);
     }
 
-    /// Removes a key of the first table of a section.
+    /// Removes a key from the first table of a section.
     pub fn unset(&mut self, section: &str, key: &str) {
         let first = self
             .tables
@@ -137,56 +136,61 @@ impl Scenario {
         }
     }
 
-    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a
-    /// repeated section it is that of the first table, which is made where there is none, unless the
-    /// path names another (`workload[1].share`). A key that was swept is swept no longer.
+    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a repeated section, the
+    /// path means the first table, which is created if it is missing. A path with an index (`workload[1].share`) means
+    /// another table. A sweep of the key is removed.
     ///
     /// # Errors
     /// An unknown key, or a value that it does not allow, at `place`.
-    pub fn set(&mut self, path: &str, text: &str, place: &Place) -> Outcome<()> {
+    pub fn set(&mut self, path: &str, text: &str, place: &Location) -> Outcome<()> {
         self.put(path, &Raw::Argument(text.to_owned()), place)
     }
 
-    /// The same scenario with a key set by its path. A text may be that of any value, as on a command
-    /// line: `"10ms"`, `"0.1..0.5:0.1"`, `"tcp, repflow"`.
+    /// Returns the scenario with a key set by its path. A text can stand for any value, as on a command line: `"10ms"`,
+    /// `"0.1..0.5:0.1"`, `"tcp, repflow"`.
     ///
     /// # Errors
     /// An unknown key, or a value that it does not allow.
     pub fn with(mut self, path: &str, value: impl Into<Raw>) -> Outcome<Self> {
-        self.put(path, &value.into(), &Place::Value)?;
+        self.put(path, &value.into(), &Location::Value)?;
         Ok(self)
     }
 
-    /// The same scenario with the bytes of a file that it names, which then need not be on a disk.
+    /// Stores the content of a file that the scenario names. The file is then not read from the disk.
     #[must_use]
     pub fn with_file(mut self, path: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         self.files.insert(path.into(), bytes.into());
         self
     }
 
-    /// The bytes of a file that it brings along.
+    /// Returns the content of a file that is stored with the scenario.
     pub fn file(&self, path: &str) -> Option<&Arc<[u8]>> {
         self.files.get(path)
     }
 
-    /// Sets a key by its path to a value as it was written, as [`Scenario::set`] does.
+    /// Sets a key by its path, as [`Scenario::set`] does, to a value as it was written.
     ///
     /// # Errors
     /// An unknown key, or a value that it does not allow, at `place`.
-    pub fn put(&mut self, path: &str, raw: &Raw, place: &Place) -> Outcome<()> {
+    pub fn put(&mut self, path: &str, raw: &Raw, place: &Location) -> Outcome<()> {
         let path = KeyPath::parse(path, place)?;
         self.table_of(&path, place)?
             .insert(path.key.name, raw, place.clone())?;
-        self.sweep.leave(&path);
+        self.sweep.remove(&path);
         Ok(())
     }
 
-    /// Puts one of a sweep's values, or a design's own, in its place.
-    pub(crate) fn put_value(&mut self, path: &KeyPath, value: Value, place: &Place) -> Outcome<()> {
+    /// Sets a key to a value of a sweep or to a setting of a design.
+    pub(crate) fn put_value(
+        &mut self,
+        path: &KeyPath,
+        value: Value,
+        place: &Location,
+    ) -> Outcome<()> {
         let entry = Entry {
             value,
             place: place.clone(),
-            is_start: false,
+            is_starting_value: false,
             is_swept: true,
         };
         let table = self.table_of(path, place)?;
@@ -194,8 +198,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// The table that a path leads to; the first of a section is made where there is none.
-    fn table_of(&mut self, path: &KeyPath, place: &Place) -> Outcome<&mut Table> {
+    /// Returns the table of a path. The first table of a section is created if it is missing.
+    fn table_of(&mut self, path: &KeyPath, place: &Location) -> Outcome<&mut Table> {
         let name = path.section.name;
         let of_section = |(_, table): &(usize, &Table)| table.section.name == name;
         let tables = self.tables.iter().enumerate().filter(of_section);
@@ -216,7 +220,7 @@ impl Scenario {
         Ok(&mut self.tables[index])
     }
 
-    /// Every key with its value: as given, else its default, else in words what it follows from.
+    /// Returns every key with its value. A key that is not set has its default, or a description of its default.
     pub fn to_json(&self) -> serde_json::Value {
         let mut sections = Map::new();
         for section in schema::sections() {
@@ -255,28 +259,28 @@ fn known(section: &str) -> &'static Section {
 }
 
 impl Table {
-    /// What was written under a key, if anything was.
+    /// Returns the value that was written for a key, if any.
     pub fn given(&self, key: &str) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// Whether a key has one of the values of a sweep.
+    /// Returns whether the value of a key belongs to a sweep.
     pub fn is_swept(&self, key: &str) -> bool {
         self.given(key).is_some_and(|entry| entry.is_swept)
     }
 
-    /// Every key that was written, in the order of the schema, with its value.
+    /// Returns every key that was written, with its value, in the order of the schema.
     pub fn entries(&self) -> impl Iterator<Item = (&'static str, &Entry)> {
         let keys = self.section.keys.iter();
         keys.filter_map(|key| Some((key.name, self.entries.get(key.name)?)))
     }
 
-    /// A key's place: where it was written, else where its table begins.
-    pub fn place_of(&self, key: &str) -> &Place {
+    /// Returns the place where a key was written, or where its table begins.
+    pub fn place_of(&self, key: &str) -> &Location {
         self.given(key).map_or(&self.place, |entry| &entry.place)
     }
 
-    /// An error about a key.
+    /// Creates an error about a key.
     pub fn error(
         &self,
         key: &str,
@@ -286,18 +290,34 @@ impl Table {
         ScenarioError::new(self.place_of(key), self.section.path(key), found, allowed)
     }
 
-    /// The value of a key: as written, else its default; `None` where it follows from others.
+    /// Returns the written value of a key, or its default. Returns `None` if the default depends on other keys.
     ///
     /// # Panics
-    /// When the schema has no such key.
+    /// If the schema has no such key.
     pub fn value(&self, key: &str) -> Option<Value> {
         let known = self.section.key(key).expect("a key of the schema");
         self.given(key)
             .map(|entry| entry.value.clone())
-            .or_else(|| known.default_value())
+            .or_else(|| known.default_among(self.defaults()))
     }
 
-    /// The word under a key, if its value is one.
+    /// Returns the defaults of the section's keys. A profile of TCP sets the defaults of the keys after it.
+    fn defaults(&self) -> &'static Parameters {
+        let choice = |key| self.given(key).map(|entry| &entry.value);
+        if self.section.name != "tcp" {
+            return Parameters::defaults();
+        }
+        let profile = choice("profile").and_then(FieldValue::from_value);
+        let timers = choice("timers").and_then(FieldValue::from_value);
+        Parameters::defaults_of(profile.unwrap_or_default(), timers.unwrap_or_default())
+    }
+
+    /// Returns the defaults of the section's keys, for a run.
+    pub(crate) fn parameters(&self) -> Parameters {
+        self.defaults().clone()
+    }
+
+    /// Returns the value of a key if it is a word.
     pub fn word(&self, key: &str) -> Option<&'static str> {
         match self.value(key)? {
             Value::Word(word) => Some(word),
@@ -305,7 +325,7 @@ impl Table {
         }
     }
 
-    /// The text under a key.
+    /// Returns the value of a key if it is a text.
     pub fn text(&self, key: &str) -> Option<String> {
         match self.value(key)? {
             Value::Text(text) => Some(text),
@@ -313,22 +333,22 @@ impl Table {
         }
     }
 
-    /// What a key holds, typed: as written, else its default. An option is `None` for a word, such as
-    /// `off`, and for what follows from other keys.
+    /// Returns the written value of a key, or its default, as a typed value. An option is `None` for a word, such as
+    /// `off`, and for a default that depends on other keys.
     ///
     /// # Panics
-    /// When the schema has no such key, or one of another type.
-    pub(crate) fn get<T: Held>(&self, key: &str) -> T {
+    /// If the schema has no such key, or if its type is different.
+    pub(crate) fn get<T: FieldValue>(&self, key: &str) -> T {
         let value = self.value(key);
-        let held = value.as_ref().map_or_else(T::absent, T::of);
-        held.expect("a key of this type")
+        let field = value.as_ref().map_or_else(T::if_missing, T::from_value);
+        field.expect("a key of this type")
     }
 
-    /// What a key holds, or `other` for a word and where it follows from other keys.
+    /// Returns the typed value of a key. Returns `other` for a word, and for a default that depends on other keys.
     ///
     /// # Panics
-    /// As [`Table::get`].
-    pub(crate) fn get_or<T: Held>(&self, key: &str, other: T) -> T {
+    /// Like [`Table::get`].
+    pub(crate) fn get_or<T: FieldValue>(&self, key: &str, other: T) -> T {
         self.get::<Option<T>>(key).unwrap_or(other)
     }
 
@@ -401,6 +421,6 @@ mod tests {
     fn a_byte_that_is_no_text_is_told_with_its_line() {
         let bytes = b"seed = 1\nname = \"\xff\"\n".to_vec();
         let error = Scenario::parse_bytes("s.toml", "", bytes).expect_err("no text");
-        assert_eq!(error.place, Place::line("s.toml", 2));
+        assert_eq!(error.place, Location::line("s.toml", 2));
     }
 }

@@ -1,21 +1,21 @@
-//! `[sweep]` and designs with settings of their own, from the text of a scenario file.
+//! Parser of `[sweep]` and of designs with their own settings, in the text of a scenario file.
 
 use super::lines::{Lines, in_order, raw};
-use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::path::KeyPath;
 use crate::schema;
-use crate::sweep::{OwnDesign, Range, Sweep, Written, Zip};
+use crate::sweep::{OwnDesign, Range, Sweep, SweepValues, Zip};
 use crate::value::{Raw, shortened};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 const ZIP: &str = "zip";
 
-/// What a range's table has.
+/// Keys in the table of a range.
 const RANGE: [&str; 4] = ["from", "to", "steps", "scale"];
 
-/// The sweep of a `[sweep]` table.
-pub fn sweep(value: &Spanned<DeValue<'_>>, place: &Place, lines: &Lines) -> Outcome<Sweep> {
+/// Parses a `[sweep]` table.
+pub fn sweep(value: &Spanned<DeValue<'_>>, place: &Location, lines: &Lines) -> Outcome<Sweep> {
     let DeValue::Table(table) = value.get_ref() else {
         let found = raw(value.get_ref()).to_string();
         let place = lines.place(value.span().start);
@@ -32,8 +32,8 @@ pub fn sweep(value: &Spanned<DeValue<'_>>, place: &Place, lines: &Lines) -> Outc
             continue;
         }
         let written = match value.get_ref() {
-            DeValue::Table(range) => Written::Range(range_of(&path, range, &at, lines)?),
-            other => Written::List(raw(other)),
+            DeValue::Table(range) => SweepValues::Range(range_of(&path, range, &at, lines)?),
+            other => SweepValues::List(raw(other)),
         };
         sweep.add(KeyPath::parse(&path, &at)?, &written, &at)?;
     }
@@ -44,7 +44,7 @@ pub fn sweep(value: &Spanned<DeValue<'_>>, place: &Place, lines: &Lines) -> Outc
     Ok(sweep)
 }
 
-/// The keys of a table by their paths, written `"queue.limit"` or `queue.limit`, in the order of the text.
+/// Returns the keys of a table by path, in the order of the text. Both `"queue.limit"` and `queue.limit` are accepted.
 fn keys<'t, 'i>(table: &'t DeTable<'i>, own: &[&str]) -> Vec<(String, &'t Spanned<DeValue<'i>>)> {
     let mut keys = Vec::new();
     for (name, value) in in_order(table) {
@@ -62,7 +62,7 @@ fn keys<'t, 'i>(table: &'t DeTable<'i>, own: &[&str]) -> Vec<(String, &'t Spanne
     keys
 }
 
-fn range_of(path: &str, table: &DeTable<'_>, place: &Place, lines: &Lines) -> Outcome<Range> {
+fn range_of(path: &str, table: &DeTable<'_>, place: &Location, lines: &Lines) -> Outcome<Range> {
     let mut of: [Option<Raw>; 4] = [None, None, None, None];
     for (name, value) in in_order(table) {
         let at = lines.place(name.span().start);
@@ -75,11 +75,11 @@ fn range_of(path: &str, table: &DeTable<'_>, place: &Place, lines: &Lines) -> Ou
         of[index] = Some(raw(value.get_ref()));
     }
     let [Some(from), Some(to), Some(steps), scale] = of else {
-        let allowed = "from, to and steps, and if wanted scale = \"log\"";
+        let allowed = "from, to and steps, and optionally scale = \"log\"";
         return Err(ScenarioError::new(
             place,
             path,
-            "a part of a range",
+            "an incomplete range",
             allowed,
         ));
     };
@@ -115,7 +115,7 @@ fn zips(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Outcome<Vec<Zip>> {
         .collect()
 }
 
-/// The names of the designs as a value of their key, and those of them with settings of their own.
+/// Returns the names of the designs as one value, and the designs that have their own settings.
 pub fn designs(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Outcome<(Raw, Vec<OwnDesign>)> {
     let DeValue::Array(items) = value.get_ref() else {
         return Ok((raw(value.get_ref()), Vec::new()));
@@ -135,9 +135,9 @@ pub fn designs(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Outcome<(Raw, Vec
     Ok((Raw::Array(names), own))
 }
 
-fn own_design(table: &DeTable<'_>, place: &Place, lines: &Lines) -> Outcome<OwnDesign> {
+fn own_design(table: &DeTable<'_>, place: &Location, lines: &Lines) -> Outcome<OwnDesign> {
     let wrong = |found: String| {
-        let allowed = "name, design and keys of its own, such as { name = \"dctcp-small\", design = \
+        let allowed = "name, design and the settings of the design, such as { name = \"dctcp-small\", design = \
                        \"dctcp\", \"tcp.dctcp_gain\" = 0.01 }";
         ScenarioError::new(place, "designs", found, allowed)
     };

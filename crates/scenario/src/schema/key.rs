@@ -1,56 +1,56 @@
-//! Sections and keys: names, kinds, defaults and meanings.
+//! Sections and keys: names, kinds, defaults and descriptions.
 
 use crate::parameters::{Field, Parameters};
 use crate::value::{Kind, Raw, Value};
 
-/// A section of a scenario.
+/// Section of a scenario.
 #[derive(Debug)]
 pub struct Section {
-    /// Its header; empty for the keys before any header.
+    /// Name in the header. Empty for the keys before any header.
     pub name: &'static str,
-    /// Whether it is written `[[name]]` and may be given several times.
+    /// Whether the section is written `[[name]]` and can occur several times.
     pub repeated: bool,
-    /// What it is about.
+    /// Description of the section.
     pub about: &'static str,
-    /// Its keys.
+    /// Keys of the section.
     pub keys: &'static [Key],
 }
 
-/// A key of a section.
+/// Key of a section.
 #[derive(Debug)]
 pub struct Key {
-    /// Its name.
+    /// Name of the key.
     pub name: &'static str,
-    /// What it holds.
+    /// Kind of its values.
     pub kind: Kind,
-    /// Words that it takes beside its kind.
+    /// Words that the key accepts in addition to values of its kind.
     pub words: &'static [&'static str],
-    /// What holds where the key is not given.
+    /// Default of the key.
     pub default: Fallback,
-    /// What it means.
+    /// Description of the key.
     pub about: &'static str,
 }
 
-/// What holds where a key is not given.
+/// Default of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Fallback {
-    /// What the field that the key sets holds.
+    /// Value of the parameter field that the key sets.
     Field(Field),
-    /// This value, as written.
+    /// Fixed value, as a user writes it.
     Is(&'static str),
-    /// Something that follows from other keys, or nothing; in words.
+    /// Description of a default that depends on other keys, or of a missing default.
     Follows(&'static str),
 }
 
 use Fallback::{Follows, Is};
 
 impl Section {
-    /// The key called `name`.
+    /// Returns the key with this name.
     pub fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// A key's name with that of the section before it.
+    /// Returns the name of a key, preceded by the name of the section.
     pub fn path(&self, key: &str) -> String {
         match self.name {
             "" => key.to_owned(),
@@ -58,7 +58,7 @@ impl Section {
         }
     }
 
-    /// The section's header as it is written in a file.
+    /// Returns the header of the section as it is written in a file.
     pub fn header(&self) -> String {
         match (self.name, self.repeated) {
             ("", _) => "the top of the file".to_owned(),
@@ -69,7 +69,7 @@ impl Section {
 }
 
 impl Key {
-    /// Reads a value; `None` when it is not allowed.
+    /// Parses a value. Returns `None` if it is not allowed.
     pub fn read(&self, raw: &Raw) -> Option<Value> {
         if let Raw::Text(text) | Raw::Argument(text) = raw
             && let Some(word) = self.words.iter().find(|word| **word == text.trim())
@@ -79,16 +79,21 @@ impl Key {
         self.kind.read(raw)
     }
 
-    /// The default, where it is a value.
+    /// Returns the default, if it is a value.
     pub fn default_value(&self) -> Option<Value> {
+        self.default_among(Parameters::defaults())
+    }
+
+    /// Returns the default, if it is a value and the defaults of parameters are `defaults`.
+    pub fn default_among(&self, defaults: &Parameters) -> Option<Value> {
         match self.default {
-            Fallback::Field(field) => (field.value)(Parameters::usual(), self.kind, self.words),
+            Fallback::Field(field) => (field.value)(defaults, self.kind, self.words),
             Is(text) => self.read(&Raw::Argument(text.to_owned())),
             Follows(_) => None,
         }
     }
 
-    /// The default as it is written; where it is no value, what it follows from, in words.
+    /// Returns the default as a user writes it, or its description if it is not a value.
     pub fn default_text(&self) -> String {
         match self.default {
             Fallback::Field(_) => {
@@ -99,16 +104,16 @@ impl Key {
         }
     }
 
-    /// A value of the key for a manifest: quantities with their units.
+    /// Formats a value of the key for a manifest. Quantities have their units.
     pub fn json(&self, value: &Value) -> serde_json::Value {
         match (self.kind, value) {
-            // A number alone would be bytes.
+            // A manifest shows a number without a unit as bytes, so a count needs its unit.
             (Kind::Sized { of, .. }, Value::Count(count)) => format!("{count} {of}").into(),
             _ => value.to_json(),
         }
     }
 
-    /// What is allowed, for errors and the reference.
+    /// Returns a description of the allowed values, for errors and the reference page.
     pub fn allowed(&self) -> String {
         let words = self.words.iter().map(|word| format!("\"{word}\""));
         let kind = self.kind.allowed();
@@ -136,17 +141,17 @@ pub(super) const fn key(
     }
 }
 
-/// A key whose field has a type that says what is allowed.
+/// Creates a key that accepts all values of its field's type.
 pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static str) -> Key {
     match sets {
         Fallback::Field(Field {
             kind: Some(kind), ..
         }) => key(name, kind, sets, about),
-        _ => panic!("a key with a field whose type has a kind of its own"),
+        _ => panic!("the type of the field must set the kind of the key"),
     }
 }
 
-/// The field that a key sets, at a path from [`Parameters`]: its default is what the field holds.
+/// Sets a field, given by its path from [`Parameters`]. The default of the key is the field's default.
 macro_rules! sets {
     ($($field:ident).+) => {
         $crate::schema::Fallback::Field($crate::parameters::field!($($field).+))

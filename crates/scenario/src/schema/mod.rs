@@ -1,7 +1,7 @@
-//! Every key of a scenario: what it holds, its default, what is allowed and what it means.
+//! Schema: all keys of a scenario, with kind, default, allowed values and description.
 //!
-//! This one table feeds the parser, the guesses at misspelt keys, `--set`, `tailcut list keys` and
-//! the reference in `docs/scenario.md`.
+//! The parser, the suggestions for misspelt keys, `--set`, `tailcut list keys` and the reference page
+//! `docs/scenario.md` all use this table.
 
 mod designs;
 mod ecmp;
@@ -17,12 +17,13 @@ mod workload;
 pub use crate::parameters::Field;
 pub use key::{Fallback, Key, Section};
 
-/// The keys before any header.
+/// Keys before any header.
 pub const TOP: &Section = &study::STUDY;
 
-/// Sections that stand before the sections of parts.
+/// Sections that precede the sections of parts.
 const BEFORE_PARTS: &[Section] = &[
     study::STUDY,
+    study::MEASURE,
     network::TOPOLOGY,
     network::NODES,
     network::LINKS,
@@ -44,7 +45,7 @@ const BEFORE_PARTS: &[Section] = &[
     ecmp::ECMP,
 ];
 
-/// Sections that stand after the sections of parts.
+/// Sections that follow the sections of parts.
 const AFTER_PARTS: &[Section] = &[
     requests::SERVERS,
     requests::RANS,
@@ -52,7 +53,7 @@ const AFTER_PARTS: &[Section] = &[
     workload::GROUPS,
 ];
 
-/// Returns every section, in the order of the reference, with the sections of registered parts.
+/// Returns every section, including the sections of registered parts, in the order of the reference page.
 pub fn sections() -> Vec<&'static Section> {
     let parts = parts::sections();
     BEFORE_PARTS
@@ -62,9 +63,9 @@ pub fn sections() -> Vec<&'static Section> {
         .collect()
 }
 
-/// Returns the section called `name`.
+/// Returns the section with this name.
 pub fn section(name: &str) -> Option<&'static Section> {
-    // Most names are fixed, and the sections of parts are made anew at each call.
+    // Most names are fixed, and the list of the sections of parts is built at each call.
     let mut fixed = BEFORE_PARTS.iter().chain(AFTER_PARTS);
     let fixed = fixed.find(|section| section.name == name);
     fixed.or_else(|| {
@@ -116,8 +117,8 @@ mod tests {
             for value in words.chain(ends).chain(key.default_value()) {
                 let mut parameters = Parameters::default();
                 (field.set)(&mut parameters, &value);
-                let held = (field.value)(&parameters, key.kind, key.words);
-                assert_eq!(held, Some(value), "{path}");
+                let field = (field.value)(&parameters, key.kind, key.words);
+                assert_eq!(field, Some(value), "{path}");
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::value::Kind;
 use std::sync::{Mutex, PoisonError};
 use tailcut_sim::{Parameter, ParameterKind, section_of, with_parameters};
 
-/// Sections that were made, each once for the whole process.
+/// Sections built so far, each once per process.
 static MADE: Mutex<Vec<&'static Section>> = Mutex::new(Vec::new());
 
 /// Returns the sections of all registered parts that have keys.
@@ -17,7 +17,7 @@ pub fn sections() -> Vec<&'static Section> {
             return *known;
         }
         let keys: Vec<Key> = parameters.iter().map(key).collect();
-        // A part is registered for as long as the process lives.
+        // A registered part exists until the process ends, so leaking its section wastes no memory.
         let section: &'static Section = Box::leak(Box::new(Section {
             name: String::leak(name),
             repeated: false,

@@ -1,4 +1,4 @@
-//! The keys of servers, and of what is done about their slow answers.
+//! Keys of servers, and of the reaction of clients to slow answers.
 
 use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 
@@ -6,95 +6,95 @@ use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 pub const SERVERS: Section = Section {
     name: "servers",
     repeated: false,
-    about: "The servers of requests: stations that a copy passes one after the other, processor, disk, \
-            link. Links and delays are those of the design stations, which has no packets; all others \
-            take the topology's, where the first hosts are servers and the next ones clients.",
+    about: "Servers of requests. A copy passes three stations in turn: processor, disk and link. The links and \
+            delays of this section apply only to the design stations, which has no packets. All other designs use \
+            the links of the topology: the first hosts are servers, the next ones clients.",
     keys: &[
         key(
             "cpu",
             ANY_SPAN,
             sets!(settings.designs.requests.work.cpu),
-            "Processor time of a copy, in the mean; 0s: no processor.",
+            "Mean processor time of a copy. 0s: no processor.",
         ),
         typed(
             "cpu_times",
             sets!(settings.designs.requests.work.cpu_times),
-            "How processor time is drawn, for each copy on its own.",
+            "Distribution of processor times. Each copy draws its own time.",
         ),
         key(
             "straggler_share",
             up_to(1.0),
             sets!(settings.designs.requests.work.straggler_share),
-            "The share of copies whose processor time is longer by straggler_factor.",
+            "Share of copies whose processor time is multiplied by straggler_factor.",
         )
         .or(&["off"]),
         key(
             "straggler_factor",
             up_to(1e6),
             sets!(settings.designs.requests.work.straggler_factor),
-            "How many times longer.",
+            "Factor by which the processor time of a straggler is longer.",
         ),
         typed(
             "disk",
             sets!(settings.designs.requests.disk),
-            "How fast the disk reads an answer.",
+            "Rate at which the disk reads an answer.",
         )
         .or(&["off"]),
         key(
             "seek",
             ANY_SPAN,
             sets!(settings.designs.requests.work.seek),
-            "Time until the disk's first byte.",
+            "Time until the disk delivers its first byte.",
         ),
         typed(
             "link",
             sets!(settings.designs.requests.link),
-            "The rate of a server's link.",
+            "Rate of a server's link.",
         ),
         typed(
             "client_link",
             sets!(settings.designs.requests.client_link),
-            "The rate of a client's link; unlimited: answers wait at servers only.",
+            "Rate of a client's link. unlimited: answers queue only at servers.",
         )
         .or(&["unlimited"]),
         key(
             "request_size",
             SIZE,
             sets!(settings.designs.requests.request_size),
-            "Bytes of a request on its way to a server, where there are packets. The header of its message comes on \
-             top.",
+            "Bytes of a request to a server, in designs with packets. The header of its message is added.",
         ),
         key(
             "chunk",
             SIZE,
             sets!(settings.designs.requests.chunk),
-            "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
-             together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
-             first is asked for so many at a time. Over packets, a header goes before each.",
+            "Unit of service in bytes. Disks serve one chunk at a time, in all designs. In the design stations, \
+             links also do so, and clients count received bytes in chunks. If the bytes of three or more copies \
+             count, each copy except the first is requested chunk by chunk. In designs with packets, each chunk has \
+             a header.",
         ),
         typed(
             "discipline",
             sets!(settings.designs.requests.discipline),
-            "The order among copies of one class, at every station: first come first served, or \
-             processor sharing, as TCP shares a link.",
+            "Order among copies of one class, at every station: first come, first served, or processor sharing, as \
+             TCP shares a link.",
         ),
         typed(
             "preemption",
             sets!(settings.designs.requests.preemption),
-            "When high work interrupts low work: at once (and the low work resumes later), after the \
-             chunk in service, or never. Processor sharing resumes.",
+            "Time when urgent work interrupts other work. resume: at once, and the interrupted work resumes later. \
+             chunk: after the chunk in service. never: it waits. Processor sharing always resumes.",
         ),
         key(
             "delay",
             ANY_SPAN,
             sets!(settings.designs.requests.delay),
-            "The delay of a message between client and server.",
+            "Delay of a message between client and server.",
         ),
         key(
             "purge_delay",
             ANY_SPAN,
             sets!(settings.designs.requests.purge_delay),
-            "The delay of a cancellation, not less than delay. \"auto\": the same.",
+            "Delay of a cancellation, at least the value of delay. \"auto\": the same as delay.",
         )
         .or(&["auto"]),
     ],
@@ -104,79 +104,80 @@ pub const SERVERS: Section = Section {
 pub const RANS: Section = Section {
     name: "rans",
     repeated: false,
-    about: "What clients do about slow answers: the designs duplicate, duplicate-purge, duplicate-low, \
-            das, rans, hedge, hedge-purge, hedge-budget.",
+    about: "Reaction of clients to slow answers, in the designs duplicate, duplicate-purge, duplicate-low, das, \
+            rans, hedge, hedge-purge, hedge-budget.",
     keys: &[
         key(
             "copies",
             count(1, 8),
             sets!(settings.designs.requests.copies),
-            "Copies of a request at most, N, each to another server. With rans the bytes of all count.",
+            "Largest number of copies of a request, N, each to a different server. With rans, the bytes of all \
+             copies count.",
         ),
         key(
             "quorum",
             count(1, 8),
             sets!(settings.designs.requests.quorum),
-            "Whole answers that a request needs, K: so many copies go at once and high, also without \
-             duplicates.",
+            "Number of complete answers that a request needs, K. This many copies are sent at once and with high \
+             priority, also in designs without duplicates.",
         ),
         typed(
             "purge",
             sets!(settings.designs.requests.purge),
-            "What the end of a request takes away at servers: copies in service too, or only those that \
-             wait.",
+            "Copies that are cancelled at servers when a request ends: running and queued ones, or only queued ones.",
         ),
         typed(
             "split",
             sets!(settings.designs.requests.split),
-            "How rans splits an object: the second copy sends from the tail until they meet, or both are asked \
-             for one servers.chunk at a time, from both ends, and send it forwards, as HTTP's ranges.",
+            "Method by which rans splits an object. meet: the second copy sends from the tail until both meet. \
+             ranges: both copies are requested one servers.chunk at a time, from both ends, and each chunk is sent \
+             forwards, as with HTTP ranges.",
         ),
         key(
             "swap_lead",
             SIZE,
             sets!(settings.designs.requests.swap_lead),
-            "Priorities of two copies are exchanged once the low one is so many bytes ahead: in what the \
-             client has received, or, where there are packets, in the congestion window of its server.",
+            "Lead in bytes at which the low copy and the high copy exchange priorities. The lead is counted in bytes \
+             that the client has received, or, in designs with packets, in the congestion window of the server.",
         )
         .or(&["off"]),
         key(
             "hedge_percentile",
             up_to(99.9),
-            sets!(joint.hedge.percent),
-            "The percentile of a client's latest latencies after which a hedge is sent.",
+            sets!(combined.hedge.percent),
+            "Percentile of a client's most recent latencies after which a hedge is sent.",
         ),
         key(
             "hedge_window",
             count(1, 1_000_000),
-            sets!(joint.hedge.window),
-            "How many latencies that percentile is over at most; before, it is over those that are known.",
+            sets!(combined.hedge.window),
+            "Largest number of latencies for this percentile. Until there are as many, all known latencies count.",
         ),
         key(
             "hedge_first",
             SPAN,
-            sets!(joint.hedge.first),
-            "The delay of a hedge while its client knows no latency yet. As a retransmission timer before \
-             its first sample, it should be above what most requests take.",
+            sets!(combined.hedge.first),
+            "Delay of a hedge while its client has measured no latency. It should be longer than most requests take, \
+             like a retransmission timer before its first sample.",
         ),
         key(
             "hedge_after",
             SPAN,
-            sets!(joint.hedge.after),
-            "A fixed delay in place of the percentile.",
+            sets!(combined.hedge.after),
+            "Fixed delay, which replaces the percentile.",
         )
         .or(&["percentile"]),
         key(
             "budget",
             up_to(100.0),
-            sets!(joint.budget),
+            sets!(combined.budget),
             "For hedge-budget: hedges in per cent of requests.",
         ),
         key(
             "budget_burst",
             count(1, 1_000_000),
             sets!(settings.designs.requests.budget.burst),
-            "For hedge-budget: hedges that may follow each other at once; so many may be sent at first.",
+            "For hedge-budget: largest burst of hedges. The budget starts with this number.",
         ),
     ],
 };

@@ -1,27 +1,27 @@
-//! The keys of a study, at the top of a scenario.
+//! Keys of a study, at the top of a scenario.
 
 use super::key::Fallback::{Follows, Is};
 use super::key::{ANY_SPAN, SPAN, Section, count, key, sets, typed};
 use crate::value::Kind;
 
-/// The keys before any header.
+/// Keys before any header.
 pub const STUDY: Section = Section {
     name: "",
     repeated: false,
-    about: "The study: which designs, at which loads, with which seeds, for how long. It is the \
-            product of designs, loads and seeds.",
+    about: "The study: designs, loads, seeds and duration. There is one run for each combination of design, load and \
+            seed.",
     keys: &[
         key(
             "name",
             Kind::Text("text"),
             Follows("the file's name without its extension"),
-            "The study's name; its results go to out/NAME.",
+            "Name of the study. Its results are written to out/NAME.",
         ),
         key(
             "about",
             Kind::Text("text"),
             Is(""),
-            "What the study shows, in a line.",
+            "Purpose of the study, in one line.",
         ),
         key(
             "designs",
@@ -30,103 +30,135 @@ pub const STUDY: Section = Section {
                  settings { name = \"slow\", design = \"tcp\", \"tcp.min_rto\" = \"1s\" }",
             ),
             Follows("none; at least one is required"),
-            "The designs to compare; the first one is what the others are compared with.",
+            "Designs to compare. The first one is the baseline of the others.",
         ),
         key(
             "loads",
             Kind::Loads,
             Is("0.5"),
-            "The loads of every workload with load = \"sweep\": of the sending hosts' links, unless its load_of \
-             says whose; of the servers' busiest stations for requests.",
+            "Loads of every workload with load = \"sweep\". A load is a share of the rate of the sending hosts' \
+             links, unless load_of selects something else. For requests it is a share of the capacity of the \
+             servers' busiest stations.",
         ),
         key(
             "seed",
             count(0, u64::MAX),
             Is("1"),
-            "The first seed. All designs see the same flows under one seed.",
+            "First seed. All designs have the same flows under one seed.",
         ),
         key(
             "seeds",
             count(1, 10_000),
             Is("1"),
-            "How many seeds, counted up from the first; confidence intervals need several.",
+            "Number of seeds, counted up from the first. Confidence intervals need several seeds.",
         ),
         key(
             "duration",
             SPAN,
             Is("1s"),
-            "How long flows arrive, in simulated time. Where it is given, the flows of a trace that start later \
-             are left out.",
+            "Time in which flows arrive, in simulated time. If it is set, a trace is cut at this time.",
         ),
         key(
             "flows",
             count(1, u32::MAX as u64),
             Is("unlimited"),
-            "How many flows a workload starts at most; of a trace the first ones.",
+            "Largest number of flows that a workload starts. A trace is cut after this number.",
         )
         .or(&["unlimited"]),
         key(
             "drain",
             ANY_SPAN,
-            sets!(course.drain),
-            "How long the run waits, after the last arrival, for flows to finish; what has not \
-             finished then is counted as unfinished.",
+            sets!(options.drain),
+            "Time that the run waits for flows to finish after the last arrival. Other flows count as unfinished.",
         ),
         key(
             "sample_every",
             SPAN,
-            sets!(course.sample_every),
-            "How often queues and links are sampled, for the report's drawing of the network and its \
-             plots over time. A hundred to a thousand samples a run are enough to see where it is hot.",
+            sets!(options.sample_every),
+            "Interval between two samples of queues and links, for the report's drawing of the network and for plots \
+             over time. A hundred to a thousand samples per run are enough to find the bottlenecks.",
         )
         .or(&["off"]),
         typed(
             "measure_waits",
-            sets!(course.measures.waits),
-            "Whether the run's summary tells how long packets waited at switch ports.",
+            sets!(options.measures.waits),
+            "Whether the summary of a run contains waiting times of packets at switch ports.",
         ),
         typed(
             "measure_bursts",
-            sets!(course.measures.bursts),
-            "Whether the run's summary tells in what bursts payload left the hosts.",
+            sets!(options.measures.bursts),
+            "Whether the summary of a run contains the sizes of payload bursts that left the hosts.",
         ),
         typed(
             "measure_goodput",
-            sets!(course.measures.goodput),
-            "Whether the run's summary tells what payload reached the hosts while flows arrived.",
+            sets!(options.measures.goodput),
+            "Whether the summary of a run contains the payload that reached the hosts while flows arrived.",
         ),
         key(
             "tables",
             Kind::Choice,
             Is("parquet"),
-            "The format of the tables that are written.",
+            "Format of the tables.",
         )
         .or(&["parquet", "csv"]),
         typed(
             "engine",
-            sets!(course.engine),
-            "The event queue. Results do not depend on it; speed does.",
+            sets!(options.engine),
+            "Event queue. It changes the speed, but not the results.",
         ),
         key(
             "clock",
             Kind::Choice,
             Is("simulated"),
-            "The clock that runs are under: the simulator's, the wall's with the kernels of real hosts \
-             (docs/lab.md), or each design once under either.",
+            "Clock of the runs: simulated time, wall-clock time on the kernels of real hosts (docs/lab.md), or both, \
+             with one run of each design under each clock.",
         )
         .or(&["simulated", "wall", "both"]),
         key(
             "slowdown",
             count(1, 10_000),
-            sets!(course.slowdown),
-            "How many times slower than the wall's the network's clock goes on real hosts. Results are by \
-             the network's.",
+            sets!(options.slowdown),
+            "Factor by which the clock of the network is slower than the wall clock, on real hosts. Results are in \
+             network time.",
         ),
         typed(
             "port_events",
-            sets!(course.port_events),
-            "Events a packet at FIFO ports: one where possible, or two everywhere. Results do \
-             not depend on it; speed does.",
+            sets!(options.port_events),
+            "Events per packet at FIFO ports: one where possible, or two everywhere. It changes the speed, but not \
+             the results.",
+        ),
+    ],
+};
+
+/// Measured part of each run.
+pub const MEASURE: Section = Section {
+    name: "measure",
+    repeated: false,
+    about: "The part of each run from which the answer and the report take their figures: the flows, requests and \
+            sessions that start in it. The tables of a run contain all of them.",
+    keys: &[
+        key(
+            "from",
+            Kind::Text("a time such as \"10ms\", or a share of the flows such as \"20%\""),
+            Is("auto"),
+            "Start of the measured part. \"auto\": the end of the warm-up, if flows arrive at random; otherwise the start \
+             of the run. The warm-up ends when the number of flows in the system reaches its mean for the first time, \
+             in all designs and seeds of a setting. If that takes more than half of the arrivals, the answer says that \
+             the run is not steady, and the second half is measured.",
+        )
+        .or(&["auto"]),
+        key(
+            "until",
+            Kind::Text("a time such as \"10ms\", or a share of the flows such as \"80%\""),
+            Is("end"),
+            "End of the measured part. Flows that start before it are measured until they finish.",
+        )
+        .or(&["end"]),
+        typed(
+            "continue_load",
+            sets!(options.continues_load),
+            "Whether flows keep arriving until the last recorded flow has ended, so that the last flows meet as much \
+             traffic as the others. The further flows have no rows in the tables, but their packets count in the totals.",
         ),
     ],
 };

@@ -1,4 +1,4 @@
-//! A network of one's own nodes and links, from `[[nodes]]` and `[[links]]`.
+//! Custom network of nodes and links, from `[[nodes]]` and `[[links]]`.
 
 use super::queue::queue;
 use crate::error::{Outcome, did_you_mean};
@@ -7,18 +7,20 @@ use crate::value::shortened;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tailcut_sim::fabric::SharedBuffer;
-use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Wire};
+use tailcut_sim::fabric::topology::{
+    CustomLink, CustomTopology, MOST_LINKS, Node, NodeNames, Wire,
+};
 use tailcut_units::HostId;
 
-/// A name of a custom topology and the nodes that it stands for.
+/// Nodes that share a name in a custom topology.
 #[derive(Clone)]
 enum Group {
     Hosts(Range<u32>),
     Switches(Range<u32>),
 }
 
-/// What the nodes of groups are called: by the name of a group of one, else as `[[failures]]` names one
-/// of several.
+/// Returns the names of all nodes. A group of one node gives the node its name. In a larger group, each node has an
+/// index, as in `[[failures]]`.
 fn node_names(groups: &BTreeMap<String, Group>, hosts: u32, switches: u32) -> NodeNames {
     let mut names = NodeNames {
         hosts: vec![String::new(); hosts as usize],
@@ -48,9 +50,6 @@ impl Group {
     }
 }
 
-/// The most links of one kind.
-pub const MOST_LINKS: usize = 1_000_000;
-
 pub fn custom(
     scenario: &Scenario,
     usual: Wire,
@@ -74,9 +73,10 @@ pub fn custom(
             delay: table.get_or("delay", usual.delay),
         };
         let (a_ends, b_ends) = (end("a")?, end("b")?);
-        if a_ends.len().saturating_mul(b_ends.len()) + links.len() > MOST_LINKS {
+        let total = a_ends.len().saturating_mul(b_ends.len()) + links.len();
+        if total as u64 > MOST_LINKS {
             let found = format!("{} times {} links", a_ends.len(), b_ends.len());
-            return Err(table.error("a", found, format!("at most {MOST_LINKS} links in all")));
+            return Err(table.error("a", found, format!("at most {MOST_LINKS} links in total")));
         }
         for &a in &a_ends {
             for &b in &b_ends {
@@ -97,29 +97,29 @@ pub fn custom(
     })
 }
 
-/// Why a text names no nodes.
-struct NoNodes {
+/// Error for a text that names no nodes.
+struct UnknownNodes {
     allowed: String,
     meant: Option<String>,
 }
 
-/// The nodes that a text names: `leaf` all of them, `leaf[2]` the third, `leaf[0..2]` the first two.
-fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, NoNodes> {
+/// Returns the nodes that a text names: `leaf` all of them, `leaf[2]` the third, `leaf[0..2]` the first two.
+fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, UnknownNodes> {
     let (name, places) = match text.split_once('[') {
         Some((name, places)) => (name, places.strip_suffix(']')),
         None => (text, Some("..")),
     };
     let Some(group) = groups.get(name) else {
         let near = did_you_mean(name, groups.keys().map(String::as_str));
-        return Err(NoNodes {
+        return Err(UnknownNodes {
             allowed: "the name of a node".to_owned(),
             meant: near.map(|near| text.replacen(name, near, 1)),
         });
     };
     let nodes = group.nodes();
-    let range = places.and_then(|text| super::names::places(text, nodes.len(), 0));
+    let range = places.and_then(|text| super::names::index_range(text, nodes.len(), 0));
     let named = range.and_then(|range| nodes.get(range).map(<[Node]>::to_vec));
-    named.ok_or_else(|| NoNodes {
+    named.ok_or_else(|| UnknownNodes {
         allowed: format!(
             "{name}[0] to {name}[{}], or several of them, such as {name}[0..{}]",
             nodes.len() - 1,
@@ -129,7 +129,7 @@ fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, N
     })
 }
 
-/// The names of a custom topology with the nodes that they stand for.
+/// Returns the names of a custom topology, each with its nodes.
 pub fn named_nodes(scenario: &Scenario) -> Outcome<Vec<(String, Vec<Node>)>> {
     let (groups, ..) = groups(scenario)?;
     let named = groups.into_iter();
@@ -144,9 +144,9 @@ fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
         let Some(name) = table.text("name") else {
             return Err(table.error("name", "nothing", "a name that no other node has"));
         };
-        if name.contains(['[', ']']) {
+        if name.contains(['[', ']', '#']) {
             let found = format!("\"{}\"", shortened(&name));
-            let allowed = "a name without [ and ], which tell nodes by one name apart";
+            let allowed = "a name without [, ] and #, which mark the index of a node or of a link";
             return Err(table.error("name", found, allowed));
         }
         let count: u32 = table.get("count");
@@ -164,7 +164,7 @@ fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
         if total > MOST {
             return Err(table.error(
                 "count",
-                format!("{total} in all"),
+                format!("{total} in total"),
                 format!("at most {MOST}"),
             ));
         }

@@ -1,4 +1,4 @@
-//! Links that are slow or down, from their sections.
+//! Failures of links: slow, lossy or down, from the `[[failures]]` sections.
 
 use super::names::NamedNodes;
 use super::topology::Network;
@@ -9,23 +9,33 @@ use tailcut_sim::fabric::LossRate;
 use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_units::{Duration, Time};
 
-/// The faults of a scenario, each checked against its network.
+/// Returns the faults of a scenario. Each fault is checked against the network.
 pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>> {
     let names = NamedNodes::of(scenario, &network.built)?;
     let mut faults = Vec::new();
     for table in scenario.tables("failures") {
-        let troubles = troubles(table);
-        if !troubles.contains(&Trouble::Down) && table.given("reconvergence").is_some() {
+        let impairments = impairments(table);
+        if !impairments.contains(&Trouble::Down) && table.given("reconvergence").is_some() {
             let allowed = "only where the link is down: routing does not avoid slow or lossy ones";
             return Err(table.error("reconvergence", "a rate or a loss", allowed));
         }
         let before = faults.len();
+        let number = table.get::<Option<u32>>("link");
         for &a in &nodes(&names, table, "a")? {
             for &b in &nodes(&names, table, "b")? {
                 let links = network.built.links.iter();
-                let mut about = links.filter(|link| (link.from, link.to) == (a, b));
-                if about.next().is_some() {
-                    faults.extend(troubles.iter().map(|&trouble| fault(table, a, b, trouble)));
+                let about = links.filter(|link| (link.from, link.to) == (a, b)).count();
+                if number.is_some_and(|number| (1..=number as usize).contains(&about)) {
+                    let found = format!("link {} of {about}", number.unwrap_or_default());
+                    let allowed = format!("0 to {}, or \"all\"", about - 1);
+                    return Err(table.error("link", found, allowed));
+                }
+                if about > 0 {
+                    faults.extend(
+                        impairments
+                            .iter()
+                            .map(|&trouble| fault(table, a, b, trouble)),
+                    );
                 }
             }
         }
@@ -37,7 +47,7 @@ pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>>
                 "the name of a node with a link to a",
             );
         }
-        // In a copy, so that the network as designed stays.
+        // The check runs on a copy, because the network itself stays without faults.
         let mut built = network.built.clone();
         if let Err(wrong) = built.add_faults(&faults[before..]) {
             return error(wrong.parameter, &wrong.found, &wrong.allowed);
@@ -46,8 +56,8 @@ pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>>
     Ok(faults)
 }
 
-/// What is wrong: one thing, or a rate and a loss.
-fn troubles(table: &Table) -> Vec<Trouble> {
+/// Returns the impairments of a fault: one impairment, or a lower rate and a loss.
+fn impairments(table: &Table) -> Vec<Trouble> {
     let loss = table
         .get::<Option<f64>>("loss")
         .and_then(LossRate::from_share);
@@ -64,6 +74,7 @@ fn fault(table: &Table, a: Node, b: Node, trouble: Trouble) -> LinkFault {
     LinkFault {
         a,
         b,
+        number: table.get("link"),
         trouble,
         from: at(from),
         until: until.map_or(Time::MAX, at),
@@ -71,7 +82,7 @@ fn fault(table: &Table, a: Node, b: Node, trouble: Trouble) -> LinkFault {
     }
 }
 
-/// The nodes that a key names.
+/// Returns the nodes that a key names.
 fn nodes(names: &NamedNodes, table: &Table, key: &str) -> Outcome<Vec<Node>> {
     let Some(text) = table.text(key) else {
         return Err(table.error(key, "nothing", "the name of a node"));
@@ -124,14 +135,14 @@ mod tests {
         assert_eq!(
             ends(failure(SPINES, "leaf", "spine2", "")).len(),
             2,
-            "every leaf's"
+            "one fault per leaf"
         );
         assert_eq!(ends(failure(SPINES, "leaf[1]", "spine[2]", "")), both(1, 4));
         let cores = ends(failure(TREE, "aggregation[0.1]", "core[..]", ""));
         assert_eq!(
             cores,
             [both(9, 18), both(9, 19)].concat(),
-            "those with a link"
+            "only the cores that have a link"
         );
         let host = vec![(Node::Host(HostId(9)), Node::Switch(1))];
         assert_eq!(ends(failure(SPINES, "h9", "leaf1", "")), host);
@@ -139,6 +150,30 @@ mod tests {
                    kind = \"switch\"\n[[links]]\na = \"h\"\nb = \"tor\"\n[[failures]]\na = \"h[1]\"\n\
                    b = \"tor\"\n";
         assert_eq!(ends(read(own)), [(Node::Host(HostId(1)), Node::Switch(0))]);
+    }
+
+    #[test]
+    fn one_of_several_parallel_links_fails_by_its_number() {
+        let parallel = |link: &str| {
+            read(&format!(
+                "[[nodes]]\nname = \"h\"\nkind = \"host\"\ncount = 2\n[[nodes]]\nname = \"t\"\n\
+                 kind = \"switch\"\n[[nodes]]\nname = \"u\"\nkind = \"switch\"\n[[links]]\na = \"h\"\n\
+                 b = \"t\"\n[[links]]\na = \"t\"\nb = \"u\"\n[[links]]\na = \"t\"\nb = \"u\"\n\
+                 [[failures]]\na = \"t\"\nb = \"u\"\n{link}"
+            ))
+        };
+        let numbers = |link| {
+            let faults = parallel(link).expect("a link").into_iter();
+            faults.map(|fault| fault.number).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers("link = 1\n"), [Some(1)]);
+        assert_eq!(numbers(""), [None]);
+        assert_eq!(numbers("link = \"all\"\n"), [None]);
+        let error = parallel("link = 2\n").expect_err("two links").to_string();
+        assert_eq!(
+            error,
+            "s.toml:23: failures.link: found link 2 of 2; allowed: 0 to 1, or \"all\""
+        );
     }
 
     #[test]
@@ -169,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_where_it_stands() {
-        for (faults, told) in [
+        for (faults, expected) in [
             (
                 failure(SPINES, "leaf0", "spime0", ""),
                 "s.toml:6: failures.b: found \"spime0\"; allowed: the name of a node, such as h0, s0, \
@@ -199,7 +234,7 @@ mod tests {
                 "s.toml:8: failures.until: found 2 ms; allowed: times after 3 ms",
             ),
         ] {
-            assert_eq!(faults.expect_err("wrong").to_string(), told);
+            assert_eq!(faults.expect_err("wrong").to_string(), expected);
         }
     }
 }

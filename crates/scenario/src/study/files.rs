@@ -1,24 +1,28 @@
-//! Flow sizes and traces, which a scenario may have in files.
+//! Flow sizes and traces, which can be in files.
 
 use super::topology::Network;
-use crate::error::{Outcome, Place, ScenarioError};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::scenario::{Scenario, Table, text_of};
 use std::path::Path;
 use std::sync::Arc;
-use tailcut_sim::workload::{Error, Limits, SizeDistribution, TextError, Trace};
-use tailcut_units::Time;
+use tailcut_sim::workload::{CoflowTrace, Error, Limits, SizeDistribution, TextError, Trace};
+use tailcut_units::{Bytes, Time};
 
 pub fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistribution>)> {
     let name = table
         .text("sizes")
         .unwrap_or_else(|| "websearch".to_owned());
     let Some(file) = name.strip_prefix("table:") else {
+        if table.given("table_unit").is_some() {
+            return Err(table.error("table_unit", name, "only with sizes = \"table:FILE\""));
+        }
         let sizes = SizeDistribution::named(&name).map_err(|error| sizes_error(table, &error))?;
         return Ok((name, Arc::new(sizes)));
     };
     let (shown, bytes) = scenario.read_file(file, "sizes", table.place_of("sizes"))?;
     let text = text_of(&shown, bytes, "text in UTF-8")?;
-    let sizes = SizeDistribution::from_table(&text).map_err(|error| match error {
+    let unit = table.get::<Option<Bytes>>("table_unit").map(|unit| unit.0);
+    let sizes = SizeDistribution::from_table(&text, unit).map_err(|error| match error {
         Error::Text(error) => text_error(&shown, &error),
         other => table.error("sizes", other.to_string(), ""),
     })?;
@@ -63,24 +67,55 @@ pub fn trace(
     };
     let top = scenario.table("");
     let span = top.given("duration").map(|entry| &entry.value);
-    let is_flag = matches!(table.place_of("file"), Place::Flag(_));
+    let is_flag = matches!(table.place_of("file"), Location::Flag(_));
     let (hosts, paths, flows) = (limits.hosts, limits.paths, top.get::<Option<u64>>("flows"));
     let key = format!("{file:?} {is_flag} {hosts} {paths} {span:?} {flows:?}");
     let trace = scenario.traces.get_or_read(key, read_whole)?;
     Ok((format!("trace:{}", stem(&file)), trace))
 }
 
-/// The flows of a trace that the study's duration and its number of flows leave, where these are given.
-fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
+/// Returns the coflows of a file, and their name.
+pub fn coflows(
+    scenario: &Scenario,
+    table: &Table,
+    network: &Network,
+) -> Outcome<(String, Arc<CoflowTrace>)> {
+    let Some(file) = table.text("file") else {
+        return Err(table.error("file", "nothing", "the path of a file of coflows"));
+    };
+    let (shown, bytes) = scenario.read_file(&file, "file", table.place_of("file"))?;
+    let text = text_of(&shown, bytes, "text in UTF-8")?;
+    let trace = CoflowTrace::parse(&text, network.built.hosts(), table.get("size_factor"))
+        .map_err(|error| text_error(&shown, &error))?;
+    let top = scenario.table("");
+    let (until, most) = cut_of(scenario);
+    let all = trace.len();
+    let trace = trace.until(until, most);
+    if trace.is_empty() {
+        let found = format!("a duration in which none of the file's {all} coflows arrives");
+        return Err(top.error("duration", found, "a longer duration"));
+    }
+    Ok((format!("coflows:{}", stem(&file)), Arc::new(trace)))
+}
+
+/// Returns the end of the arrivals and the largest number of flows of a trace, if the study sets these.
+fn cut_of(scenario: &Scenario) -> (Time, usize) {
     let top = scenario.table("");
     let duration = top.given("duration").map(|_| top.get("duration"));
-    let at_most = top.get::<u64>("flows");
-    let all = trace.flows().len();
     let until = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
-    let shortened = trace.until(until, usize::try_from(at_most).unwrap_or(usize::MAX));
+    let at_most = top.get::<u64>("flows");
+    (until, usize::try_from(at_most).unwrap_or(usize::MAX))
+}
+
+/// Cuts a trace at the duration and the number of flows of the study, if these are set.
+fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
+    let top = scenario.table("");
+    let all = trace.flows().len();
+    let (until, most) = cut_of(scenario);
+    let shortened = trace.until(until, most);
     if shortened.flows().is_empty() {
-        let found = format!("a span in which none of the trace's {all} flows starts");
-        return Err(top.error("duration", found, "a longer one"));
+        let found = format!("a duration in which none of the trace's {all} flows starts");
+        return Err(top.error("duration", found, "a longer duration"));
     }
     Ok(shortened)
 }
@@ -90,7 +125,7 @@ fn text_error(file: &str, error: &TextError) -> Box<ScenarioError> {
         true => String::new(),
         false => format!("column {}", error.column),
     };
-    let place = Place::line(file, error.line);
+    let place = Location::line(file, error.line);
     ScenarioError::new(&place, key, error.found.clone(), error.allowed.clone())
 }
 

@@ -12,7 +12,7 @@ use tailcut_sim::{FlowsSpec, MatrixSpec, WorkloadPart};
 const AS_SOURCE: &str = "source_weight";
 const AS_DESTINATION: &str = "destination_weight";
 
-/// The weights of the hosts, from the groups that a scenario has, each checked against its network.
+/// Returns the weights of the hosts, from the groups of a scenario. Each group is checked against the network.
 pub fn weights(scenario: &Scenario, network: &Network) -> Outcome<HostWeights> {
     let tables = scenario.tables("groups");
     if tables.is_empty() {
@@ -48,7 +48,7 @@ const fn node(host: usize) -> Node {
     Node::Host(tailcut_units::HostId(host as u32))
 }
 
-/// The numbers of a group's hosts.
+/// Returns the numbers of the hosts in a group.
 fn hosts(names: &NamedNodes, table: &Table, network: &Network) -> Outcome<Vec<usize>> {
     const ALLOWED: &str = "names of hosts, such as [\"h0\", \"h[4..8]\"]";
     let Some(Value::Texts(texts)) = table.value("hosts") else {
@@ -79,7 +79,7 @@ fn hosts(names: &NamedNodes, table: &Table, network: &Network) -> Outcome<Vec<us
     Ok(hosts)
 }
 
-/// Refuses weights that no part of the workload takes.
+/// Rejects weights that no part of the workload uses.
 pub fn check(scenario: &Scenario, parts: &[WorkloadPart]) -> Outcome<()> {
     let is_drawn = |matrix: &MatrixSpec| {
         matches!(
@@ -100,8 +100,8 @@ pub fn check(scenario: &Scenario, parts: &[WorkloadPart]) -> Outcome<()> {
         let tables = scenario.tables("groups");
         let given = tables.iter().find(|table| table.given(key).is_some());
         if let Some(table) = given.filter(|_| !parts.iter().any(|part| takes(part, key))) {
-            let allowed = format!("only beside {kinds} with matrix anywhere or between-racks");
-            return Err(table.error(key, "a workload that does not take it", allowed));
+            let allowed = format!("only with {kinds} whose matrix is anywhere or between-racks");
+            return Err(table.error(key, "a workload that does not use it", allowed));
         }
     }
     Ok(())
@@ -124,7 +124,7 @@ mod tests {
         ))
     }
 
-    fn told(read: Outcome<Study>) -> String {
+    fn error_of(read: Outcome<Study>) -> String {
         read.expect_err("wrong").to_string()
     }
 
@@ -197,14 +197,15 @@ mod tests {
                     "[\"h1\"]",
                     "source_weight = 2\n[[workload]]\nmatrix = \"permutation\"",
                 ),
-                "s.toml:9: groups.source_weight: found a workload that does not take it; allowed: only \
-                 beside an open loop with matrix anywhere or between-racks",
+                "s.toml:9: groups.source_weight: found a workload that does not use it; allowed: only with \
+                 an open loop whose matrix is anywhere or between-racks",
             ),
         ] {
-            assert_eq!(told(read), expected);
+            assert_eq!(error_of(read), expected);
         }
         assert!(
-            told(group("[]", weight)).starts_with("s.toml:8: groups.hosts: found []; allowed: ")
+            error_of(group("[]", weight))
+                .starts_with("s.toml:8: groups.hosts: found []; allowed: ")
         );
         let closed = "[[workload]]\nkind = \"closed\"\nflows = 9\nmatrix = \"anywhere\"\n";
         let of_closed = |key: &str| {
@@ -213,7 +214,8 @@ mod tests {
             ))
         };
         assert!(
-            told(of_closed(AS_SOURCE)).contains("only beside an open loop with matrix anywhere")
+            error_of(of_closed(AS_SOURCE))
+                .contains("only with an open loop whose matrix is anywhere")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Who sends to whom, from a workload's table.
+//! Traffic matrix: source and destination of flows, from the table of a workload.
 
 use super::topology::Network;
 use crate::error::Outcome;
@@ -7,12 +7,12 @@ use crate::value::Value;
 use std::collections::BTreeSet;
 use tailcut_sim::MatrixSpec;
 
-/// A share of all hosts, to the nearest, but two at least.
+/// Converts a share of all hosts to a number of hosts, rounded to the nearest, at least two.
 pub fn hosts_of(share: f64, all: u32) -> u32 {
     ((share * f64::from(all)).round() as u32).max(2).min(all)
 }
 
-/// The matrix of a workload.
+/// Returns the matrix of a workload.
 pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
     let hosts = network.built.hosts();
     let racks = network.built.racks.iter().collect::<BTreeSet<_>>().len();
@@ -49,7 +49,7 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
             table.get::<Option<f64>>("leave_out"),
         ) {
             (Some("off"), _) | (None, None) => Ok(MatrixSpec::Anywhere),
-            // A sweep puts its own number in this place.
+            // In a sweep, the value is replaced later by a load of the study, so any number is valid here.
             (_, share) => {
                 let left_out = hosts_of(share.unwrap_or(f64::MIN_POSITIVE), hosts);
                 if left_out + 2 > hosts {
@@ -69,7 +69,7 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
                 return Ok(MatrixSpec::Permutation { within_racks });
             }
             Ok(MatrixSpec::PermutationOf {
-                // A sweep puts its own number in this place.
+                // In a sweep, the value is replaced later by a load of the study, so any number is valid here.
                 hosts: hosts_of(table.get_or("share", 1.0), hosts),
                 within_racks,
             })
@@ -78,7 +78,7 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
             let receiver = host("receiver", table.get("receiver"))?;
             let senders = table.get_or("senders", hosts - 1);
             if senders >= hosts {
-                let allowed = format!("1 to {}: all hosts but the receiver", hosts - 1);
+                let allowed = format!("1 to {}: all hosts except the receiver", hosts - 1);
                 return Err(table.error("senders", senders.to_string(), allowed));
             }
             Ok(MatrixSpec::Incast { senders, receiver })
@@ -92,7 +92,7 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
                 host("pairs", dst)?;
                 if src == dst {
                     let found = format!("host {src} paired with itself");
-                    return Err(table.error("pairs", found, "two different hosts a pair"));
+                    return Err(table.error("pairs", found, "two different hosts in each pair"));
                 }
             }
             Ok(MatrixSpec::Pairs(pairs))

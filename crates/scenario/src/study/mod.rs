@@ -1,67 +1,68 @@
-//! From a scenario to runs: the product of seeds, loads and designs, each a full configuration.
+//! Conversion of a scenario to runs: all combinations of seeds, loads and designs, each with a complete configuration.
 
-mod chosen;
 mod custom;
 mod faults;
 mod files;
 mod groups;
 mod matrix;
+mod measure;
 mod names;
 mod parameters;
 mod paths;
+mod queries;
 mod queue;
 mod readers;
 mod requests;
 mod storage;
+mod study_design;
 mod topology;
 mod workload;
+mod workload_keys;
 
-pub use chosen::design;
 pub use names::NamedNodes;
+pub use study_design::design;
 pub use topology::{
     KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology,
 };
 pub use workload::replace as replace_workload;
 
 use crate::error::{Outcome, ScenarioError};
-use crate::parameters::Course;
+use crate::parameters::RunOptions;
 use crate::point::Point;
 use crate::scenario::Scenario;
 use crate::value::{Value, shortened};
-use chosen::Chosen;
 use std::num::NonZeroU32;
+use study_design::StudyDesign;
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::topology::{LinkFault, Topology};
 use tailcut_sim::{RunClock, RunConfig, Settings, Stack, WorkloadSpec};
 use topology::Network;
 
-/// A study: runs that are compared with each other.
+/// Study: a set of runs whose results are compared.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// Its name, which is that of its directory too.
+    /// Name of the study, also the name of its directory.
     pub name: String,
-    /// What it shows; may be empty.
+    /// Description. Can be empty.
     pub about: String,
-    /// The runs; all designs of one load and seed follow each other, so that an interrupted study
-    /// still compares like with like.
+    /// Runs. All designs of one load and seed are consecutive, so an interrupted study has complete comparisons.
     pub runs: Vec<RunConfig>,
-    /// The first seed.
+    /// First seed.
     pub seed: u64,
-    /// The format of its tables.
+    /// Format of the tables.
     pub format: TableFormat,
-    /// Every key with its value, for the manifest.
+    /// All keys with their values, for the manifest.
     pub config: serde_json::Value,
 }
 
-/// The most runs of a study.
+/// Largest number of runs in a study.
 const MOST_RUNS: u64 = 100_000;
 
 impl Study {
-    /// The runs of a scenario.
+    /// Derives the runs of a scenario.
     ///
     /// # Errors
-    /// What the network, the workload or the transport cannot be, with the place where it was
-    /// written.
+    /// An invalid value of the network, the workload or the transport, with the place where it was written.
     pub fn of(scenario: &Scenario) -> Outcome<Self> {
         let top = scenario.table("");
         let designs = designs(scenario)?;
@@ -74,6 +75,7 @@ impl Study {
                 "a seed that leaves room for `seeds` more",
             ));
         }
+        measure::check(scenario)?;
         let points =
             scenario.points(MOST_RUNS / (designs.len() as u64).saturating_mul(seeds).max(1))?;
         let mut of_points = Vec::with_capacity(points.len());
@@ -83,7 +85,11 @@ impl Study {
             planned = planned.saturating_add(seeds.saturating_mul(runs.len() as u64));
             if planned > MOST_RUNS {
                 let found = format!("{planned} runs or more: seeds x loads x designs x sweep");
-                return Err(top.error("seeds", found, format!("at most {MOST_RUNS} runs a study")));
+                return Err(top.error(
+                    "seeds",
+                    found,
+                    format!("at most {MOST_RUNS} runs in a study"),
+                ));
             }
             of_points.push(runs);
         }
@@ -110,9 +116,9 @@ impl Study {
     }
 }
 
-/// The runs of one point of a sweep with the first seed: by load, then by design.
-fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
-    let all: Vec<Stack> = designs.iter().map(|chosen| chosen.stack).collect();
+/// Returns the runs of one point of a sweep, with the first seed: by load, then by design.
+fn runs_at(point: &Point, designs: &[StudyDesign]) -> Outcome<Vec<RunConfig>> {
+    let all: Vec<Stack> = designs.iter().map(|design| design.stack).collect();
     let common = Parts::of(&point.scenario, &all)?;
     if let Some(workload) = common.workloads.first() {
         readers::check(&point.scenario, &all, &common.settings, workload, |_, _| {
@@ -120,15 +126,15 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
         })?;
     }
     let mut by_design: Vec<Vec<RunConfig>> = Vec::with_capacity(designs.len());
-    for chosen in designs {
-        let stack = chosen.stack;
-        let mut runs = if chosen.settings.is_empty() {
+    for design in designs {
+        let stack = design.stack;
+        let mut runs = if design.settings.is_empty() {
             common.runs(&point.scenario, stack)?
         } else {
-            let scenario = chosen.scenario(&point.scenario)?;
+            let scenario = design.scenario(&point.scenario)?;
             let parts = Parts::of(&scenario, &[stack])?;
             let is_own = |section: &str, key: &str| {
-                let mut own = chosen.settings.iter().map(|(path, _)| path);
+                let mut own = design.settings.iter().map(|(path, _)| path);
                 own.any(|path| (path.section.name, path.key.name) == (section, key))
             };
             if let Some(workload) = parts.workloads.first() {
@@ -137,7 +143,7 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
             parts.runs(&scenario, stack)?
         };
         for run in &mut runs {
-            run.called.clone_from(&chosen.called);
+            run.called.clone_from(&design.display_name);
             run.parameters.clone_from(&point.parameters);
         }
         by_design.push(runs);
@@ -146,13 +152,13 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
     let mut runs = Vec::new();
     for load in 0..common.workloads.len() {
         let of_load = by_design.iter().filter_map(|runs| runs.get(load));
-        runs.extend(of_load.flat_map(|run| clocks.runs(run, common.course.slowdown)));
+        runs.extend(of_load.flat_map(|run| clocks.runs(run, common.options.slowdown)));
     }
-    starts_something(&point.scenario, &runs, &common.network.built)?;
+    check_expected_flows(&point.scenario, &runs, &common.network.built)?;
     Ok(runs)
 }
 
-/// The clocks that each run is under.
+/// Clocks of the runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clocks {
     Simulated,
@@ -169,7 +175,7 @@ impl Clocks {
         }
     }
 
-    /// A run under each of them. Where there are both, the one on real hosts is called so.
+    /// Returns the run under each clock. With both clocks, the design of the run on real hosts has the suffix " (lab)".
     fn runs(self, run: &RunConfig, slowdown: NonZeroU32) -> Vec<RunConfig> {
         let on_wall = || RunConfig {
             clock: RunClock::Wall { slowdown },
@@ -190,90 +196,97 @@ impl Clocks {
     }
 }
 
-/// What the runs of a scenario have in common.
+/// Parts of the configuration that all runs of a point share.
 struct Parts {
     settings: Settings,
-    course: Course,
+    options: RunOptions,
     network: Network,
     faults: Vec<LinkFault>,
-    /// One a load.
+    /// One workload per load.
     workloads: Vec<WorkloadSpec>,
 }
 
 impl Parts {
     fn of(scenario: &Scenario, designs: &[Stack]) -> Outcome<Self> {
-        let (settings, course) = parameters::read(scenario)?;
+        let (settings, options) = parameters::read(scenario)?;
         let network = topology::network(scenario)?;
         paths::check(scenario, designs, &network.built)?;
         let faults = faults::faults(scenario, &network)?;
         let workloads = workload::workloads(scenario, &network)?;
         Ok(Self {
             settings,
-            course,
+            options,
             network,
             faults,
             workloads,
         })
     }
 
-    /// The runs of a design, one a load.
+    /// Returns the runs of a design, one per load.
     fn runs(&self, scenario: &Scenario, stack: Stack) -> Outcome<Vec<RunConfig>> {
         let (parameters, hosts) = (&self.settings.designs, self.network.built.hosts());
         let run = |workload: &WorkloadSpec| {
+            measure::check_load(scenario, workload)?;
             storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
             requests::check(scenario, stack, &parameters.requests, workload, hosts)?;
-            queue::check(scenario, stack, workload)?;
             let (topology, workload) = (self.network.spec.clone(), workload.clone());
-            Ok(RunConfig {
+            let run = RunConfig {
                 faults: self.faults.clone(),
                 settings: self.settings.clone(),
-                sample_every: self.course.sample_every,
-                measures: self.course.measures,
-                drain: self.course.drain,
-                engine: self.course.engine,
-                port_events: self.course.port_events,
+                sample_every: self.options.sample_every,
+                measures: self.options.measures,
+                drain: self.options.drain,
+                continues_load: self.options.continues_load,
+                engine: self.options.engine,
+                port_events: self.options.port_events,
                 ..RunConfig::new(stack, topology, workload)
-            })
+            };
+            queue::check(scenario, &run, &self.network.built)?;
+            Ok(run)
         };
         self.workloads.iter().map(run).collect()
     }
 }
 
-/// Refuses a workload of which nothing is likely to start.
-fn starts_something(scenario: &Scenario, runs: &[RunConfig], network: &Topology) -> Outcome<()> {
+/// Rejects a workload that is unlikely to start any flow.
+fn check_expected_flows(
+    scenario: &Scenario,
+    runs: &[RunConfig],
+    network: &Topology,
+) -> Outcome<()> {
     let top = scenario.table("");
-    let mut seen: Vec<Option<f64>> = Vec::new();
+    let mut loads: Vec<Option<f64>> = Vec::new();
     for run in runs {
-        if seen.contains(&run.workload.load) {
+        if loads.contains(&run.workload.load) {
             continue;
         }
-        seen.push(run.workload.load);
-        // What cannot be drawn is told when it is run.
+        loads.push(run.workload.load);
+        // A workload that cannot be generated causes an error when the run starts.
         if let Ok(Some(expected)) = tailcut_sim::expected_arrivals(run, network)
             && expected < 1.0
         {
-            let found = format!("a span in which {expected:.2e} flows arrive in the mean");
-            let allowed = "a span, a load and rates of links with which at least one flow arrives";
+            let found = format!("too few arrivals: {expected:.2e} flows expected");
+            let allowed = "a duration, a load and link rates that give at least one flow";
             return Err(top.error("duration", found, allowed));
         }
     }
     Ok(())
 }
 
-/// The study's name, safe as that of a directory.
+/// Returns the name of the study. It is valid as the name of a directory.
 fn name(scenario: &Scenario) -> Outcome<String> {
     let top = scenario.table("");
     let name = top.text("name").unwrap_or_else(|| scenario.name.clone());
     let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
         let found = format!("\"{}\"", shortened(&name));
-        let allowed = "letters, digits and -_.+@, not with a dot in front: it names a directory";
+        let allowed = "letters, digits and -_.+@, without a dot at the start, because it is the name of a directory";
         return Err(top.error("name", found, allowed));
     }
     Ok(name)
 }
 
-fn designs(scenario: &Scenario) -> Outcome<Vec<Chosen>> {
+fn designs(scenario: &Scenario) -> Outcome<Vec<StudyDesign>> {
     let top = scenario.table("");
     let Some(Value::Texts(names)) = top.value("designs") else {
         let allowed =
@@ -281,11 +294,11 @@ fn designs(scenario: &Scenario) -> Outcome<Vec<Chosen>> {
         return Err(top.error("designs", "none", allowed));
     };
     let place = top.place_of("designs").clone();
-    let mut designs: Vec<Chosen> = Vec::with_capacity(names.len());
+    let mut designs: Vec<StudyDesign> = Vec::with_capacity(names.len());
     for name in names {
-        let chosen = Chosen::named(scenario, &name, &place)?;
-        if designs.iter().any(|known| known.name() == chosen.name()) {
-            let found = format!("'{}' twice", chosen.name());
+        let design = StudyDesign::named(scenario, &name, &place)?;
+        if designs.iter().any(|known| known.name() == design.name()) {
+            let found = format!("'{}' twice", design.name());
             return Err(ScenarioError::new(
                 &place,
                 "designs",
@@ -293,7 +306,7 @@ fn designs(scenario: &Scenario) -> Outcome<Vec<Chosen>> {
                 "each design once",
             ));
         }
-        designs.push(chosen);
+        designs.push(design);
     }
     Ok(designs)
 }

@@ -1,4 +1,4 @@
-//! What the nodes of a network are called.
+//! Names of the nodes of a network.
 
 use super::custom::named_nodes;
 use crate::error::{Outcome, did_you_mean};
@@ -8,7 +8,7 @@ use std::ops::Range;
 use tailcut_sim::fabric::topology::{Node, NodeNames, Topology};
 use tailcut_units::HostId;
 
-/// What the nodes of a network are called: `leaf[0]`, `edge[1.0]`, `h3`, or as a scenario says.
+/// Names of all nodes of a network: `leaf[0]`, `edge[1.0]`, `h3`, or the names from a scenario.
 #[derive(Clone, Debug)]
 pub struct NamedNodes(Vec<Named>);
 
@@ -17,17 +17,17 @@ pub struct NamedNodes(Vec<Named>);
 struct Named {
     name: String,
     nodes: Vec<Node>,
-    /// How many of them a pod has; 0 where they are not in pods.
+    /// Number of these nodes in a pod. 0 if they are not in pods.
     in_pod: u32,
-    /// Whether the name alone means all of them.
+    /// Whether the name without an index means all nodes.
     together: bool,
 }
 
 impl NamedNodes {
-    /// The names of a scenario's network.
+    /// Returns the names of a scenario's network.
     ///
     /// # Errors
-    /// A section of the network that cannot be.
+    /// A section of the network is invalid.
     pub fn of(scenario: &Scenario, built: &Topology) -> Outcome<Self> {
         let switches = |range: Range<u32>| range.map(Node::Switch).collect();
         let by_number = |name: &str, nodes| Named {
@@ -47,7 +47,7 @@ impl NamedNodes {
             in_pod: called.in_pod,
             together: true,
         });
-        // A name of one's own goes before a number that looks like it.
+        // Custom names are searched first: a node can have the name `s1`, which is also the second switch.
         let own = match built.names == NodeNames::default() {
             true => Vec::new(),
             false => named_nodes(scenario)?,
@@ -61,10 +61,10 @@ impl NamedNodes {
         Ok(Self(own.chain(by_number).chain(by_place).collect()))
     }
 
-    /// The nodes that a text names.
+    /// Returns the nodes that a text names.
     ///
     /// # Errors
-    /// There are none; in words.
+    /// An error text, if the text names no node.
     pub fn find(&self, text: &str) -> Result<Vec<Node>, String> {
         self.look_up(text).map_err(|unknown| {
             let meant = unknown
@@ -78,7 +78,7 @@ impl NamedNodes {
         })
     }
 
-    pub(super) fn look_up(&self, text: &str) -> Result<Vec<Node>, Unknown> {
+    pub(super) fn look_up(&self, text: &str) -> Result<Vec<Node>, UnknownName> {
         let text = text.trim();
         let found = self.0.iter().find_map(|named| named.find(text));
         found.ok_or_else(|| {
@@ -87,7 +87,7 @@ impl NamedNodes {
             let meant = did_you_mean(letters, names);
             let meant = meant.map(|near| text.replacen(letters, near, 1));
             let examples: Vec<String> = self.0.iter().map(Named::example).collect();
-            Unknown {
+            UnknownName {
                 allowed: format!("the name of a node, such as {}", examples.join(", ")),
                 meant: meant.filter(|meant| meant != text),
             }
@@ -95,16 +95,17 @@ impl NamedNodes {
     }
 }
 
-/// Why a text names no nodes.
+/// Error for a text that names no nodes.
 #[derive(Debug)]
-pub(super) struct Unknown {
+pub(super) struct UnknownName {
     pub allowed: String,
     pub meant: Option<String>,
 }
 
-/// The places that a text names of so many: `2`, `0..2` the first two, `2..` and `..` to the last one. With
-/// pods also `1.0`, and `1.0..2` the first two of pod 1. `None` where there are none.
-pub(super) fn places(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
+/// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one. If the
+/// elements are in pods, also `1.0`, and `1.0..2` for the first two of pod 1. Returns `None` if there are no such
+/// elements.
+pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
     let (first, after) = match text.split_once("..") {
         Some((first, after)) => (first.trim(), Some(after.trim())),
         None => (text.trim(), None),
@@ -113,6 +114,7 @@ pub(super) fn places(text: &str, of: usize, in_pod: usize) -> Option<Range<usize
     let (base, of, first) = match first.split_once('.') {
         Some((pod, first)) if in_pod > 0 => {
             let base = number(pod)?.checked_mul(in_pod)?;
+            // Larger values could overflow in the sum below.
             (base.le(&of).then_some(base)?, in_pod, first)
         }
         _ => (0, of, first),
@@ -129,8 +131,8 @@ pub(super) fn places(text: &str, of: usize, in_pod: usize) -> Option<Range<usize
 }
 
 impl Named {
-    /// `name` for all, `name[2]` or `name2` for one, `name[1.2]` or `name1.2` for one of a pod, `name[0..2]`
-    /// for the first two.
+    /// Returns the nodes for a text: `name` for all, `name[2]` or `name2` for one, `name[1.2]` or `name1.2` for one of
+    /// a pod, `name[0..2]` for the first two.
     fn find(&self, text: &str) -> Option<Vec<Node>> {
         let rest = text.strip_prefix(self.name.as_str())?;
         if rest.is_empty() {
@@ -138,15 +140,15 @@ impl Named {
         }
         let inner = match rest.strip_prefix('[') {
             Some(inner) => inner.strip_suffix(']')?,
-            // A range needs its brackets.
+            // A range without brackets is rejected: `leaf0..2` is easily misread.
             None if rest.contains("..") => return None,
             None => rest,
         };
-        let places = places(inner, self.nodes.len(), self.in_pod as usize)?;
+        let places = index_range(inner, self.nodes.len(), self.in_pod as usize)?;
         self.nodes.get(places).map(<[Node]>::to_vec)
     }
 
-    /// The name of the first one, as outputs write it.
+    /// Returns the name of the first node, as in outputs.
     fn example(&self) -> String {
         let name = &self.name;
         match (self.in_pod, self.nodes.len()) {
@@ -212,7 +214,7 @@ mod tests {
             ("99999999999999999999", 8, 0, None),
             ("9223372036854775807.1", 8, 2, None),
         ] {
-            assert_eq!(places(text, of, in_pod), found, "{text} of {of}");
+            assert_eq!(index_range(text, of, in_pod), found, "{text} of {of}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Parameters from the keys that set them, and what several of these must be to each other.
+//! Parameters of runs from their keys, and checks across several keys.
 
 use crate::error::{Outcome, did_you_mean};
-use crate::parameters::{Course, Parameters};
+use crate::parameters::RunOptions;
 use crate::scenario::Scenario;
 use crate::schema::{Fallback, sections};
 use crate::value::{Value, shortened};
@@ -15,9 +15,12 @@ use tailcut_sim::{
 };
 use tailcut_units::Duration;
 
-/// What a scenario's designs are set up with, and how its runs go.
-pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
-    let mut parameters = Parameters::usual().clone();
+/// Name of the discipline that keeps each design's own queue.
+pub const FIFO: &str = "fifo";
+
+/// Returns the settings of the designs and the options of runs.
+pub fn read(scenario: &Scenario) -> Outcome<(Settings, RunOptions)> {
+    let mut parameters = scenario.table("tcp").parameters();
     for section in sections().into_iter().filter(|section| !section.repeated) {
         let table = scenario.table(section.name);
         for key in section.keys {
@@ -26,7 +29,12 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
             }
         }
     }
-    let (mut settings, course) = parameters.settle();
+    let (mut settings, options) = parameters.resolve();
+    if scenario.table("tcp").given("initial_rto").is_none() {
+        // A first timeout below `min_rto` would expire before the answer on a path for which `min_rto` was raised.
+        let tcp = &mut settings.tcp;
+        tcp.initial_rto = tcp.initial_rto.max(tcp.min_rto);
+    }
     settings.discipline = discipline(scenario)?;
     settings.values = values(scenario);
     designs(scenario, &settings.designs)?;
@@ -36,15 +44,15 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
     if nic.get::<bool>("gro") && settings.nic.coalescing.is_none() {
         return Err(nic.error("gro", "true", "only with nic.rx_frames above 1"));
     }
-    Ok((settings, course))
+    Ok((settings, options))
 }
 
-/// Returns the name of the queue discipline.
-fn discipline(scenario: &Scenario) -> Outcome<&'static str> {
+/// Returns the queue discipline that the user chose, or `None` for FIFO, which keeps the discipline of the design.
+fn discipline(scenario: &Scenario) -> Outcome<Option<&'static NamedQueue>> {
     let table = scenario.table("queue");
     let name = table.text("discipline").unwrap_or_default();
     if let Some(known) = NamedQueue::named(&name) {
-        return Ok(known.name);
+        return Ok((known.name != FIFO).then_some(known));
     }
     let names: Vec<&str> = NamedQueue::all().iter().map(|one| one.name).collect();
     let meant = did_you_mean(&name, names.iter().copied()).map(str::to_owned);
@@ -54,23 +62,22 @@ fn discipline(scenario: &Scenario) -> Outcome<&'static str> {
         .meaning(meant))
 }
 
-/// Returns the values of the parts whose sections were written.
+/// Returns the parameters of all parts whose sections are in the scenario.
 fn values(scenario: &Scenario) -> BTreeMap<&'static str, Values> {
     let mut all = BTreeMap::new();
     for (part, _, parameters) in with_parameters() {
         let table = scenario.table(&section_of(part));
-        let mut values = Values::of(parameters);
         for parameter in parameters {
             if let Some(entry) = table.given(parameter.name) {
+                let values = all.entry(part).or_insert_with(|| Values::of(parameters));
                 values.set(parameter.name, parameter_value(&entry.value));
-                all.insert(part, values.clone());
             }
         }
     }
     all
 }
 
-/// Returns a value that a key of a part holds.
+/// Converts the value of a key to the value of a parameter.
 fn parameter_value(value: &Value) -> ParameterValue {
     match value {
         Value::Flag(flag) => ParameterValue::Flag(*flag),
@@ -142,7 +149,7 @@ fn requests(scenario: &Scenario, requests: &RequestParameters) -> Outcome<()> {
     let shares = requests.discipline == Discipline::ProcessorSharing;
     if shares && requests.preemption != Preemption::Resume {
         let found = servers.word("preemption").unwrap_or_default();
-        let allowed = "\"resume\" with processor sharing, which has no copy in service to wait for";
+        let allowed = "\"resume\" with processor sharing, because it has no copy in service";
         return Err(servers.error("preemption", format!("\"{found}\""), allowed));
     }
     Ok(())
@@ -163,7 +170,7 @@ fn tcp(scenario: &Scenario, config: &TcpConfig) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Place;
+    use crate::error::Location;
     use tailcut_sim::transport::StragglerPolicy;
     use tailcut_sim::transport::scdp::DecodeSpeed;
     use tailcut_units::{Bytes, Rate};
@@ -182,7 +189,7 @@ mod tests {
         assert_eq!(held_back(long.expect("sound")), ms(40));
         let text = "[tcp]\nmin_rto = \"10ms\"\n";
         let mut scenario = Scenario::parse("s.toml", "", text).expect("sound");
-        let flag = Place::flag("--set");
+        let flag = Location::flag("--set");
         scenario
             .set("tcp.delayed_ack_timeout", "20ms", &flag)
             .expect("a span");

@@ -1,4 +1,4 @@
-//! Which networks go with the ways in which switches choose paths.
+//! Checks of the topology against the load balancers of the designs.
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
@@ -6,8 +6,8 @@ use tailcut_sim::Stack;
 use tailcut_sim::fabric::topology::Topology;
 use tailcut_units::HostId;
 
-/// Refuses designs whose switches know a host by one switch, where hosts have several, and weak hashes
-/// where switches do more than hash.
+/// Rejects two combinations: multi-homed hosts with a design whose switches identify a host by one switch, and a weak
+/// hash with a design whose switches do not use ECMP.
 pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outcome<()> {
     let ecmp = scenario.table("ecmp");
     if let Some(hash) = ecmp.word("hash").filter(|hash| *hash != "mixed")
@@ -15,7 +15,7 @@ pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outc
     {
         let found = format!("\"{hash}\" with '{design}'");
         let allowed =
-            "only with designs over ECMP: other routings tell flows apart by their own hash";
+            "only with designs over ECMP: other load balancers have their own hash of flows";
         return Err(ecmp.error("hash", found, allowed));
     }
     let mut hosts = (0..network.hosts()).map(HostId);
@@ -26,7 +26,7 @@ pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outc
         None => Ok(()),
         Some(design) => {
             let found = format!("'{design}' where hosts have several links");
-            let allowed = "other routings: CONGA and Expeditus know a host by one switch";
+            let allowed = "other load balancers: CONGA and Expeditus need hosts with one switch";
             Err(scenario.table("").error("designs", found, allowed))
         }
     }

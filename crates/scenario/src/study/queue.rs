@@ -1,11 +1,12 @@
-//! The queues of switch ports and the memory that they share, from their sections.
+//! Queues of switch ports and shared buffers, from their sections.
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
 use crate::value::Value;
+use tailcut_sim::RunConfig;
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
-use tailcut_sim::{FlowsSpec, Stack, Traffic, WorkloadPart, WorkloadSpec};
+use tailcut_sim::fabric::topology::Topology;
 use tailcut_units::{Bytes, Rate};
 
 pub fn shared_buffer(scenario: &Scenario) -> Outcome<Option<SharedBuffer>> {
@@ -22,7 +23,7 @@ pub fn shared_buffer(scenario: &Scenario) -> Outcome<Option<SharedBuffer>> {
     }))
 }
 
-/// The queue of every switch port; what is automatic goes by the rate of the hosts.
+/// Returns the queue of every switch port. Automatic values depend on the rate of the hosts.
 pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
     let table = scenario.table("queue");
     let shared = scenario
@@ -53,25 +54,30 @@ pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
     QueueConfig::DropTail(DropTail { limit, mark_above })
 }
 
-/// Refuses a queue discipline at the ports of a design that needs its own queue.
-pub fn check(scenario: &Scenario, stack: Stack, workload: &WorkloadSpec) -> Outcome<()> {
-    let table = scenario.table("queue");
-    let name = table.text("discipline").unwrap_or_default();
-    let is_request = |part: &WorkloadPart| matches!(part.flows, FlowsSpec::Requests(_));
-    let traffic = match workload.parts.iter().any(is_request) {
-        true => Traffic::Requests,
-        false => Traffic::Transfers,
-    };
-    match stack.design.discipline_obstacle(traffic) {
-        Some(why) if name != "fifo" => {
-            let found = format!("\"{name}\" with '{stack}'");
-            Err(table.error("discipline", found, format!("\"fifo\": {why}")))
+/// Refuses a queue discipline at the ports of a run that need another, and queues without room for a packet.
+pub fn check(scenario: &Scenario, run: &RunConfig, network: &Topology) -> Outcome<()> {
+    let design = run.stack.design;
+    let chosen = design.discipline(&run.settings, run.traffic());
+    let checked = chosen.and_then(|_| match design.has_packets() {
+        true => {
+            let plan = run.switch_plan();
+            let written = scenario.table("queue").given("mark_above").is_some();
+            let threshold = || match written {
+                true => plan.check_threshold(network),
+                false => Ok(()),
+            };
+            plan.check_room(network).and_then(|()| threshold())
         }
-        _ => Ok(()),
-    }
+        false => Ok(()),
+    });
+    checked.map_err(|error| {
+        let (section, key) = error.key.split_once('.').unwrap_or(("queue", error.key));
+        let table = scenario.table(section);
+        table.error(key, error.found, error.allowed)
+    })
 }
 
-/// 100 packets up to 10 Gb/s, above in proportion.
+/// Returns the automatic limit in packets: 100 up to 10 Gb/s, and in proportion above.
 fn automatic_limit(rate: Rate) -> u32 {
     let in_proportion = u128::from(rate.as_bps()) * 100 / 10_000_000_000;
     u32::try_from(in_proportion)
@@ -79,7 +85,7 @@ fn automatic_limit(rate: Rate) -> u32 {
         .max(100)
 }
 
-/// DCTCP's K: 20 packets up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4), linear between and
+/// Returns DCTCP's K in packets: 20 up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4), linear between these and
 /// in proportion above.
 fn automatic_threshold(rate: Rate) -> u32 {
     let mbps = rate.as_bps() / 1_000_000;

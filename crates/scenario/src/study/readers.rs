@@ -1,73 +1,77 @@
-//! Which designs and workloads read a key, so that one which nothing reads is refused by name.
+//! Check for keys without effect: each key in a scenario must be read by one of its designs and workloads.
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
 use crate::schema::sections;
+use crate::study::parameters::FIFO;
 use tailcut_sim::{
     Design, Duplicates, FlowsSpec, NamedBalancer, NamedQueue, REPLICATIONS, Registered,
     Replication, Settings, Stack, WorkloadSpec, section_of,
 };
 
-/// Kinds of workload that the study's duration and number of flows hold for.
-const TIMED: [&str; 6] = [
+/// Kinds of workload that use the duration and the number of flows of the study.
+const TIMED: [&str; 8] = [
     "open",
     "closed",
+    "queries",
+    "coflows",
     "requests",
     "storage",
     "trace",
     "application",
 ];
 
-/// What a key needs beside a design.
-struct Scene<'a> {
+/// Parts of the scenario, other than designs, that determine whether a key has an effect.
+struct ReaderContext<'a> {
     scenario: &'a Scenario,
     settings: &'a Settings,
     has_requests: bool,
     has_storage: bool,
 }
 
-/// Refuses keys that no design and no workload of the scenario reads, of those that are `asked` for by section
-/// and name. Keys that only say what `compare` and reproductions start from are left alone.
+/// Rejects keys that no design and no workload of the scenario reads. `is_checked` selects the keys to check by section
+/// and name. Starting values of `compare` and of reproductions are not checked.
 pub fn check(
     scenario: &Scenario,
     designs: &[Stack],
     settings: &Settings,
     workload: &WorkloadSpec,
-    asked: impl Fn(&str, &str) -> bool,
+    is_checked: impl Fn(&str, &str) -> bool,
 ) -> Outcome<()> {
     let any = |of: fn(&FlowsSpec) -> bool| workload.parts.iter().any(|part| of(&part.flows));
-    let scene = Scene {
+    let context = ReaderContext {
         scenario,
         settings,
         has_requests: any(|flows| matches!(flows, FlowsSpec::Requests(_))),
         has_storage: any(|flows| matches!(flows, FlowsSpec::Storage(_))),
     };
+    let chosen = settings.discipline.map_or(FIFO, |one| one.name);
     for section in sections() {
         let mut disciplines = NamedQueue::all().into_iter();
         let discipline = disciplines.find(|one| section_of(one.name) == section.name);
-        // A discipline that switch ports do not have.
+        // A discipline that the switch ports of this scenario do not use.
         let other = discipline.map(|one| one.name);
-        let other = other.filter(|name| *name != settings.discipline);
+        let other = other.filter(|name| *name != chosen);
         for table in scenario.tables(section.name) {
             for (key, entry) in table.entries() {
-                if entry.is_start || !asked(section.name, key) {
+                if entry.is_starting_value || !is_checked(section.name, key) {
                     continue;
                 }
                 let path = section.path(key);
                 if let Some(name) = other {
-                    let found = format!("\"{}\" in queue.discipline", settings.discipline);
+                    let found = format!("\"{}\" in queue.discipline", chosen);
                     let allowed = format!("only with queue.discipline = \"{name}\"");
                     return Err(table.error(key, found, allowed));
                 }
-                if let Some(missing) = scene.missing(&path) {
-                    let found = format!("nothing in the scenario that reads it ({})", missing.0);
-                    return Err(table.error(key, found, missing.1));
+                if let Some(unmet) = context.unmet_condition(&path) {
+                    let found = format!("a key without effect ({})", unmet.0);
+                    return Err(table.error(key, found, unmet.1));
                 }
-                let reads = |design: &Stack| scene.reads(&path, *design);
+                let reads = |design: &Stack| context.reads(&path, *design);
                 if !designs.iter().any(reads) {
                     let names: Vec<String> = designs.iter().map(Stack::to_string).collect();
-                    let found = format!("no design that reads it among {}", names.join(", "));
-                    let allowed = format!("only with {}", scene.readers(&path).join(", "));
+                    let found = format!("only designs without this key: {}", names.join(", "));
+                    let allowed = format!("only with {}", context.readers(&path).join(", "));
                     return Err(table.error(key, found, allowed));
                 }
             }
@@ -76,10 +80,10 @@ pub fn check(
     Ok(())
 }
 
-impl Scene<'_> {
-    /// What the key needs of the workload or of another key and does not have: what there is, and what
-    /// would be.
-    fn missing(&self, path: &str) -> Option<(&'static str, &'static str)> {
+impl ReaderContext<'_> {
+    /// Checks whether the workload and the other keys give this key an effect. If not, returns the reason and the
+    /// condition for an effect, as texts for the error.
+    fn unmet_condition(&self, path: &str) -> Option<(&'static str, &'static str)> {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let is_given = |section: &str, key: &str| {
             let tables = self.scenario.tables(section);
@@ -90,7 +94,7 @@ impl Scene<'_> {
         let needs = |holds: bool, found, allowed| (!holds).then_some((found, allowed));
         match (section, key) {
             ("servers" | "rans", _) if !self.has_requests => Some((
-                "its workload has no requests",
+                "the workload has no requests",
                 "only with workload.kind = \"requests\"",
             )),
             ("servers", "cpu_times" | "straggler_share") => needs(
@@ -109,11 +113,11 @@ impl Scene<'_> {
                 "only without rans.hedge_after",
             ),
             ("pias", "buffer") if self.has_requests => Some((
-                "under requests the classes of pias share their room",
+                "with requests, the classes of pias share the limit",
                 "only without requests",
             )),
             ("nic", _) if self.has_requests => {
-                Some(("requests have no such NICs", "only without requests"))
+                Some(("requests have no coalescing", "only without requests"))
             }
             ("nic", "rx_timeout") => needs(
                 self.scenario.table("nic").given("rx_frames").is_some(),
@@ -122,7 +126,7 @@ impl Scene<'_> {
             ),
             ("scdp", "shared_window" | "stragglers" | "straggler_after" | "quorum") => needs(
                 self.has_storage,
-                "its transfers have two ends",
+                "each transfer has one sender and one receiver",
                 "only with workload.kind = \"storage\"",
             ),
             ("hull", "phantom_mark_above" | "phantom_placement") => needs(
@@ -140,19 +144,19 @@ impl Scene<'_> {
             ),
             ("", "duration") => needs(
                 self.any_part_reads("until", &TIMED),
-                "no part of the workload goes on until then",
-                "only with a part that is no burst and has no until of its own",
+                "no part of the workload uses it",
+                "only with a part that is no burst and does not set until",
             ),
             ("", "flows") => needs(
                 self.any_part_reads("flows", &TIMED),
-                "no part of the workload has so many",
-                "only with a part that is no burst and has no flows of its own",
+                "no part of the workload uses it",
+                "only with a part that is no burst and does not set flows",
             ),
             _ => None,
         }
     }
 
-    /// Whether a part of the workload of one of these kinds leaves `own` to the study.
+    /// Returns whether a part of the workload of one of these kinds uses the study's value of the key `own`.
     fn any_part_reads(&self, own: &str, kinds: &[&str]) -> bool {
         let tables = self.scenario.tables("workload");
         let reads = |table: &&crate::scenario::Table| {
@@ -161,7 +165,7 @@ impl Scene<'_> {
         tables.is_empty() || tables.iter().any(reads)
     }
 
-    /// Whether a design reads a key.
+    /// Returns whether a design reads a key.
     fn reads(&self, path: &str, stack: Stack) -> bool {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let design = stack.design;
@@ -212,15 +216,18 @@ impl Scene<'_> {
                 duplicates_by(&[Hedge, HedgePurged, HedgeBudget])
             }
             ("rans", "budget" | "budget_burst") => duplicates_by(&[Duplicates::HedgeBudget]),
-            ("" | "ecmp" | "host" | "servers" | "rans" | "workload" | "groups", _) => true,
-            // A discipline of the user's choice has the room of the design's ports.
+            ("" | "ecmp" | "host" | "measure" | "servers" | "rans" | "workload" | "groups", _) => {
+                true
+            }
+            // A custom discipline uses the queue limit of the design's ports.
             _ => design.reads(path, self.settings) || self.is_of_the_discipline(section, design),
         }
     }
 
-    /// Returns whether a section belongs to the queue discipline that the ports of a design have.
+    /// Returns whether a section belongs to the queue discipline of a design's ports.
     fn is_of_the_discipline(&self, section: &str, design: &Design) -> bool {
-        section == section_of(self.settings.discipline)
+        let chosen = self.settings.discipline;
+        chosen.is_some_and(|one| section == section_of(one.name))
             && design.reads("queue.discipline", self.settings)
     }
 
@@ -231,7 +238,7 @@ impl Scene<'_> {
             .is_some_and(|value| is_on(&value))
     }
 
-    /// Names of designs that read a key.
+    /// Returns the names of designs that read a key.
     fn readers(&self, path: &str) -> Vec<String> {
         let designs = Design::all().into_iter();
         let balancers = NamedBalancer::all().into_iter();
@@ -256,7 +263,7 @@ fn is_section_of_a_balancer(section: &str) -> bool {
     balancers.any(|one| !one.parameters.is_empty() && section_of(one.name) == section)
 }
 
-/// Whether a value turns something on: neither `off` nor a span of no length.
+/// Returns whether a value turns something on. `off` and a duration of zero do not.
 fn is_on(value: &crate::value::Value) -> bool {
     use crate::value::Value;
     match value {

@@ -1,12 +1,13 @@
-//! How many requests there are, and what goes with them.
+//! Rate of requests, and checks of designs with requests.
 
 use crate::error::Outcome;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::{
     Design, FlowsSpec, Registered, Replication, RequestParameters, RequestRate, Stack, WorkloadSpec,
 };
+use tailcut_units::Duration;
 
-/// How many requests a second, or at which load.
+/// Returns the rate of requests, per second or as a load.
 pub fn rate(table: &Table) -> Outcome<RequestRate> {
     match (table.get("requests_per_second"), table.given("load")) {
         (Some(_), Some(_)) => {
@@ -14,12 +15,12 @@ pub fn rate(table: &Table) -> Outcome<RequestRate> {
             Err(table.error("requests_per_second", "both", allowed))
         }
         (Some(rate), None) => Ok(RequestRate::PerSecond(rate)),
-        // A sweep puts its own loads in this place.
+        // In a sweep, the value is replaced later by a load of the study, so any number is valid here.
         (None, _) => Ok(RequestRate::Load(table.get_or("load", 1.0))),
     }
 }
 
-/// Makes sure that a design and a workload go together.
+/// Checks that a design and a workload are compatible.
 pub fn check(
     scenario: &Scenario,
     stack: Stack,
@@ -62,33 +63,39 @@ pub fn check(
     if let Some(found) = scenario.table("host").get::<Option<u32>>("queue")
         && !is_on_real_hosts
     {
-        let allowed = "only without requests, whose simulated hosts have no such layer, or with clock = \"wall\"";
+        let allowed =
+            "only without requests, whose simulated hosts have no queue, or with clock = \"wall\"";
         return Err(scenario
             .table("host")
             .error("queue", found.to_string(), allowed));
+    }
+    let host = scenario.table("host");
+    let jitter = host.get::<Duration>("jitter");
+    if jitter > Duration::ZERO {
+        return Err(host.error("jitter", jitter.to_string(), "only without requests"));
     }
     let nic = scenario.table("nic");
     if let Some(found) = nic
         .get::<Option<u32>>("rx_frames")
         .filter(|found| *found > 1)
     {
-        let allowed = "only without requests, whose hosts have no such layer";
+        let allowed = "only without requests, whose hosts have no coalescing";
         return Err(nic.error("rx_frames", found.to_string(), allowed));
     }
     let has_packets = stack.design.has_packets();
     if workload.parts.len() > 1 && !has_packets {
-        let found = format!("flows beside requests with '{stack}'");
-        let allowed = "requests alone where no network carries them";
+        let found = format!("flows in addition to requests with '{stack}'");
+        let allowed = "only requests in designs without a network";
         return Err(table.error("kind", found, allowed));
     }
     if let Some(failure) = scenario.tables("failures").first().filter(|_| !has_packets) {
         let found = format!("a failure of a link with '{stack}'");
-        return Err(failure.error("a", found, "only where a network carries requests"));
+        return Err(failure.error("a", found, "only in designs with a network"));
     }
     for key in ["measure_waits", "measure_bursts"] {
         if top.get::<bool>(key) && !has_packets {
             let found = format!("with '{stack}'");
-            return Err(top.error(key, found, "only where a network carries requests"));
+            return Err(top.error(key, found, "only in designs with a network"));
         }
     }
     let policy = parameters.policy(stack.replication);
@@ -104,7 +111,7 @@ pub fn check(
             && spec.servers < u32::from(policy.copies)
         {
             let allowed = format!(
-                "at least {}: each copy goes to another server",
+                "at least {}: each copy goes to a different server",
                 policy.copies
             );
             return Err(table.error("servers", spec.servers.to_string(), allowed));

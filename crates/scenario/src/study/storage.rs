@@ -1,4 +1,4 @@
-//! Clients of a storage system, from a workload's table.
+//! Storage workload, from the table of a workload.
 
 use super::matrix::hosts_of;
 use super::topology::Network;
@@ -10,9 +10,10 @@ use tailcut_sim::workload::{Arrivals, SizeDistribution};
 use tailcut_sim::{FlowsSpec, ReadBy, StoragePart, WorkloadSpec, WriteBy};
 use tailcut_units::Duration;
 
-/// The keys that only this kind of workload takes, beside those of every open loop.
+/// Keys of a storage workload.
 pub const KEYS: &[&str] = &[
     "sizes",
+    "table_unit",
     "leave_out",
     "sessions_per_second",
     "replicas",
@@ -27,7 +28,7 @@ pub const KEYS: &[&str] = &[
     "flows",
 ];
 
-/// The storage workload of `table`, with what `open` says of sizes and arrivals.
+/// Returns the storage workload of `table`, with the sizes and arrivals of `open`.
 pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart> {
     let hosts = network.built.hosts();
     let left_out = match (
@@ -35,17 +36,17 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
         table.get::<Option<f64>>("leave_out"),
     ) {
         (Some("off"), _) | (None, None) => None,
-        // A sweep puts its own number in this place.
+        // In a sweep, the value is replaced later by a load of the study, so any number is valid here.
         (_, share) => Some(hosts_of(share.unwrap_or(f64::MIN_POSITIVE), hosts)),
     };
     let replicas: u32 = table.get("replicas");
     let there = hosts - left_out.unwrap_or(0);
     if replicas >= there {
-        let allowed = format!("fewer than the {there} hosts, as the client holds none");
+        let allowed = format!("fewer than the {there} hosts, because the client has no replica");
         return Err(table.error("replicas", replicas.to_string(), allowed));
     }
     let Some(per_second) = table.get("sessions_per_second") else {
-        let allowed = "sessions a second of all clients together";
+        let allowed = "session rate of all clients together, per second";
         return Err(table.error("sessions_per_second", "nothing", allowed));
     };
     let write = match table.word("write") {
@@ -54,7 +55,11 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
         _ => WriteBy::Multicast,
     };
     if table.given("chunk").is_some() && !matches!(write, WriteBy::DaisyChain(_)) {
-        return Err(table.error("chunk", "another write", "only with write daisy-chain"));
+        return Err(table.error(
+            "chunk",
+            "another value of write",
+            "only with write daisy-chain",
+        ));
     }
     let read = match table.word("read") {
         Some("one-replica") => ReadBy::OneReplica,
@@ -81,7 +86,7 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
     })
 }
 
-/// Whether what is done about stragglers goes with the storage workload that there is, if there is one.
+/// Checks that a quorum of the straggler policy is at most the number of replicas, if there is a storage workload.
 pub fn check(scenario: &Scenario, policy: StragglerPolicy, workload: &WorkloadSpec) -> Outcome<()> {
     let StragglerPolicy::Quorum(quorum) = policy else {
         return Ok(());
@@ -101,7 +106,7 @@ pub fn check(scenario: &Scenario, policy: StragglerPolicy, workload: &WorkloadSp
     }
 }
 
-/// What every open loop has.
+/// Properties that all open loops have.
 pub struct Open {
     pub sizes: Arc<SizeDistribution>,
     pub arrivals: Arrivals,

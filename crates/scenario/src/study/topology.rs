@@ -1,9 +1,9 @@
-//! The network from its sections, and from the short form of `--topology`.
+//! Network, from its sections and from the short form of `--topology`.
 
-use super::custom::{MOST_LINKS, custom};
+use super::custom::custom;
 use super::queue::{queue, shared_buffer};
 use crate::error::Outcome;
-use crate::error::{Place, ScenarioError};
+use crate::error::{Location, ScenarioError};
 use crate::scenario::{Scenario, Table};
 use crate::schema::section;
 use crate::value::{Value, shortened};
@@ -16,12 +16,12 @@ use tailcut_sim::fabric::topology::{
 use tailcut_sim::{Shape, TopologySpec};
 use tailcut_units::Rate;
 
-/// The kinds of `tailcut list topologies` with what they are.
+/// Kinds of `tailcut list topologies`, each with a description.
 pub const KINDS: [(&str, &str); 4] = [
-    ("single-switch", "hosts on one switch: one path a pair"),
+    ("single-switch", "hosts on one switch: one path per pair"),
     (
         "leaf-spine",
-        "racks whose leaf is linked to every spine: as many paths as spines",
+        "racks whose leaf connects to every spine: one path per spine",
     ),
     (
         "fat-tree",
@@ -33,7 +33,7 @@ pub const KINDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// The keys that a kind takes beside `kind`, `name`, `rate` and `delay`.
+/// Returns the keys of a kind, in addition to `kind`, `name`, `rate` and `delay`.
 pub fn keys_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "single-switch" => &["hosts"],
@@ -64,16 +64,16 @@ pub fn keys_of(kind: &str) -> &'static [&'static str] {
 
 const KEYS_OF_ALL: [&str; 4] = ["kind", "name", "rate", "delay"];
 
-/// A network with what a workload needs to know of it.
+/// Network, as specification and as a graph.
 pub struct Network {
-    /// The network as runs take it.
+    /// Specification in the configuration of runs.
     pub spec: TopologySpec,
-    /// The same, built.
+    /// Graph of the network, built from the specification.
     pub built: Topology,
 }
 
-/// Puts `--topology`'s `KIND[:KEY=VALUE,...]` in place of a scenario's topology.
-pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()> {
+/// Replaces the topology of a scenario by `--topology`'s `KIND[:KEY=VALUE,...]`.
+pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome<()> {
     let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
     for section in ["topology", "nodes", "links"] {
         scenario.clear(section);
@@ -105,7 +105,7 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
     Ok(())
 }
 
-/// The network of a scenario.
+/// Returns the network of a scenario.
 pub fn network(scenario: &Scenario) -> Outcome<Network> {
     let table = scenario.table("topology");
     let nodes = scenario.tables("nodes");
@@ -176,7 +176,7 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
     if built.hosts() < 2 {
         return Err(table.error(
             "hosts",
-            format!("{} in all", built.hosts()),
+            format!("{} in total", built.hosts()),
             "at least 2 hosts",
         ));
     }
@@ -192,9 +192,9 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
     })
 }
 
-/// The kind with the parameters that were given, as `--topology` takes them.
+/// Returns the kind and the given parameters, in the syntax of `--topology`.
 fn short_form(kind: &str, table: &Table) -> String {
-    // What is swept is told beside the name, so that a sweep is of one network.
+    // Swept values are separate columns of the results. The name leaves them out, so a sweep has one network name.
     let given = table
         .entries()
         .filter(|(key, entry)| *key != "kind" && !entry.is_swept);
@@ -212,7 +212,7 @@ fn short_form(kind: &str, table: &Table) -> String {
     }
 }
 
-/// A topology's own error, at the key that it is about.
+/// Converts an error of a topology to an error at its key.
 fn located(scenario: &Scenario, table: &Table, error: &TopologyError) -> Box<ScenarioError> {
     let key = match error.parameter {
         "hosts_per_leaf" => "hosts",
@@ -240,16 +240,6 @@ fn leaf_spine(
     let host_links: u32 = table.get("host_links");
     let downlinks = u64::from(hosts) * u64::from(host_links);
     let (spines, spine_rate) = uplinks(table, downlinks, host_wire.rate, fabric_wire.rate)?;
-    for (key, each) in [
-        ("hosts", hosts.saturating_mul(host_links)),
-        ("spines", spines),
-    ] {
-        let total = u64::from(leaves) * u64::from(each);
-        if total > MOST_LINKS as u64 {
-            let found = format!("{each} per leaf, {total} links in all");
-            return Err(table.error(key, found, format!("at most {MOST_LINKS} links")));
-        }
-    }
     let spine_wire = Wire {
         rate: spine_rate,
         ..fabric_wire
@@ -266,8 +256,8 @@ fn leaf_spine(
     })
 }
 
-/// The number of spines of a leaf-spine and the rate of each uplink. Of spines, fabric_rate and
-/// oversubscription two give the third.
+/// Returns the number of spines of a leaf-spine and the rate of each uplink. Any two of spines, fabric_rate and
+/// oversubscription determine the third.
 fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(u32, Rate)> {
     let spines: u32 = table.get("spines");
     let Some(ratio) = table.get::<Option<f64>>("oversubscription") else {
@@ -277,7 +267,7 @@ fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(
     if table.given("fabric_rate").is_none() {
         let rate = offered / (f64::from(spines) * ratio);
         let rate = Rate::from_bps(rate as u64).ok_or_else(|| {
-            let allowed = "a ratio that leaves the uplinks a rate";
+            let allowed = "a ratio that gives the uplinks a rate above 0";
             table.error("oversubscription", ratio.to_string(), allowed)
         })?;
         return Ok((spines, rate));
@@ -291,18 +281,18 @@ fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(
         return Ok((whole, fabric));
     }
     let ratio_of = |spines: f64| offered / (fabric.as_bps() as f64 * spines);
-    let found = format!("{ratio}, for which {wanted:.3} uplinks of {fabric} per leaf are needed");
+    let found = format!("{ratio}, which needs {wanted:.3} uplinks of {fabric} per leaf");
     Err(table.error("oversubscription", found, near(wanted, "uplinks", ratio_of)))
 }
 
-/// A number that is whole, 1 to `most`, but for what rounding has done to it.
+/// Returns the number if it is whole, except for rounding errors, and in the range 1 to `most`.
 fn whole(number: f64, most: u32) -> Option<u32> {
     let whole = number.round();
     let is_whole = (number - whole).abs() <= 1e-6 * whole;
     (is_whole && (1.0..=f64::from(most)).contains(&whole)).then_some(whole as u32)
 }
 
-/// The ratios of the whole numbers around one that is not.
+/// Describes the ratios of the two whole numbers that are closest to a number.
 fn near(wanted: f64, of: &str, ratio_of: impl Fn(f64) -> f64) -> String {
     let few = wanted.floor().max(1.0);
     let short = |number: f64| {
@@ -316,19 +306,19 @@ fn near(wanted: f64, of: &str, ratio_of: impl Fn(f64) -> f64) -> String {
     )
 }
 
-/// Links to hosts of a fat-tree's edge switch.
+/// Returns the number of links from a fat-tree's edge switch to hosts.
 fn edge_downlinks(table: &Table) -> Outcome<u32> {
     let uplinks = f64::from(table.get::<u32>("k") / 2);
     let ratio = table.get_or("oversubscription", 1.0);
     let wanted = uplinks * ratio;
     whole(wanted, 2_048).ok_or_else(|| {
-        let found = format!("{ratio}, for which {wanted:.3} hosts per edge switch are needed");
+        let found = format!("{ratio}, which needs {wanted:.3} hosts per edge switch");
         let allowed = near(wanted, "hosts", |hosts| hosts / uplinks);
         table.error("oversubscription", found, allowed)
     })
 }
 
-/// Links between aggregation switches and cores.
+/// Returns the links between aggregation switches and cores.
 fn core_wire(table: &Table, fabric: Wire) -> Outcome<Wire> {
     if table.get::<u32>("tiers") != 3 {
         for key in ["core_rate", "core_delay"] {
@@ -387,7 +377,7 @@ mod tests {
     fn the_short_form_is_the_name_and_reads_back_to_the_same_network() {
         let mut scenario = parsed("");
         let text = "leaf-spine:hosts=6,leaves=2,spines=3,rate=1Gb/s,delay=500ns";
-        replace(&mut scenario, text, &Place::flag("--topology")).expect("a topology");
+        replace(&mut scenario, text, &Location::flag("--topology")).expect("a topology");
         let network = network(&scenario).expect("a network");
         assert_eq!(network.spec.name, text);
         assert_eq!((network.built.hosts(), network.built.paths), (12, 3));
@@ -409,7 +399,7 @@ mod tests {
     fn forty_servers_at_25_gigabits_and_three_to_one_are_one_line() {
         let of = |text: &str| {
             let mut scenario = parsed("");
-            replace(&mut scenario, text, &Place::flag("--topology")).expect("a topology");
+            replace(&mut scenario, text, &Location::flag("--topology")).expect("a topology");
             network(&scenario)
         };
         let text = "leaf-spine:leaves=4,hosts=10,spines=2,rate=25Gbps,oversubscription=2.5";
@@ -419,7 +409,7 @@ mod tests {
             built.host_capacity_bps() * 2,
             5 * built.rack_uplink_capacity_bps()
         );
-        // Uplinks that are on sale: the ratio says how many.
+        // Uplinks of a standard rate: the ratio determines their number.
         let text = "leaf-spine:leaves=4,hosts=12,rate=25Gbps,fabric_rate=50Gbps,oversubscription=3";
         let built = of(text).expect("two uplinks for each leaf").built;
         assert_eq!((built.hosts(), built.paths), (48, 2));
@@ -427,8 +417,8 @@ mod tests {
         let error = of(text).err().expect("no whole number").to_string();
         assert_eq!(
             error,
-            "--topology: topology.oversubscription: found 3, for which 2.083 uplinks of 40 Gb/s per leaf \
-             are needed; allowed: a ratio of whole uplinks, such as 3.125 with 2 or 2.083333 with 3"
+            "--topology: topology.oversubscription: found 3, which needs 2.083 uplinks of 40 Gb/s per leaf; \
+             allowed: a ratio of whole uplinks, such as 3.125 with 2 or 2.083333 with 3"
         );
         let text = "leaf-spine:spines=2,fabric_rate=40Gbps,oversubscription=3";
         let error = of(text).err().expect("one too many").to_string();
@@ -471,9 +461,9 @@ mod tests {
         let error = of("leaves = 4\nhost_links = 3")
             .err()
             .expect("three of four");
-        let told =
+        let expected =
             "s.toml:3: topology.host_links: found 3; allowed: divisors of 4, the number of leaves";
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), expected);
         let error = of("kind = \"single-switch\"\nhost_links = 2")
             .err()
             .expect("one switch");
@@ -489,8 +479,8 @@ mod tests {
     fn a_key_of_another_kind_is_refused_where_it_stands() {
         let text = "[topology]\nkind = \"fat-tree\"\nspines = 3\n";
         let error = network(&parsed(text)).err().expect("no spines").to_string();
-        let told = "s.toml:3: topology.spines: found with kind fat-tree; allowed: only with kind leaf-spine";
-        assert_eq!(error, told);
+        let expected = "s.toml:3: topology.spines: found with kind fat-tree; allowed: only with kind leaf-spine";
+        assert_eq!(error, expected);
     }
 
     #[test]
@@ -516,16 +506,16 @@ mod tests {
         let error = super::network(&parsed(&text.replace("\"left\"", "\"left[1]\"")));
         let error = error.err().expect("a name of two nodes").to_string();
         assert!(error.contains("nodes.name: found \"left[1]\""), "{error}");
-        // Single ones of a name, and some of them.
+        // Links to one node of a group and to a range of its nodes.
         let one = text.replace("a = \"left\"\nb", "a = \"left[0]\"\nb");
         let rest = format!("{one}[[links]]\na = \"left[1..3]\"\nb = \"far\"\n");
         let built = super::network(&parsed(&rest)).expect("a network").built;
         assert_eq!(built.racks, [0, 1, 1, 1]);
         let error = super::network(&parsed(&one.replace("left[0]", "left[3]")));
         let error = error.err().expect("only three").to_string();
-        let told = "links.a: found \"left[3]\"; allowed: left[0] to left[2], or several of them, such as \
+        let expected = "links.a: found \"left[3]\"; allowed: left[0] to left[2], or several of them, such as \
                     left[0..3]";
-        assert!(error.ends_with(told), "{error}");
+        assert!(error.ends_with(expected), "{error}");
         let broken = text.replace("b = \"far\"", "b = \"fat\"");
         let error = super::network(&parsed(&broken))
             .err()

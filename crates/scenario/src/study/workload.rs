@@ -1,25 +1,26 @@
 //! Workloads from their sections, one for each load, and from the short form of `--workload`.
 
-use super::files::{sizes, trace};
+use super::files::{coflows, sizes, trace};
 use super::matrix::{hosts_of, matrix};
 use super::topology::Network;
-use super::{groups, requests, storage};
+use super::workload_keys::{KINDS, keys_of};
+use super::{groups, queries, requests, storage};
+use crate::error::Location;
 use crate::error::Outcome;
-use crate::error::Place;
 use crate::scenario::{Scenario, Table};
 use crate::value::Value;
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class};
 use tailcut_sim::{
-    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, Named,
-    OfferedRate, OpenSpec, OwnApplication, Registered, RequestRate, RequestsPart, WorkloadPart,
-    WorkloadSpec,
+    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, Limits, LoadReference,
+    MatrixSpec, Named, OfferedRate, OpenSpec, OwnApplication, Registered, RequestRate,
+    RequestsPart, WorkloadPart, WorkloadSpec,
 };
 use tailcut_units::Duration;
 
-/// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, `requests:` and
-/// the sizes of their objects, `application:NAME`, or `trace:FILE`.
-pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()> {
+/// Replaces the workloads of a scenario by `--workload`'s short form: the name of flow sizes, `requests:` and the
+/// object sizes, `application:NAME`, or `trace:FILE`.
+pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome<()> {
     scenario.clear("workload");
     if let Some(sizes) = text.strip_prefix("requests:") {
         scenario.set("workload.kind", "requests", place)?;
@@ -33,7 +34,7 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
     }
     match text.strip_prefix("trace:") {
         Some(file) => {
-            // A trace has no load to sweep, and says itself how long it is.
+            // A trace has no load to sweep, and it determines its own length.
             for key in ["loads", "duration", "flows"] {
                 scenario.unset("", key);
             }
@@ -44,87 +45,7 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
     }
 }
 
-/// The keys that a kind of workload takes beside `kind` and `class`.
-fn keys_of(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "trace" => &["file"],
-        "storage" => storage::KEYS,
-        "application" => &["application", "sizes", "from", "until", "flows"],
-        "requests" => &[
-            "sizes",
-            "clients",
-            "servers",
-            "requests_per_second",
-            "load",
-            "arrivals",
-            "from",
-            "until",
-            "flows",
-        ],
-        "open" => &[
-            "sizes",
-            "matrix",
-            "within_racks",
-            "share",
-            "leave_out",
-            "senders",
-            "receiver",
-            "pairs",
-            "load",
-            "load_of",
-            "count_headers",
-            "flows_per_second",
-            "arrivals",
-            "from",
-            "until",
-            "flows",
-            "fan_in_senders",
-            "fan_in_below",
-            "path",
-        ],
-        "closed" => &[
-            "sizes",
-            "matrix",
-            "within_racks",
-            "share",
-            "leave_out",
-            "senders",
-            "receiver",
-            "pairs",
-            "outstanding",
-            "think",
-            "from",
-            "until",
-            "flows",
-            "path",
-        ],
-        _ => &[
-            "sizes",
-            "matrix",
-            "within_racks",
-            "share",
-            "leave_out",
-            "senders",
-            "receiver",
-            "pairs",
-            "at",
-            "jitter",
-            "path",
-        ],
-    }
-}
-
-const KINDS: [&str; 7] = [
-    "open",
-    "closed",
-    "burst",
-    "trace",
-    "requests",
-    "storage",
-    "application",
-];
-
-/// The workloads of a scenario: one a load where any part sweeps, else one.
+/// Returns the workloads of a scenario: one per load if a part sweeps the load, otherwise one.
 pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<WorkloadSpec>> {
     let top = scenario.table("");
     let written: Vec<Table> = scenario.tables("workload").into_iter().cloned().collect();
@@ -144,7 +65,7 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     });
     if let Some((_, second)) = storage.nth(1) {
         let found = "a second storage workload or application";
-        let allowed = "one of either; read_share mixes the reads and writes of a storage workload";
+        let allowed = "one of these; read_share mixes reads and writes in one storage workload";
         return Err(second.error("kind", found, allowed));
     }
     let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
@@ -169,34 +90,34 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
         let leaves_out = tables.iter().any(|t| t.word("leave_out") == Some("sweep"));
         let too_large = |load: f64| load > 1.0 || leaves_out && hosts_of(load, all) + 2 > all;
         if let Some(load) = loads.iter().find(|load| shares && too_large(**load)) {
-            let allowed = "a share of the hosts, as share and leave_out are swept: at most 1, and two \
-                           hosts that are not left out";
+            let allowed = "a share of the hosts, because share and leave_out are swept: at most 1, and at least two \
+                           hosts must remain";
             return Err(top.error("loads", load.to_string(), allowed));
         }
         return Ok(loads.into_iter().map(|load| spec(Some(load))).collect());
     }
     if top.given("loads").is_some() {
-        let allowed = "loads only beside a workload with load = \"sweep\"";
-        return Err(top.error("loads", "loads that no workload takes", allowed));
+        let allowed = "loads only with a workload that has load = \"sweep\"";
+        return Err(top.error("loads", "loads that no workload uses", allowed));
     }
     Ok(vec![spec(None)])
 }
 
-/// What names say in the place of something that is swept.
+/// Placeholder for swept values in names.
 const SWEPT: &str = "swept";
 
-/// A part, but for the load of a sweep.
-struct Draft {
+/// Part of a workload without the load of a sweep.
+struct PartTemplate {
     name: String,
     part: WorkloadPart,
     sweeps: bool,
-    /// The hosts of the topology, where their share in a permutation is swept.
+    /// Number of hosts in the topology, if the share in a permutation is swept.
     shared_among: Option<u32>,
-    /// The load of a foreground part that has its own.
+    /// Load of a foreground part that sets its own load.
     own_load: Option<f64>,
 }
 
-impl Draft {
+impl PartTemplate {
     fn at_load(&self, load: Option<f64>) -> WorkloadPart {
         let mut part = self.part.clone();
         match (&mut part.flows, load.filter(|_| self.sweeps)) {
@@ -215,7 +136,7 @@ impl Draft {
     }
 }
 
-fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft> {
+fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<PartTemplate> {
     let kind = table.word("kind").unwrap_or("open");
     for (key, _) in table.entries() {
         if !["kind", "class"].contains(&key) && !keys_of(kind).contains(&key) {
@@ -232,17 +153,26 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         .into_iter()
         .find(|known| known.name() == class)
         .unwrap_or_default();
-    if kind == "trace" {
-        let (mut name, trace) = trace(scenario, table, network)?;
+    if ["trace", "coflows"].contains(&kind) {
+        let (mut name, flows) = match kind {
+            "trace" => {
+                let (name, trace) = trace(scenario, table, network)?;
+                (name, FlowsSpec::Trace(trace))
+            }
+            _ => {
+                let (name, coflows) = coflows(scenario, table, network)?;
+                (name, FlowsSpec::Coflows(coflows))
+            }
+        };
         if table.is_swept("file") || table.is_swept("kind") {
             SWEPT.clone_into(&mut name);
         }
-        return Ok(Draft {
+        return Ok(PartTemplate {
             name,
             part: WorkloadPart {
                 class,
                 path: None,
-                flows: FlowsSpec::Trace(trace),
+                flows,
             },
             sweeps: false,
             shared_among: None,
@@ -251,11 +181,11 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
     }
     let (mut sizes_name, sizes) = sizes(scenario, table)?;
     if table.is_swept("sizes") {
-        // A name without what is swept, so that a sweep is of one workload.
+        // Swept values are separate columns of the results. The name leaves them out, so a sweep has one workload name.
         SWEPT.clone_into(&mut sizes_name);
     }
     let matrix = match kind {
-        "storage" | "application" => MatrixSpec::Anywhere,
+        "storage" | "application" | "queries" => MatrixSpec::Anywhere,
         _ => matrix(table, network)?,
     };
     let swept = |key| table.word(key) == Some("sweep");
@@ -266,8 +196,8 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         "application" => application(table)?.name().to_owned(),
         kind => format!("{kind}:{sizes_name}"),
     };
-    let told = |word: &&str| *word != "auto" && !table.is_swept("matrix");
-    if let Some(word) = table.word("matrix").filter(told) {
+    let is_named = |word: &&str| *word != "auto" && !table.is_swept("matrix");
+    if let Some(word) = table.word("matrix").filter(is_named) {
         name = format!("{name}/{word}");
     }
     let mut sweeps = false;
@@ -278,7 +208,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             if let OfferedRate::Load { fraction, .. } = rate {
                 sweeps = table.get::<Option<f64>>("load").is_none();
                 if sweeps && shared_among.is_some() {
-                    let allowed = "a load of its own, where the share of the hosts is swept";
+                    let allowed = "a fixed load, because the share of the hosts is swept";
                     return Err(table.error("load", "sweep", allowed));
                 }
                 own_load = (!sweeps && class == Class::Foreground).then_some(fraction);
@@ -332,11 +262,19 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             sizes,
             matrix,
             outstanding: table.get("outstanding"),
-            think: table.get("think"),
+            think: queries::think(table)?,
             from: table.get("from"),
             until: until(scenario, table)?,
             max_flows: max_flows(scenario, table),
         }),
+        "queries" => {
+            let limits = Limits {
+                from: table.get("from"),
+                until: until(scenario, table)?,
+                at_most: max_flows(scenario, table),
+            };
+            FlowsSpec::Queries(queries::part(table, network, sizes, limits)?)
+        }
         _ => FlowsSpec::Burst(BurstPart {
             sizes,
             matrix,
@@ -344,7 +282,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             jitter: table.get("jitter"),
         }),
     };
-    Ok(Draft {
+    Ok(PartTemplate {
         name,
         part: WorkloadPart {
             class,
@@ -357,12 +295,12 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
     })
 }
 
-/// The application that a part names.
+/// Returns the application that a part names.
 fn application(table: &Table) -> Outcome<&'static OwnApplication> {
     let known = OwnApplication::all();
     let names: Vec<&str> = known.iter().map(|own| own.name()).collect();
     let allowed = match names.is_empty() {
-        true => "none: this program has been given no application".to_owned(),
+        true => "none: no application is registered in this program".to_owned(),
         false => format!("one of {}", names.join(", ")),
     };
     let Some(name) = table.text("application") else {
@@ -372,7 +310,7 @@ fn application(table: &Table) -> Outcome<&'static OwnApplication> {
         .ok_or_else(|| table.error("application", format!("\"{name}\""), allowed))
 }
 
-/// The path that a part's flows are pinned to.
+/// Returns the path to which the flows of a part are pinned.
 fn path(table: &Table, network: &Network) -> Outcome<Option<u16>> {
     let Some(path) = table.get::<Option<u32>>("path") else {
         return Ok(None);
@@ -403,7 +341,7 @@ fn until(scenario: &Scenario, table: &Table) -> Outcome<Duration> {
             "from"
         };
         let found = format!("flows from {from} until {until}");
-        return Err(table.error(key, found, "a span that ends after it begins"));
+        return Err(table.error(key, found, "an end after the start"));
     }
     Ok(until)
 }
@@ -428,7 +366,7 @@ fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
         return Ok(OfferedRate::FlowsPerSecond(flows));
     }
     Ok(OfferedRate::Load {
-        // A sweep puts its own loads in this place.
+        // In a sweep, the value is replaced later by a load of the study, so any number is valid here.
         fraction: table.get_or("load", 1.0),
         of: match (table.word("load_of"), table.get("load_of")) {
             (_, Some(rate)) => LoadReference::Rate(rate),
@@ -448,7 +386,7 @@ fn fan_in(table: &Table, network: &Network) -> Outcome<Option<FanInSpec>> {
     };
     let most = network.built.hosts() - 1;
     if senders > most {
-        let allowed = format!("2 to {most}: all hosts of the topology but the receiver");
+        let allowed = format!("2 to {most}: all hosts of the topology except the receiver");
         return Err(table.error("fan_in_senders", senders.to_string(), allowed));
     }
     Ok(Some(FanInSpec {
@@ -512,8 +450,8 @@ mod tests {
         assert!(error.contains("workload.load: found sweep"), "{error}");
         let error = refusal("[[workload]]\nshare = 0.5\n");
         assert!(error.starts_with("s.toml:2: workload.share"), "{error}");
-        let beside = "matrix = \"anywhere\"\nleave_out = \"sweep\"\nflows_per_second = 9\n";
-        let text = format!("loads = [0.5, 0.97]\n[[workload]]\n{beside}");
+        let part = "matrix = \"anywhere\"\nleave_out = \"sweep\"\nflows_per_second = 9\n";
+        let text = format!("loads = [0.5, 0.97]\n[[workload]]\n{part}");
         let error = refusal(&text);
         assert!(error.starts_with("s.toml:1: loads: found 0.97"), "{error}");
     }
@@ -522,7 +460,7 @@ mod tests {
     fn a_load_that_nothing_takes_is_refused() {
         let error = refusal("loads = 0.3\n[workload]\nkind = \"burst\"\n");
         assert!(
-            error.starts_with("s.toml:1: loads: found loads that no workload takes"),
+            error.starts_with("s.toml:1: loads: found loads that no workload uses"),
             "{error}"
         );
     }
@@ -550,7 +488,7 @@ mod tests {
 
     #[test]
     fn a_key_that_would_change_nothing_is_refused_where_it_stands() {
-        for (text, told) in [
+        for (text, location) in [
             (
                 "within_racks = true",
                 "2: workload.within_racks: found another matrix",
@@ -578,7 +516,7 @@ mod tests {
             ),
         ] {
             let error = refusal(&format!("[workload]\n{text}\n"));
-            assert!(error.starts_with(&format!("s.toml:{told}")), "{error}");
+            assert!(error.starts_with(&format!("s.toml:{location}")), "{error}");
         }
     }
 

@@ -1,6 +1,6 @@
-//! Sweeps: keys with several values, whose combinations are run each.
+//! Sweeps: keys with several values. Each combination of values is a point, with its own runs.
 //!
-//! Keys make a grid; those that are zipped change together.
+//! The keys form a grid. Zipped keys change together, so they form one dimension of the grid.
 
 mod own;
 mod parameter;
@@ -8,17 +8,17 @@ mod range;
 pub(crate) mod values;
 
 pub use own::OwnDesign;
-pub use parameter::{alike, parameter};
-pub use range::{Range, Written};
+pub use parameter::{parameter, with_common_form};
+pub use range::{Range, SweepValues};
 
-use crate::error::{Outcome, Place, ScenarioError};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
 use crate::value::Value;
 use serde_json::{Map, json};
 use tailcut_record::Parameter;
 
-/// Keys that a study has in another way, and how.
-pub(crate) const NOT_SWEPT: [(&str, &str); 7] = [
+/// Keys that cannot be swept, each with the reason or the alternative.
+pub(crate) const NOT_SWEPT: [(&str, &str); 9] = [
     ("name", "a study has one name"),
     ("about", "a study has one"),
     ("tables", "a study has one format"),
@@ -28,41 +28,37 @@ pub(crate) const NOT_SWEPT: [(&str, &str); 7] = [
     ),
     (
         "loads",
-        "loads = [0.1, 0.5] or --load: loads are an axis of their own",
+        "loads = [0.1, 0.5] or --load: loads are a separate axis",
     ),
-    (
-        "seed",
-        "seeds = 3 or --seeds: seeds are an axis of their own",
-    ),
-    (
-        "seeds",
-        "seeds = 3 or --seeds: seeds are an axis of their own",
-    ),
+    ("seed", "seeds = 3 or --seeds: seeds are a separate axis"),
+    ("seeds", "seeds = 3 or --seeds: seeds are a separate axis"),
+    ("measure.from", "a study has one measured part"),
+    ("measure.until", "a study has one measured part"),
 ];
 
-/// The most values of one key.
+/// Largest number of values of one key.
 const MOST_VALUES: usize = 1_000;
 
-/// The keys that a scenario sweeps; none by default.
+/// Keys that a scenario sweeps. Empty by default.
 #[derive(Clone, Default, Debug)]
 pub struct Sweep {
     pub axes: Vec<Axis>,
     zips: Vec<Zip>,
 }
 
-/// A key with its values.
+/// Swept key with its values.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub path: KeyPath,
     pub values: Vec<Value>,
-    pub place: Place,
+    pub place: Location,
 }
 
 /// Keys that change together.
 #[derive(Clone, Debug)]
 pub struct Zip {
     pub keys: Vec<KeyPath>,
-    pub place: Place,
+    pub place: Location,
 }
 
 impl Sweep {
@@ -70,8 +66,8 @@ impl Sweep {
         self.axes.is_empty()
     }
 
-    /// Sweeps a key, in place of an earlier sweep of it.
-    pub fn add(&mut self, path: KeyPath, written: &Written, place: &Place) -> Outcome<()> {
+    /// Sweeps a key. An earlier sweep of the key is replaced.
+    pub fn add(&mut self, path: KeyPath, written: &SweepValues, place: &Location) -> Outcome<()> {
         let name = path.to_string();
         if let Some((_, why)) = NOT_SWEPT.iter().find(|(key, _)| *key == name) {
             return Err(ScenarioError::new(place, name, "a sweep of it", *why));
@@ -86,7 +82,7 @@ impl Sweep {
                 format!("at most {MOST_VALUES}"),
             ));
         }
-        self.put(Axis {
+        self.insert(Axis {
             path,
             values,
             place: place.clone(),
@@ -94,7 +90,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Lets keys change together.
+    /// Makes keys change together.
     pub fn zip(&mut self, zip: Zip) -> Outcome<()> {
         let error = |found: String, allowed: &str| {
             Err(ScenarioError::new(&zip.place, "zip", found, allowed))
@@ -117,8 +113,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// Sweeps a key no longer.
-    pub fn leave(&mut self, path: &KeyPath) {
+    /// Removes the sweep of a key.
+    pub fn remove(&mut self, path: &KeyPath) {
         if self.axes.iter().all(|axis| axis.path != *path) {
             return;
         }
@@ -129,17 +125,17 @@ impl Sweep {
         self.zips.retain(|zip| zip.keys.len() > 1);
     }
 
-    /// The keys that change together.
+    /// Returns the groups of keys that change together.
     pub fn zips(&self) -> impl Iterator<Item = &[KeyPath]> {
         self.zips.iter().map(|zip| zip.keys.as_slice())
     }
 
-    /// Whether the sweep has a key.
+    /// Returns whether a key is swept.
     pub fn has(&self, path: &KeyPath) -> bool {
         self.axes.iter().any(|axis| axis.path == *path)
     }
 
-    /// The axes in groups: those of a group change together.
+    /// Returns the axes in groups. The axes of a group change together.
     pub fn groups(&self) -> Outcome<Vec<Vec<&Axis>>> {
         for zip in &self.zips {
             self.check(zip)?;
@@ -158,7 +154,7 @@ impl Sweep {
         Ok(groups)
     }
 
-    /// Refuses to zip what is not swept, or lists of different lengths.
+    /// Rejects a zip of keys that are not swept, or whose lists have different lengths.
     fn check(&self, zip: &Zip) -> Outcome<()> {
         let mut first: Option<&Axis> = None;
         for key in &zip.keys {
@@ -172,14 +168,14 @@ impl Sweep {
             let (ours, theirs) = (axis.values.len(), first.values.len());
             if ours != theirs {
                 let found = format!("{theirs} values of {} and {ours} of {key}", first.path);
-                let allowed = "as many values of each key that changes together";
+                let allowed = "the same number of values for keys that change together";
                 return Err(ScenarioError::new(&zip.place, "zip", found, allowed));
             }
         }
         Ok(())
     }
 
-    /// For the manifest: each key with its values, and which keys change together.
+    /// Returns each key with its values, and the zipped keys, for the manifest.
     pub fn to_json(&self) -> serde_json::Value {
         let mut keys = Map::new();
         for axis in &self.axes {
@@ -196,10 +192,10 @@ impl Sweep {
 }
 
 impl Axis {
-    /// The axis's values as parameters: all numbers of one unit, or all text.
+    /// Returns the values as parameters: all numbers with one unit, or all texts.
     pub fn parameters(&self) -> Vec<Parameter> {
         let path = self.path.to_string();
         let of = |value| parameter(&path, self.path.key, value);
-        alike(self.values.iter().map(of).collect())
+        with_common_form(self.values.iter().map(of).collect())
     }
 }

@@ -1,39 +1,39 @@
-//! Designs with settings of their own.
+//! Designs with their own settings.
 
-use crate::error::{Outcome, Place, ScenarioError};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
 use crate::value::{Raw, Value, shortened};
 use serde_json::{Map, json};
 use tailcut_sim::Stack;
 
-/// Sections that all designs share, so that they see the same flows on the same network.
+/// Sections that all designs share, so that all designs have the same flows on the same network.
 const SHARED: [&str; 5] = ["", "topology", "nodes", "links", "workload"];
 
-/// A design with settings of its own, as a scenario names it.
+/// Design with its own settings, as a scenario defines it.
 #[derive(Clone, Debug)]
 pub struct OwnDesign {
     pub name: String,
     pub design: String,
     pub settings: Vec<(KeyPath, Value)>,
-    pub place: Place,
+    pub place: Location,
 }
 
 impl OwnDesign {
-    /// A design with keys of its own.
+    /// Creates a design with its own settings.
     ///
     /// # Errors
-    /// A name that is none or a design's own, a key that all designs share, or a value that its key does
-    /// not allow.
+    /// An invalid name, the name of an existing design, a key that all designs share, or a value that its key does not
+    /// allow.
     pub fn new(
         name: String,
         design: String,
         settings: Vec<(KeyPath, Raw)>,
-        place: &Place,
+        place: &Location,
     ) -> Outcome<Self> {
         let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(plain) || name.parse::<Stack>().is_ok() {
             let found = format!("the name \"{}\"", shortened(&name));
-            let allowed = "a name of its own, of letters, digits and -_.";
+            let allowed = "a new name of letters, digits and -_.";
             return Err(ScenarioError::new(place, "designs", found, allowed));
         }
         let mut own = Self {
@@ -48,8 +48,8 @@ impl OwnDesign {
         Ok(own)
     }
 
-    /// The short form, `DESIGN:KEY=VALUE,KEY=VALUE`; `None` for a text without a colon.
-    pub fn in_short(text: &str, place: &Place) -> Option<Outcome<Self>> {
+    /// Parses the short form, `DESIGN:KEY=VALUE,KEY=VALUE`. Returns `None` for a text without a colon.
+    pub fn in_short(text: &str, place: &Location) -> Option<Outcome<Self>> {
         let (design, settings) = text.split_once(':')?;
         let mut own = Self {
             name: text.to_owned(),
@@ -82,9 +82,8 @@ impl OwnDesign {
             ))
         };
         if SHARED.contains(&path.section.name) {
-            let found = format!("a setting of the design {} alone", self.name);
-            let allowed =
-                "what designs may differ in: all but the study, the network and the workload";
+            let found = format!("a setting of the design {}", self.name);
+            let allowed = "keys that can differ between designs, outside the study, the network and the workload";
             return error(found, allowed.to_owned());
         }
         if self.settings.iter().any(|(known, _)| *known == path) {
@@ -102,7 +101,7 @@ impl OwnDesign {
         }
     }
 
-    /// For the manifest.
+    /// Returns the name and the settings, for the manifest.
     pub fn to_json(&self) -> serde_json::Value {
         let mut keys = Map::new();
         keys.insert("name".to_owned(), json!(self.name));

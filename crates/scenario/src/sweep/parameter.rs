@@ -1,11 +1,11 @@
-//! Values of keys as parameters of records.
+//! Conversion of the values of keys to parameters of records.
 
 use crate::schema::Key;
 use crate::value::{Kind, Value};
 use tailcut_record::{Parameter, ParameterUnit, ParameterValue};
 
-/// The same parameters, all numbers of one unit, or all text.
-pub fn alike(parameters: Vec<Parameter>) -> Vec<Parameter> {
+/// Gives parameters a common form: if they are not all numbers with one unit, all become texts.
+pub fn with_common_form(parameters: Vec<Parameter>) -> Vec<Parameter> {
     let form = |one: &Parameter| (std::mem::discriminant(&one.value), one.unit);
     match parameters
         .windows(2)
@@ -21,7 +21,7 @@ pub fn alike(parameters: Vec<Parameter>) -> Vec<Parameter> {
     }
 }
 
-/// A key's value as a parameter.
+/// Converts a value of a key to a parameter.
 pub fn parameter(path: &str, key: &Key, value: &Value) -> Parameter {
     let (value, unit) = match value {
         Value::Count(count) => (ParameterValue::Integer(*count), counted(key.kind)),
@@ -58,7 +58,7 @@ pub fn parameter(path: &str, key: &Key, value: &Value) -> Parameter {
     }
 }
 
-/// What a key's whole numbers count, where they have a name.
+/// Returns the unit of a key's whole numbers, if it has one.
 fn counted(kind: Kind) -> Option<ParameterUnit> {
     match kind {
         Kind::Sized { of: "packets", .. } => Some(ParameterUnit::Packets),

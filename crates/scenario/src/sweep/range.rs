@@ -1,73 +1,73 @@
-//! Values as a sweep writes them: lists, and ranges with even or with growing steps.
+//! Values of a sweep as written: lists, and ranges with constant or growing steps.
 
 use crate::value::Raw;
 use std::fmt;
 
-/// The values of a swept key as they are written.
+/// Values of a swept key as written.
 #[derive(Clone, Debug)]
-pub enum Written {
-    /// A list, or one value.
+pub enum SweepValues {
+    /// List, or a single value.
     List(Raw),
-    /// From one value to another.
+    /// Range.
     Range(Range),
 }
 
-/// From one value to another, both included.
+/// Range between two values, both included.
 #[derive(Clone, Debug)]
 pub struct Range {
     pub from: Raw,
     pub to: Raw,
-    pub by: By,
+    pub spacing: Spacing,
 }
 
-/// How a range's values follow each other.
+/// Distance between the values of a range.
 #[derive(Clone, Debug)]
-pub enum By {
-    /// Each so much above the one before.
+pub enum Spacing {
+    /// Difference between two successive values.
     Step(Raw),
-    /// Each so many times the one before.
+    /// Ratio between two successive values.
     Factor(f64),
-    /// So many values, at even distances.
+    /// Number of values with equal differences.
     Evenly(usize),
-    /// So many values, at even ratios.
+    /// Number of values with equal ratios.
     Logarithmically(usize),
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "from {} to {} ", self.from, self.to)?;
-        match &self.by {
-            By::Step(step) => write!(f, "in steps of {step}"),
-            By::Factor(factor) => write!(f, "by a factor of {factor}"),
-            By::Evenly(count) => write!(f, "in {count} values"),
-            By::Logarithmically(count) => write!(f, "in {count} logarithmic values"),
+        match &self.spacing {
+            Spacing::Step(step) => write!(f, "in steps of {step}"),
+            Spacing::Factor(factor) => write!(f, "by a factor of {factor}"),
+            Spacing::Evenly(count) => write!(f, "in {count} values"),
+            Spacing::Logarithmically(count) => write!(f, "in {count} logarithmic values"),
         }
     }
 }
 
-/// What a range may be written as on a command line.
+/// Syntax of a range on the command line.
 pub const RANGES: &str = "FROM..TO:STEP or FROM..TO*FACTOR";
 
-impl Written {
-    /// The values of a flag's text: a range, or a list with commas between its items; with semicolons
-    /// where items have commas themselves.
+impl SweepValues {
+    /// Parses the text of a flag: a range, or a list that is separated by commas. If the items contain commas,
+    /// semicolons separate them.
     pub fn text(text: &str) -> Self {
         let text = text.trim();
         let argument = |text: &str| Raw::Argument(text.trim().to_owned());
         if let Some((from, rest)) = text.split_once("..") {
             let by_factor = rest.split_once('*').and_then(|(to, factor)| {
                 let factor: f64 = factor.trim().parse().ok()?;
-                Some((to, By::Factor(factor)))
+                Some((to, Spacing::Factor(factor)))
             });
             let by_step = || {
                 let (to, step) = rest.split_once(':')?;
-                Some((to, By::Step(argument(step))))
+                Some((to, Spacing::Step(argument(step))))
             };
-            if let Some((to, by)) = by_factor.or_else(by_step) {
+            if let Some((to, spacing)) = by_factor.or_else(by_step) {
                 return Self::Range(Range {
                     from: argument(from),
                     to: argument(to),
-                    by,
+                    spacing,
                 });
             }
         }
@@ -81,10 +81,11 @@ impl Written {
 }
 
 impl Range {
-    /// A range of a file's table: so many steps, evenly or with `scale = "log"`.
+    /// Creates a range from a table in a file: a number of values, with equal differences, or equal ratios if `scale =
+    /// "log"`.
     ///
     /// # Errors
-    /// What was found, and what is allowed.
+    /// The error contains the found value and the allowed values.
     pub fn in_steps(
         from: Raw,
         to: Raw,
@@ -102,10 +103,10 @@ impl Range {
             let allowed = "a whole number of values from 2 to 1000".to_owned();
             return Err((format!("steps = {steps}"), allowed));
         };
-        let by = match scale {
-            None => By::Evenly(count),
-            Some(Raw::Text(text)) if text == "linear" => By::Evenly(count),
-            Some(Raw::Text(text)) if text == "log" => By::Logarithmically(count),
+        let spacing = match scale {
+            None => Spacing::Evenly(count),
+            Some(Raw::Text(text)) if text == "linear" => Spacing::Evenly(count),
+            Some(Raw::Text(text)) if text == "log" => Spacing::Logarithmically(count),
             Some(other) => {
                 return Err((
                     format!("scale = {other}"),
@@ -113,16 +114,17 @@ impl Range {
                 ));
             }
         };
-        Ok(Self { from, to, by })
+        Ok(Self { from, to, spacing })
     }
 }
 
-/// The numbers from `from` to `to`, in their own unit; `None` where there are none, or far too many.
-pub fn numbers(from: f64, to: f64, by: &Steps) -> Option<Vec<f64>> {
+/// Returns the numbers from `from` to `to`, in their unit. Returns `None` if there are none, or more than a million.
+pub fn numbers(from: f64, to: f64, spacing: &Steps) -> Option<Vec<f64>> {
     const MOST: f64 = 1e6;
     let inner = |count: f64| (1..count as u32).map(f64::from);
-    match *by {
+    match *spacing {
         Steps::Step(step) => {
+            // The tolerance keeps the last value in spite of rounding errors.
             let steps = ((to - from) / step + 1e-9).floor();
             let sound = step > 0.0 && (0.0..MOST).contains(&steps);
             sound.then(|| {
@@ -151,7 +153,7 @@ pub fn numbers(from: f64, to: f64, by: &Steps) -> Option<Vec<f64>> {
     }
 }
 
-/// The steps of a range as numbers.
+/// Steps of a range, as numbers without a unit.
 #[derive(Clone, Copy, Debug)]
 pub enum Steps {
     Step(f64),
@@ -160,7 +162,7 @@ pub enum Steps {
     Logarithmically(usize),
 }
 
-/// The number to four significant digits, so that names and tables stay short.
+/// Rounds to four significant digits, so that names and tables stay short.
 fn four_digits(value: f64) -> f64 {
     let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
     (value * scale).round() / scale
@@ -182,17 +184,17 @@ mod tests {
         );
         let log = numbers(0.01, 0.25, &Steps::Logarithmically(5));
         assert_eq!(log, Some(vec![0.01, 0.02236, 0.05, 0.1118, 0.25]));
-        for by in [
+        for spacing in [
             Steps::Step(0.0),
             Steps::Step(1e-9),
             Steps::Factor(1.0),
             Steps::Factor(-2.0),
             Steps::Factor(f64::NAN),
         ] {
-            assert_eq!(numbers(1.0, 2.0, &by), None, "{by:?}");
+            assert_eq!(numbers(1.0, 2.0, &spacing), None, "{spacing:?}");
         }
-        for by in [Steps::Step(1.0), Steps::Factor(2.0), Steps::Evenly(2)] {
-            assert_eq!(numbers(2.0, 1.0, &by), None, "{by:?}");
+        for spacing in [Steps::Step(1.0), Steps::Factor(2.0), Steps::Evenly(2)] {
+            assert_eq!(numbers(2.0, 1.0, &spacing), None, "{spacing:?}");
         }
         assert_eq!(numbers(0.0, 1.0, &Steps::Logarithmically(3)), None);
     }

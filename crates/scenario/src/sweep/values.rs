@@ -1,20 +1,20 @@
-//! Reading the values of a swept key, each as the key itself reads it.
+//! Parser of the values of a swept key. Each value is parsed as the key itself parses it.
 
-use super::range::{By, RANGES, Range, Steps, Written, numbers};
-use crate::error::{Outcome, Place, ScenarioError};
+use super::range::{RANGES, Range, Spacing, Steps, SweepValues, numbers};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
 use crate::value::{Kind, Raw, Value};
 use tailcut_units::quantity::{self, Quantity};
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// The values of a key, each once.
-pub fn read(path: &KeyPath, written: &Written, place: &Place) -> Outcome<Vec<Value>> {
+/// Parses the values of a key. Each value must occur once.
+pub fn read(path: &KeyPath, written: &SweepValues, place: &Location) -> Outcome<Vec<Value>> {
     let reader = Reader { path, place };
     let values = match written {
-        Written::Range(range) => reader.range(range)?,
-        // A text of a file may be a range or a list, too.
-        Written::List(Raw::Text(text)) => return read(path, &Written::text(text), place),
-        Written::List(raw) => reader.list(raw)?,
+        SweepValues::Range(range) => reader.range(range)?,
+        // A text in a file can also be a range or a list.
+        SweepValues::List(Raw::Text(text)) => return read(path, &SweepValues::text(text), place),
+        SweepValues::List(raw) => reader.list(raw)?,
     };
     let repeated = values
         .iter()
@@ -29,8 +29,8 @@ pub fn read(path: &KeyPath, written: &Written, place: &Place) -> Outcome<Vec<Val
     }
 }
 
-/// Two values of a key, the lower one first.
-pub fn ends(path: &KeyPath, from: &str, to: &str, place: &Place) -> Outcome<[Value; 2]> {
+/// Parses two values of a key. The first must be lower.
+pub fn ends(path: &KeyPath, from: &str, to: &str, place: &Location) -> Outcome<[Value; 2]> {
     let reader = Reader { path, place };
     let [from, to] = [from, to].map(|text| Raw::Argument(text.trim().to_owned()));
     let unit = reader.unit_of(&to);
@@ -41,14 +41,14 @@ pub fn ends(path: &KeyPath, from: &str, to: &str, place: &Place) -> Outcome<[Val
     }
 }
 
-/// The value of a key that is this number in the smallest unit of `like`.
-pub fn like(path: &KeyPath, like: &Value, number: f64, place: &Place) -> Outcome<Value> {
+/// Returns the value of a key for a number in the smallest unit of `like`.
+pub fn like(path: &KeyPath, like: &Value, number: f64, place: &Location) -> Outcome<Value> {
     Reader { path, place }.of_number(like, number)
 }
 
 struct Reader<'a> {
     path: &'a KeyPath,
-    place: &'a Place,
+    place: &'a Location,
 }
 
 impl Reader<'_> {
@@ -72,7 +72,7 @@ impl Reader<'_> {
         items.iter().map(read).collect()
     }
 
-    /// One value. A number without a unit has that of the list's last one.
+    /// Parses one value. A number without a unit gets the unit of the last item in the list.
     fn one(&self, raw: &Raw, unit: &str) -> Outcome<Value> {
         self.value(&with_unit(raw, unit)).ok_or_else(|| {
             let allowed = match self.is_range(raw) {
@@ -95,7 +95,8 @@ impl Reader<'_> {
         matches!(raw, Raw::Argument(text) if text.contains(".."))
     }
 
-    /// The unit of a value: what follows its number; where there is none, the name of what the key counts.
+    /// Returns the unit of a value, which is the text after its number. Without one, returns the unit in which the key
+    /// counts.
     fn unit_of(&self, raw: &Raw) -> String {
         let unit = match raw {
             Raw::Text(text) | Raw::Argument(text) if starts_with_digit(raw) => {
@@ -114,32 +115,31 @@ impl Reader<'_> {
     }
 
     fn range(&self, range: &Range) -> Outcome<Vec<Value>> {
-        let ends = match &range.by {
-            By::Step(step) if self.has_no_unit(&range.to) => step,
+        let ends = match &range.spacing {
+            Spacing::Step(step) if self.has_no_unit(&range.to) => step,
             _ => &range.to,
         };
         let unit = self.unit_of(ends);
         let ([from, _], [low, high]) = self.ends(&range.from, &range.to, &unit)?;
-        let steps = match &range.by {
-            By::Step(step) => {
+        let steps = match &range.spacing {
+            Spacing::Step(step) => {
                 let read = Raw::Argument(text_of(step));
                 let read = self.measure(&with_unit(&read, &unit));
                 Steps::Step(read.unwrap_or(f64::NAN))
             }
-            By::Factor(factor) => Steps::Factor(*factor),
-            By::Evenly(count) => Steps::Evenly(*count),
-            By::Logarithmically(count) => Steps::Logarithmically(*count),
+            Spacing::Factor(factor) => Steps::Factor(*factor),
+            Spacing::Evenly(count) => Steps::Evenly(*count),
+            Spacing::Logarithmically(count) => Steps::Logarithmically(*count),
         };
         let Some(numbers) = numbers(low, high, &steps) else {
-            let allowed = "a range that goes up, from above 0 where steps are ratios, in steps above 0 or by a \
-                           factor above 1";
+            let allowed = "a rising range (above 0 if the steps are ratios), with steps above 0 or a factor above 1";
             return Err(self.error(range.to_string(), allowed));
         };
         let value = |number: f64| self.of_number(&from, number);
         numbers.into_iter().map(value).collect()
     }
 
-    /// Both ends of a range, as values and as numbers of the same unit.
+    /// Returns both ends of a range, as values and as numbers with the same unit.
     fn ends(&self, from: &Raw, to: &Raw, unit: &str) -> Outcome<([Value; 2], [f64; 2])> {
         let values = [self.one(from, unit)?, self.one(to, unit)?];
         let [Some(low), Some(high)] = values.each_ref().map(number_of) else {
@@ -158,7 +158,7 @@ impl Reader<'_> {
             .ok_or_else(|| self.error(raw.to_string(), &self.path.key.allowed()))
     }
 
-    /// A step as a number; it may be smaller than the least value that the key takes.
+    /// Parses a step as a number. It can be smaller than the smallest value of the key.
     fn measure(&self, raw: &Raw) -> Option<f64> {
         let Raw::Argument(text) = raw else {
             return None;
@@ -176,7 +176,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number of a range as the key would have it written.
+    /// Formats a number of a range as a user would write it for the key.
     fn raw(&self, like: &Value, number: f64) -> Raw {
         let whole = number.round();
         Raw::Argument(match (like, self.path.key.kind) {
@@ -185,7 +185,7 @@ impl Reader<'_> {
             (Value::Duration(_), _) => format!("{whole}ps"),
             (Value::Rate(_), _) => format!("{whole}bps"),
             (Value::Bytes(_), _) => format!("{whole}B"),
-            // Rounded so that 0.1 + 2 * 0.1 is the number that prints as 0.3.
+            // Rounded, because 0.1 + 2 * 0.1 must print as 0.3.
             _ => format!("{}", (number * 1e9).round() / 1e9),
         })
     }
@@ -204,7 +204,7 @@ fn text_of(raw: &Raw) -> String {
     }
 }
 
-/// A number without a unit, with one.
+/// Adds a unit to a number without one.
 fn with_unit(raw: &Raw, unit: &str) -> Raw {
     match raw {
         Raw::Number(text) | Raw::Argument(text)
@@ -216,10 +216,10 @@ fn with_unit(raw: &Raw, unit: &str) -> Raw {
     }
 }
 
-/// A value as a number in its smallest unit.
+/// Returns a value as a number in its smallest unit.
 pub fn number_of(value: &Value) -> Option<f64> {
     match value {
-        // A single load.
+        // The key `loads` has a list of numbers, which is a number only if it has one element.
         Value::Numbers(numbers) => match numbers[..] {
             [number] => Some(number),
             _ => None,

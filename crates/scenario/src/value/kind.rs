@@ -1,4 +1,4 @@
-//! What a key holds: what is allowed, how it is told, and how a value is read.
+//! Kinds of keys: the allowed values, their description in errors and in the reference, and the parser.
 
 use super::Value;
 use super::raw::Raw;
@@ -10,77 +10,77 @@ use core::ops::RangeInclusive;
 use tailcut_units::quantity::{self, Quantity, allowed};
 use tailcut_units::{Duration, Rate};
 
-/// Times from `least`, which is text, on.
+/// Returns the range from `least`, which is a text, to the longest allowed duration.
 fn times_from(least: &str) -> RangeInclusive<Duration> {
     quantity::duration(least).unwrap_or(Duration::ZERO)..=LONGEST
 }
 
-/// What a key holds.
+/// Kind of the values of a key.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kind {
-    /// Text, with what it must be.
+    /// Text, with a description of the allowed texts.
     Text(&'static str),
     /// True or false.
     Flag,
     /// A whole number.
     Count {
-        /// The least.
+        /// Smallest value.
         least: u64,
-        /// The most.
+        /// Largest value.
         most: u64,
     },
     /// A number above `above`.
     Number {
-        /// It must be above this.
+        /// Lower bound. The bound itself is not allowed.
         above: f64,
-        /// The most.
+        /// Largest value.
         most: f64,
     },
-    /// A span.
+    /// Duration.
     Duration {
-        /// The shortest, as written.
+        /// Shortest duration, as a user writes it.
         least: &'static str,
     },
-    /// A rate.
+    /// Rate.
     Rate,
-    /// A rate at every size, or rates at ascending sizes.
+    /// One rate for all sizes, or rates at ascending sizes.
     RateBySize,
-    /// As many probabilities, each at least 0 and below 1.
+    /// List of probabilities, each at least 0 and below 1.
     Probabilities {
-        /// How many.
+        /// Number of probabilities.
         count: usize,
     },
-    /// A number of bytes, or one with a unit.
+    /// Number of bytes, with or without a unit.
     Bytes {
-        /// The least.
+        /// Smallest number.
         least: u64,
     },
-    /// A number of bytes, or of something else by name (`100 packets`).
+    /// Number of bytes, or of another unit that is given by name (`100 packets`).
     Sized {
-        /// What else, in the plural.
+        /// Name of the other unit, in the plural.
         of: &'static str,
-        /// The least, in either.
+        /// Smallest number, in bytes or in the other unit.
         least: u64,
-        /// The most of the named.
+        /// Largest number in the other unit.
         most: u64,
     },
-    /// Nothing but the key's words.
+    /// One of the key's words.
     Choice,
-    /// A list of text, with what they must be.
+    /// List of texts, with a description of the allowed texts.
     Texts(&'static str),
-    /// A list of numbers of bytes.
+    /// List of numbers of bytes.
     Sizes {
-        /// How many at most.
+        /// Largest length of the list.
         most: usize,
     },
     /// Loads: a number, a list, or a range.
     Loads,
-    /// Pairs of hosts.
+    /// List of pairs of hosts.
     Pairs,
 }
 
 impl Kind {
-    /// Whether its values are single numbers, with or without a unit.
+    /// Returns whether the values are single numbers, with or without a unit.
     pub const fn is_numeric(self) -> bool {
         matches!(
             self,
@@ -93,7 +93,7 @@ impl Kind {
         )
     }
 
-    /// What is allowed, for errors and for the reference.
+    /// Describes the allowed values, for errors and the reference page.
     pub fn allowed(self) -> String {
         match self {
             Self::Text(what) | Self::Texts(what) => what.to_owned(),
@@ -128,8 +128,8 @@ impl Kind {
         }
     }
 
-    /// What was found in the place of this kind: of a list the first item that is wrong, or that is wrong
-    /// after those before it.
+    /// Describes an invalid value for an error. For a list, this is the first item that is invalid by itself, or that
+    /// repeats an earlier item.
     pub fn found(self, raw: &Raw) -> String {
         let is_list = matches!(
             self,
@@ -152,7 +152,7 @@ impl Kind {
         }
     }
 
-    /// The unit, for the reference.
+    /// Returns the type or unit of the values, for the reference page.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Duration { .. } => "time",
@@ -170,7 +170,7 @@ impl Kind {
         }
     }
 
-    /// Reads a value; `None` when it is not one of this kind.
+    /// Parses a value. Returns `None` if it is not of this kind.
     pub fn read(self, raw: &Raw) -> Option<Value> {
         match self {
             Self::Text(_) => text_of(raw).map(|text| Value::Text(text.to_owned())),

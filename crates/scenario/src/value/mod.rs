@@ -1,4 +1,4 @@
-//! What a key may hold: its kind, how it is read, and how what is allowed is told.
+//! Values of keys: kinds, parsers, and descriptions of the allowed values.
 
 mod kind;
 mod raw;
@@ -11,39 +11,39 @@ pub use raw::{Raw, shortened};
 use serde_json::json;
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// A value that was read.
+/// Parsed value of a key.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
-    /// One of the key's own words, such as `off`.
+    /// Word of the key, such as `off`.
     Word(&'static str),
     /// Text.
     Text(String),
-    /// True or false.
+    /// Boolean.
     Flag(bool),
-    /// A whole number.
+    /// Whole number.
     Count(u64),
-    /// A number.
+    /// Number.
     Number(f64),
-    /// A span.
+    /// Duration.
     Duration(Duration),
-    /// A rate.
+    /// Rate.
     Rate(Rate),
     /// Rates by size.
     Rates(Vec<(u32, Rate)>),
-    /// A number of bytes.
+    /// Number of bytes.
     Bytes(Bytes),
-    /// A list of text.
+    /// List of texts.
     Texts(Vec<String>),
-    /// A list of numbers of bytes.
+    /// List of numbers of bytes.
     Sizes(Vec<Bytes>),
-    /// A list of numbers.
+    /// List of numbers.
     Numbers(Vec<f64>),
-    /// A list of pairs.
+    /// List of pairs.
     Pairs(Vec<(u32, u32)>),
 }
 
 impl Value {
-    /// The value for a manifest, quantities with their units.
+    /// Returns the value for a manifest. Quantities have their units.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Word(word) => json!(word),

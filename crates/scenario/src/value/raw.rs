@@ -1,27 +1,27 @@
-//! A value as it was written, before it is read.
+//! Value as the user wrote it, before it is parsed.
 
 use std::fmt;
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// A value as it was written, before it is read.
+/// Value as the user wrote it, before it is parsed.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Raw {
-    /// A string of a file.
+    /// String in a file.
     Text(String),
-    /// A number of a file.
+    /// Number in a file.
     Number(String),
-    /// A boolean of a file.
+    /// Boolean in a file.
     Flag(bool),
-    /// An array of a file.
+    /// Array in a file.
     Array(Vec<Raw>),
-    /// Something of a file that no key takes, by name.
+    /// Value in a file that no key accepts, by the name of its type.
     Other(&'static str),
-    /// The text of a flag, which may stand for any of these.
+    /// Text of a flag. It can stand for any other variant.
     Argument(String),
 }
 
 impl fmt::Display for Raw {
-    /// The value as an error shows it, cut to a readable length.
+    /// Formats the value for an error, cut to a readable length.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => write!(f, "\"{}\"", shortened(text)),
@@ -43,7 +43,7 @@ impl Raw {
         !matches!(self, Self::Array(_) | Self::Other(_))
     }
 
-    /// The items of a list: of a file's array, or of a flag's text with commas between them.
+    /// Returns the items of a list: an array in a file, or the text of a flag with commas between the items.
     pub(super) fn items(&self) -> Vec<Self> {
         match self {
             Self::Array(items) => items.clone(),
@@ -116,7 +116,7 @@ macro_rules! numbers {
 
 numbers!(u32, u64, usize, i32, f64);
 
-/// `text` on one line of bounded length.
+/// Returns `text` on one line, cut to 60 characters.
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut shown: String = text.chars().take(LONGEST).collect();

@@ -1,20 +1,20 @@
-//! Readers of what was written: each gives `None` where it is nothing of its kind.
+//! Parsers of values. Each returns `None` if the value is not of its kind.
 
 use super::raw::Raw;
 use core::ops::RangeInclusive;
 use tailcut_units::quantity::{self, Quantity};
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// The longest span that a key takes: 100,000 s, far from where virtual time ends (213 days).
+/// Longest duration that a key allows: 100,000 s. Simulated time ends much later, after 213 days.
 pub(super) const LONGEST: Duration = Duration::from_ms(100_000_000);
-/// The most bytes that a key takes: 1 PB.
+/// Largest number of bytes that a key allows: 1 PB.
 pub(super) const MOST_BYTES: u64 = 1_000_000_000_000_000;
-/// The highest load that is taken; above 1 the network is overloaded.
+/// Highest load that a key allows. Above 1 the network is overloaded.
 pub(super) const HIGHEST_LOAD: f64 = 10.0;
-/// The most steps of a range of loads.
+/// Largest number of loads in a range.
 pub(super) const MOST_LOADS: usize = 1_000;
 
-/// Items as a list again.
+/// Combines items to a list.
 pub(super) fn joined(items: &[Raw]) -> Raw {
     let texts: Option<Vec<&str>> = items
         .iter()
@@ -36,7 +36,7 @@ pub(super) fn text_of(raw: &Raw) -> Option<&str> {
     }
 }
 
-/// A number, or a text with a prefix or a per cent sign.
+/// Returns the text of a number, or of a text with a unit prefix or a per cent sign.
 fn number_text(raw: &Raw) -> Option<&str> {
     match raw {
         Raw::Number(text) | Raw::Argument(text) => Some(text),
@@ -53,7 +53,7 @@ pub(super) fn number(raw: &Raw) -> Option<f64> {
     f64::read(number_text(raw)?)
 }
 
-/// Bytes from `least` on.
+/// Returns the range from `least` to the largest number of bytes.
 pub(super) fn sizes_from(least: u64) -> RangeInclusive<Bytes> {
     Bytes(least)..=Bytes(MOST_BYTES)
 }
@@ -80,7 +80,7 @@ pub(super) fn texts(raw: &Raw) -> Option<Vec<String>> {
     (!texts.is_empty()).then_some(texts)
 }
 
-/// A rate alone holds at every size; `size:rate` gives points at ascending sizes.
+/// Parses rates. A single rate applies to all sizes; `size:rate` gives points at ascending sizes.
 pub(super) fn rates(raw: &Raw) -> Option<Vec<(u32, Rate)>> {
     let point = |text: &str| {
         let (size, rate) = text.split_once(':')?;
@@ -96,7 +96,7 @@ pub(super) fn rates(raw: &Raw) -> Option<Vec<(u32, Rate)>> {
     ascending.then_some(points)
 }
 
-/// Numbers in a list, or in a flag's text with commas between them.
+/// Parses numbers in a list, or in the text of a flag with commas between them.
 pub(super) fn numbers(raw: &Raw) -> Option<Vec<f64>> {
     match raw {
         Raw::Array(items) => items.iter().map(number).collect(),
@@ -134,18 +134,19 @@ pub(super) fn loads(raw: &Raw) -> Option<Vec<f64>> {
     (few && distinct && loads.iter().all(sound)).then_some(loads)
 }
 
-/// `from..to` or `from..to:step`, both ends included; the step is 0.1 unless given.
+/// Parses `from..to` or `from..to:step`. Both ends are included. The default step is 0.1.
 pub(super) fn range(from: &str, to: &str) -> Option<Vec<f64>> {
     let (to, step) = to.split_once(':').unwrap_or((to, "0.1"));
     let (from, to, step) = (f64::read(from)?, f64::read(to)?, f64::read(step)?);
     if step <= 0.0 || from > to {
         return None;
     }
+    // The tolerance keeps the last load in spite of rounding errors.
     let steps = ((to - from) / step + 1e-9).floor();
     if steps >= MOST_LOADS as f64 {
         return None;
     }
-    // Rounded so that 0.1 + 2 * 0.1 is the load that prints as 0.3.
+    // Rounded, because 0.1 + 2 * 0.1 must print as 0.3.
     let rounded = |load: f64| (load * 1e9).round() / 1e9;
     Some(
         (0..=steps as u32)

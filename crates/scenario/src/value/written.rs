@@ -1,4 +1,4 @@
-//! Values as files and flags give them, for defaults.
+//! Values in the syntax of files and flags, for the display of defaults.
 
 use super::{Kind, Value};
 use tailcut_units::Rate;
@@ -10,7 +10,7 @@ fn list<T>(items: &[T], written: impl Fn(&T) -> String) -> String {
 }
 
 impl Value {
-    /// The text of a flag that a key of this kind reads as this value.
+    /// Returns a text that a key of this kind parses to this value.
     pub fn written(&self, kind: Kind) -> String {
         match self {
             Self::Word(word) => (*word).to_owned(),

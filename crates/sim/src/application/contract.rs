@@ -1,65 +1,68 @@
-//! What an application is asked and told.
+//! Interface of applications.
 
 use super::Desk;
-use tailcut_record::{RequestRecord, SessionRecord};
+use tailcut_record::{CoflowRecord, RequestRecord, SessionRecord};
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Something on top of the transports of a run: a storage service, a training job, a chat. A run has at
-/// most one of one's own, on all of its hosts, beside its flows.
+/// Application on top of the transports of a run, such as a storage service or a training job. A run can have one
+/// custom application, on all of its hosts, in addition to its flows.
 ///
-/// It never sees a clock. It is called at the time that [`Application::next`] said, and whenever a
-/// transport has news of a transfer that it began. Each call gets a [`Desk`], which takes its orders.
+/// An application has no clock. It is called at the time that [`Application::next`] returned, and for each event of a
+/// transfer that it started. Each call receives a [`Desk`], which accepts orders.
 pub trait Application: Send {
-    /// When it does something next by itself; `None`: only when it hears of a transfer.
+    /// Returns the time of its next action. `None`: it acts only on events of transfers.
     fn next(&self) -> Option<Time>;
 
-    /// Whether it will begin something by itself. A run ends when its drain is over after the last
-    /// beginning. To be overridden where `next` also says when work goes on that has begun.
+    /// Returns whether it will start transfers without an event. The drain of a run begins after the last start. An
+    /// implementation must override this method if `next` also returns times of work that is already in progress.
     fn begins_more(&self) -> bool {
         self.next().is_some()
     }
 
-    /// The time that `next` said has come: `desk.now()`.
+    /// Acts at the time that `next` returned, which is `desk.now()`.
     fn act(&mut self, desk: &mut Desk<'_>);
 
-    /// The transport of `host` has news of a transfer of this application: the receiver's says that
-    /// all of it is there (`Completed`), the sender's that it is over or was given up.
+    /// Handles an event of one of its transfers from the transport of `host`. The receiver reports `Completed` when it
+    /// has all data. The sender reports the end or the failure of the transfer.
     fn event(&mut self, _host: HostId, _event: Event, _desk: &mut Desk<'_>) {}
 
-    /// A segment of one of its transfers reached its host whole. Only called where
-    /// [`Application::hears_segments`] says so: most applications do without.
+    /// Handles a complete segment of one of its transfers, when it reaches its host. It is called only if
+    /// [`Application::wants_segments`] returns true, which most applications do not need.
     fn segment_arrived(&mut self, _segment: &Segment, _desk: &mut Desk<'_>) {}
 
-    /// Whether `segment_arrived` is to be called.
-    fn hears_segments(&self) -> bool {
+    /// Returns whether `segment_arrived` must be called.
+    fn wants_segments(&self) -> bool {
         false
     }
 
-    /// Whether events that come as a segment leaves are to be told before the next one does.
-    fn hears_departures(&self) -> bool {
+    /// Returns whether the events of a departing segment must be reported before the next segment departs.
+    fn wants_departures(&self) -> bool {
         false
     }
 
-    /// How many things it has begun, for the progress that is shown. Flows of its own do not count.
+    /// Returns the number of operations that it has started, for the progress display. Flows with their own rows do not
+    /// count.
     fn started(&self) -> u64 {
         0
     }
 
-    /// The run ends before one of its transfers does, which has cost its sender `stats`.
+    /// Reports that the run ends before one of its transfers. `stats` are the costs of the sender so far.
     fn cut_off(&mut self, _flow: FlowId, _stats: FlowStats) {}
 
-    /// The run is over. Gives rows for its tables.
+    /// Ends the run. Returns rows for the tables.
     fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Outcome {
         Outcome::default()
     }
 }
 
-/// What an application leaves in the run's record.
+/// Results of an application for the record of a run.
 #[derive(Clone, Default, Debug)]
 pub struct Outcome {
     /// Rows of the table of sessions.
     pub sessions: Vec<SessionRecord>,
     /// Rows of the table of requests.
     pub requests: Vec<RequestRecord>,
+    /// Rows of the table of coflows.
+    pub coflows: Vec<CoflowRecord>,
 }

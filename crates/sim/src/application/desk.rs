@@ -1,27 +1,27 @@
-//! What an application is given at each call.
+//! Interface through which an application gives orders.
 
+use super::multicast::MulticastTransfers;
 use super::order::{Order, Orders};
-use super::spreads::Spreads;
-use crate::recorder::{LEG, Recorder};
+use crate::recorder::{Recorder, SESSION_FLOW};
 use tailcut_fabric::{Fabric, GroupError, Observer};
 use tailcut_transport::{Event, Message, PathPin, Replication, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_workload::{Class, Flow};
 
-/// What an application is given at each call: the time, and a place for its orders. They are carried
-/// out at this instant, one after the other, after the call.
+/// Time and orders of one call of an application. The orders are executed after the call, at the same instant, one
+/// after the other.
 pub struct Desk<'a> {
     pub(super) now: Time,
     pub(super) hosts: u32,
     pub(super) groups: &'a mut dyn Groups,
     pub(super) recorder: &'a mut Recorder,
     pub(super) orders: &'a mut Orders,
-    pub(super) spreads: &'a mut Spreads,
-    /// Transfers that have a number.
+    pub(super) multicasts: &'a mut MulticastTransfers,
+    /// Number of transfers so far, which is also the next transfer number.
     pub(super) numbers: &'a mut u32,
 }
 
-/// The multicast groups of a network.
+/// Multicast groups of a network.
 pub(crate) trait Groups {
     fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError>;
     fn join_group(&mut self, group: HostId, member: HostId) -> Result<(), GroupError>;
@@ -45,18 +45,18 @@ impl<B: Clone, O: Observer<B>> Groups for Fabric<B, O> {
 }
 
 impl Desk<'_> {
-    /// The time.
+    /// Returns the time.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Hosts in the network: 0 to one less than this.
+    /// Returns the number of hosts in the network. They are numbered from 0.
     pub const fn hosts(&self) -> u32 {
         self.hosts
     }
 
-    /// Sends `bytes` from one host to another, as a flow that has a row in the table of flows. Gives
-    /// the number by which events speak of it; `None` where there is no such host, or both are the same.
+    /// Sends `bytes` from one host to another, as a flow with a row in the table of flows. Returns the number of the
+    /// flow, which its events contain. Returns `None` if a host does not exist, or if both hosts are the same.
     pub fn send(&mut self, src: HostId, dst: HostId, bytes: u64) -> Option<FlowId> {
         if src == dst || src.0 >= self.hosts || dst.0 >= self.hosts {
             return None;
@@ -72,18 +72,17 @@ impl Desk<'_> {
         }))
     }
 
-    /// Takes a flow back that `src` sends: what has not left does not leave. The application hears
-    /// `Failed` with what it has cost, at this instant. Nothing happens to a flow that has ended, nor
-    /// where the transport cannot take flows back.
+    /// Cancels a flow that `src` sends. Unsent data is discarded. The application receives `Failed` with the costs so
+    /// far, at this instant. There is no effect on a flow that has ended, or in a transport that cannot cancel flows.
     pub fn cancel(&mut self, src: HostId, flow: FlowId) {
         if src.0 < self.hosts {
             self.order(Order::Cancel(src, flow));
         }
     }
 
-    /// What leaves from now on of a flow that `src` sends has `class`, 0 being the highest, whatever the
-    /// design would choose. It matters where switches have classes: in pias, qos, ndp-plus, scdp, and
-    /// over queues of your own. Nothing happens to a flow that has ended.
+    /// Sets the class of all further packets of a flow that `src` sends. Class 0 is the highest. It replaces the class
+    /// that the design selects. It has an effect where switches have classes: in pias, qos, ndp-plus and scdp, and in
+    /// custom queues. There is no effect on a flow that has ended.
     pub fn reprioritise(&mut self, src: HostId, flow: FlowId, class: u8) {
         if src.0 < self.hosts {
             self.order(Order::Reprioritise {
@@ -94,13 +93,13 @@ impl Desk<'_> {
         }
     }
 
-    /// Sends `bytes` to several hosts at once, each of which has a row in the table of flows. Switches
-    /// copy the packets for a group that is formed of the receivers. Gives the number by which events
-    /// speak of the transfer: `Completed` at each receiver, `Closed` at the sender. `Failed` comes at
-    /// this instant where the design has no such transfers: only scdp has.
+    /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows. The receivers form a
+    /// multicast group, and switches copy the packets. Returns the number of the transfer, which its events contain:
+    /// `Completed` at each receiver, `Closed` at the sender. Only scdp has such transfers. Other designs report
+    /// `Failed` at this instant.
     ///
     /// # Errors
-    /// No receivers or too many, one twice, one that the network does not have, or the sender itself.
+    /// No receivers or too many, a receiver that occurs twice or does not exist, or the sender as a receiver.
     pub fn send_to_all(
         &mut self,
         src: HostId,
@@ -114,7 +113,7 @@ impl Desk<'_> {
             return Err(GroupError::Excluded(*host));
         }
         let start = self.now;
-        self.spread(receivers, stragglers, |dst| Flow {
+        self.multicast(receivers, stragglers, |dst| Flow {
             id: FlowId(0),
             start,
             src,
@@ -125,11 +124,11 @@ impl Desk<'_> {
         })
     }
 
-    /// Forms a group of hosts in the network and gives its address. For transports of your own: those
-    /// that are built in send to groups by [`Desk::send_to_all`].
+    /// Creates a multicast group of hosts and returns its address. It is for custom transports. Built-in transports
+    /// send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
-    /// No members or too many, one twice, or one that the network does not have.
+    /// No members or too many, or a member that occurs twice or does not exist.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if let Some(host) = members.iter().find(|host| host.0 >= self.hosts) {
             return Err(GroupError::Excluded(*host));
@@ -137,10 +136,10 @@ impl Desk<'_> {
         self.groups.form_group(members)
     }
 
-    /// A host joins a group: what enters the network for it from now on reaches the host, too.
+    /// Adds a host to a group. The host receives all packets that enter the network after this instant.
     ///
     /// # Errors
-    /// No such group, one that is full, a host that is in it or that the network does not have.
+    /// The group or the host does not exist, the group is full, or the host is already in the group.
     pub fn join_group(&mut self, group: HostId, member: HostId) -> Result<(), GroupError> {
         if member.0 >= self.hosts {
             return Err(GroupError::Excluded(member));
@@ -148,19 +147,19 @@ impl Desk<'_> {
         self.groups.join_group(group, member)
     }
 
-    /// A host leaves a group, by its own word: switches hear it on its way, and then send it nothing
-    /// more.
+    /// Removes a host from a group at its own request. Each switch stops forwarding to the host when the request
+    /// reaches it.
     pub fn leave_group(&mut self, group: HostId, member: HostId) {
         self.groups.leave_group(self.now, group, member, member);
     }
 
-    /// Ends a group: what is on its way goes on, nothing more enters for it.
+    /// Ends a group. Packets in the network still arrive, but no further packet can enter.
     pub fn dissolve_group(&mut self, group: HostId) {
         self.groups.dissolve_group(group);
     }
 
-    /// Sends one object to several receivers, each of which has the row that `flow` says.
-    pub(crate) fn spread(
+    /// Sends one object to several receivers. `flow` returns the row of each receiver.
+    pub(crate) fn multicast(
         &mut self,
         receivers: &[HostId],
         stragglers: Stragglers,
@@ -175,9 +174,9 @@ impl Desk<'_> {
                 ..flow(*receiver)
             });
         }
-        self.spreads.began(first, group, receivers.to_vec());
+        self.multicasts.began(first, group, receivers.to_vec());
         let Flow { src, bytes, .. } = flow(group);
-        self.order(Order::Spread {
+        self.order(Order::Multicast {
             host: src,
             message: message(first, group, bytes),
             receivers: receivers.to_vec(),
@@ -186,13 +185,14 @@ impl Desk<'_> {
         Ok(first)
     }
 
-    /// Notes an event of a transfer to several hosts; false for others.
-    pub(super) fn note_spread(&mut self, host: HostId, event: Event) -> bool {
+    /// Records an event of a transfer to several hosts. Returns false for other events.
+    pub(super) fn record_multicast(&mut self, host: HostId, event: Event) -> bool {
         let (recorder, groups) = (&mut *self.recorder, &mut *self.groups);
-        self.spreads.note(self.now, host, event, recorder, groups)
+        self.multicasts
+            .record_event(self.now, host, event, recorder, groups)
     }
 
-    /// Sends a flow whatever its number is; gives the number that it gets.
+    /// Sends a flow and replaces its number. Returns the new number.
     pub(crate) fn send_flow(&mut self, flow: &Flow) -> FlowId {
         let id = self.number();
         self.recorder.started(&Flow { id, ..*flow });
@@ -201,7 +201,7 @@ impl Desk<'_> {
         id
     }
 
-    /// Sends a flow that has a number.
+    /// Sends a flow and keeps its number.
     pub(super) fn start(&mut self, flow: &Flow, replication: Replication) {
         self.recorder.started(flow);
         let message = Message {
@@ -212,24 +212,33 @@ impl Desk<'_> {
         self.order(Order::Submit(flow.src, message));
     }
 
-    /// The next number of a transfer.
+    /// Sends a flow without a row in the record.
+    pub(super) fn start_unrecorded(&mut self, flow: &Flow) {
+        let message = Message {
+            path: flow.path.map_or(PathPin::NONE, PathPin::to),
+            ..message(self.number(), flow.dst, flow.bytes)
+        };
+        self.order(Order::Submit(flow.src, message));
+    }
+
+    /// Returns the next number of a transfer.
     pub(crate) const fn number(&mut self) -> FlowId {
         *self.numbers += 1;
         transfer_flow(*self.numbers as usize - 1)
     }
 
-    /// Orders something to be done at this instant.
+    /// Adds an order for this instant.
     pub(crate) fn order(&mut self, order: Order) {
         self.orders.add(self.now, order);
     }
 
-    /// The rows of flows.
+    /// Returns the recorder.
     pub(crate) const fn recorder(&mut self) -> &mut Recorder {
         self.recorder
     }
 }
 
-/// A message of an application, whose path and replication are the network's and the design's affair.
+/// Creates a message of an application. The network selects its path, and the design its replication.
 pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
     Message {
         flow,
@@ -240,12 +249,12 @@ pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
     }
 }
 
-/// The transfer that has this place among those of its application.
+/// Converts the index of an application's transfer to its flow number.
 pub(crate) const fn transfer_flow(index: usize) -> FlowId {
-    FlowId(LEG | index as u32)
+    FlowId(SESSION_FLOW | index as u32)
 }
 
-/// Where a transfer stands among those of its application: in the order of their numbers, from 0.
+/// Converts the flow number of an application's transfer to its index, from 0.
 pub(crate) const fn transfer_index(flow: FlowId) -> usize {
-    (flow.0 & !LEG) as usize
+    (flow.0 & !SESSION_FLOW) as usize
 }

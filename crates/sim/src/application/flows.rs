@@ -1,13 +1,14 @@
-//! The workload's flows as an application.
+//! Flows of the workload, as an application.
 
-use super::{Application, Desk};
+use super::{Application, Desk, Outcome};
 use crate::config::RunConfig;
 use tailcut_design::Replication;
+use tailcut_record::CoflowRecord;
 use tailcut_transport::{self as transport, Event};
-use tailcut_units::{FlowId, HostId, Time, reduce, stream_seed};
-use tailcut_workload::{Flow, Source};
+use tailcut_units::{Bytes, FlowId, HostId, Time, reduce, stream_seed};
+use tailcut_workload::{Coflow, CoflowKind, Flow, Source};
 
-/// Begins the flows that a source draws, and tells it which have ended.
+/// Starts the flows that a source generates, and reports their ends to the source.
 pub(crate) struct Flows {
     source: Box<dyn Source>,
     replicating: Replicating,
@@ -36,16 +37,45 @@ impl Application for Flows {
     fn event(&mut self, _host: HostId, event: Event, desk: &mut Desk<'_>) {
         let now = desk.now();
         if let Some(flow) = desk.recorder().event(now, event) {
-            self.source.completed(now, flow);
+            match event {
+                Event::Failed(..) => self.source.failed(now, flow),
+                _ => self.source.completed(now, flow),
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Outcome {
+        let numbered = (0..).zip(self.source.coflows());
+        Outcome {
+            coflows: numbered
+                .map(|(number, coflow)| row(number, &coflow))
+                .collect(),
+            ..Outcome::default()
         }
     }
 }
 
-/// How flows are replicated in a run.
+fn row(number: u32, coflow: &Coflow) -> CoflowRecord {
+    CoflowRecord {
+        coflow: number,
+        kind: match coflow.kind {
+            CoflowKind::Query => tailcut_record::CoflowKind::Query,
+            CoflowKind::Listed => tailcut_record::CoflowKind::Coflow,
+        },
+        receiver: coflow.receiver,
+        flows: coflow.flows,
+        bytes: Bytes(coflow.bytes),
+        start: coflow.start,
+        completion: coflow.end.map(|end| end.since(coflow.start)),
+        class: coflow.class as u8,
+    }
+}
+
+/// Replication of the flows in a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replicating {
     seed: u64,
-    /// In a mixed run: bytes below which a flow's replication is drawn.
+    /// Size limit for mixed replication, in bytes: the method of smaller flows is drawn at random.
     drawn_below: Option<u64>,
 }
 
@@ -65,7 +95,8 @@ impl Replicating {
         }
     }
 
-    /// Which of [`mixed::OUTCOMES`] a flow drew; `None` for elephants and outside mixed runs.
+    /// Returns the index of a flow's random method in [`mixed::OUTCOMES`]. Returns `None` for large flows and in runs
+    /// without mixed replication.
     pub fn drawn(self, flow: FlowId, bytes: u64) -> Option<usize> {
         self.drawn_below.filter(|below| bytes < *below)?;
         let stream = stream_seed(self.seed, mixed::DOMAIN, u64::from(flow.0));
@@ -73,17 +104,17 @@ impl Replicating {
     }
 }
 
-/// Runs in which each mouse draws how it is replicated.
+/// Runs in which each small flow draws its replication method at random.
 pub(crate) mod mixed {
     use tailcut_transport::Replication;
 
-    /// What a mouse may be: what its record calls it behind its class, and its replication.
+    /// Possible methods: the name in records, which follows the class, and the replication.
     pub const OUTCOMES: [(&str, Replication); 3] = [
         ("tcp", Replication::Off),
         ("repflow", Replication::RepFlow),
         ("repsyn", Replication::RepSyn),
     ];
 
-    /// The domain of the random streams, one for each flow.
+    /// Domain of the random streams. Each flow has its own stream. The value is ASCII for "mixed".
     pub const DOMAIN: u64 = 0x6d69_7865_6400;
 }

@@ -1,20 +1,22 @@
-//! Applications: what feeds a run. They hear of time and of their transfers, and answer with orders.
-//! The workload's flows, its requests and its storage sessions are applications as are those of one's own.
+//! Applications, which start all transfers of a run. They act on time and on events of their transfers, and reply with
+//! orders. The workload's flows, requests and storage sessions are applications, in the same way as custom ones.
 
+mod application_set;
 mod contract;
 mod desk;
-mod feed;
 mod flows;
+mod load_only;
+mod multicast;
 mod order;
 mod own;
-mod spreads;
-mod together;
+mod runner;
 
+pub(crate) use application_set::{ApplicationSet, Kind};
 pub use contract::{Application, Outcome};
 pub use desk::Desk;
 pub(crate) use desk::{message, transfer_flow, transfer_index};
-pub(crate) use feed::Feed;
 pub(crate) use flows::{Flows, Replicating, mixed};
+pub(crate) use load_only::LoadOnly;
 pub(crate) use order::Order;
 pub use own::{ApplicationSeat, OwnApplication};
-pub(crate) use together::{Kind, Together};
+pub(crate) use runner::ApplicationRunner;

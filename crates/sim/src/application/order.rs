@@ -1,15 +1,15 @@
-//! What applications order of the hosts' transports.
+//! Orders of applications to the transports of hosts.
 
 use std::collections::VecDeque;
 use tailcut_transport::copies::CopyOrder;
 use tailcut_transport::{Event, FlowStats, Message, Part, Share, Stragglers, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Something that a host's transport is to do.
+/// Order to the transport of a host.
 #[derive(Debug)]
 pub(crate) enum Order {
     Submit(HostId, Message),
-    Spread {
+    Multicast {
         host: HostId,
         message: Message,
         receivers: Vec<HostId>,
@@ -39,7 +39,7 @@ impl Order {
     pub const fn host(&self) -> HostId {
         match self {
             Self::Submit(host, _)
-            | Self::Spread { host, .. }
+            | Self::Multicast { host, .. }
             | Self::Collect { host, .. }
             | Self::Share { host, .. }
             | Self::Reprioritise { host, .. }
@@ -48,7 +48,7 @@ impl Order {
         }
     }
 
-    /// Does it. Gives what the transport says of it, where no event comes later.
+    /// Executes the order. Returns the event of the transport, if no event follows later.
     pub fn carry_out(&self, now: Time, transport: &mut impl Transport) -> Option<Event> {
         let part = match self {
             Self::Submit(_, message) => {
@@ -64,11 +64,12 @@ impl Order {
                 return None;
             }
             Self::Copy(_, order) => {
-                // A client that is out of ports for a server does not send the copy.
+                // A client without a free port to the server does not send the copy, so an error has no consequence
+                // here.
                 let _not_carried = transport.carry(now, *order);
                 return None;
             }
-            Self::Spread {
+            Self::Multicast {
                 message,
                 receivers,
                 stragglers,
@@ -104,40 +105,40 @@ impl Order {
     }
 }
 
-/// What applications have ordered and nobody has done yet.
+/// Pending orders of applications.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     due: VecDeque<Order>,
     due_at: Time,
-    /// How many of them are being carried out: those that were due when that began.
+    /// Number of orders that are being executed: the orders that were due when the execution began.
     batch: usize,
 }
 
 impl Orders {
-    /// Orders something to be done at this instant.
+    /// Adds an order for this instant.
     pub fn add(&mut self, now: Time, order: Order) {
         self.due_at = now;
         self.due.push_back(order);
     }
 
-    /// When they are due; `None` where there are none.
+    /// Returns the time at which orders are due, or `None` if there are no orders.
     #[inline]
     pub fn due_at(&self) -> Option<Time> {
         (!self.due.is_empty()).then_some(self.due_at)
     }
 
-    /// Those that are due now are carried out next.
+    /// Starts the execution of the orders that are due now.
     pub fn begin(&mut self) {
         self.batch = self.due.len();
     }
 
-    /// The next one of those that are carried out.
+    /// Returns the next order to execute.
     pub fn next(&mut self) -> Option<Order> {
         self.batch = self.batch.checked_sub(1)?;
         self.due.pop_front()
     }
 
-    /// The next one, if it is about a copy at `host`.
+    /// Returns the next order, if it concerns a copy at `host`.
     pub fn next_of_copy(&mut self, host: HostId) -> Option<Order> {
         let is_copy = matches!(self.due.front(), Some(Order::Copy(at, _)) if *at == host);
         if !is_copy {

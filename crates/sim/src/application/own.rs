@@ -1,4 +1,4 @@
-//! Applications of one's own: what they are called, and what makes them.
+//! Registration of custom applications.
 
 use super::Application;
 use std::fmt;
@@ -7,30 +7,30 @@ use tailcut_design::register::{NameError, Named, Register, Registered};
 use tailcut_units::{Rate, Time};
 use tailcut_workload::SizeDistribution;
 
-/// What an application of one's own is told of the run that it feeds.
+/// Parameters that a custom application receives from its run.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplicationSeat<'a> {
-    /// Hosts in the network: 0 to one less than this.
+    /// Number of hosts in the network. They are numbered from 0.
     pub hosts: u32,
-    /// By host: the number of its rack.
+    /// Number of the rack, by host.
     pub racks: &'a [u32],
-    /// The slowest link of any host.
+    /// Rate of the slowest host link.
     pub host_rate: Rate,
-    /// The sizes that the scenario says.
+    /// Size distribution of the scenario.
     pub sizes: &'a SizeDistribution,
-    /// When it is to begin.
+    /// Start of the application.
     pub from: Time,
-    /// When it is to begin nothing more.
+    /// Time after which the application must start nothing.
     pub until: Time,
-    /// How many things it is to begin at most, where the scenario says.
+    /// Largest number of operations that the application starts, if the scenario limits it.
     pub at_most: Option<u64>,
-    /// The seed of its random stream.
+    /// Seed for the random numbers of the application.
     pub seed: u64,
 }
 
 type Make = Arc<dyn Fn(&ApplicationSeat<'_>) -> Box<dyn Application> + Send + Sync>;
 
-/// An application of one's own. Once registered it feeds the runs of scenarios that name it.
+/// Custom application. After its registration, a scenario can use it by name.
 #[derive(Clone)]
 pub struct OwnApplication {
     name: &'static str,
@@ -39,8 +39,8 @@ pub struct OwnApplication {
 }
 
 impl OwnApplication {
-    /// An application that is called `name`; `about` is a line for `tailcut list workloads`. `make` is
-    /// called once for each run, and carries what parameters there are.
+    /// Creates an application with this name. `about` is its description in `tailcut list workloads`. `make` creates
+    /// the application for each run. It can capture parameters.
     pub fn new<A: Application + 'static>(
         name: &'static str,
         about: &'static str,
@@ -53,7 +53,7 @@ impl OwnApplication {
         }
     }
 
-    /// Returns its line in `tailcut list workloads`.
+    /// Returns its description in `tailcut list workloads`.
     pub const fn about(&self) -> &'static str {
         self.about
     }

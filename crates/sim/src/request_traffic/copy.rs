@@ -1,30 +1,30 @@
-//! A copy of a request on its way: its ends, and what its segments do not carry.
+//! Copy of a request in the network: its two ends, and the headers that its segments do not contain.
 
 use tailcut_requests::{
-    AnswerHeader, Client, ClientEnd, RequestHeader, Room, ServerEnd, SideChannel,
+    AnswerHeader, Client, ClientEnd, RequestHeader, SendSpace, ServerEnd, SideChannel,
 };
 use tailcut_transport::copies::Answer;
 use tailcut_units::{HostId, Time};
 
-/// A copy at its client.
+/// Client end of a copy.
 pub(super) struct AtClient {
     pub host: HostId,
-    /// Whether the client may say more.
+    /// Whether the client can send further messages.
     pub is_open: bool,
     pub end: ClientEnd,
 }
 
-/// A copy at its server.
+/// Server end of a copy.
 pub(super) struct AtServer {
     pub host: HostId,
     pub client: HostId,
-    /// Whether the server may answer.
+    /// Whether the server can answer.
     pub is_open: bool,
-    /// From when it may on.
+    /// State of the server, after it has accepted the copy.
     pub end: Option<ServerEnd>,
 }
 
-/// A copy on its way. Segments carry no payload here: headers go beside them.
+/// Copy of a request in progress. Simulated segments carry no payload, so the headers are transferred separately.
 pub(super) struct Copy {
     pub client: AtClient,
     pub server: AtServer,
@@ -33,7 +33,7 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// One that `client` asks `server` for with `ask`, its first message.
+    /// Creates a copy that `client` requests from `server`. `ask` is the first message.
     pub fn new(ask: RequestHeader, client: HostId, server: HostId) -> Self {
         let mut messages = SideChannel::default();
         messages.write(ask);
@@ -54,27 +54,27 @@ impl Copy {
         }
     }
 
-    /// The server may answer, in parts of `part` bytes at most.
-    pub fn accept(&mut self, part: u64, room: Option<Room>) {
+    /// Allows the server to answer, in parts of at most `part` bytes.
+    pub fn accept(&mut self, part: u64, room: Option<SendSpace>) {
         self.server.is_open = true;
         self.server.end = Some(ServerEnd::new(part, room));
     }
 
-    /// The client has the first `total` bytes of the answer; `None`: all of them.
-    pub fn hear_answer(&mut self, now: Time, total: Option<u64>, client: &mut Client) {
+    /// Reports that the client has the first `total` bytes of the answer. `None` means all bytes.
+    pub fn on_answer_bytes(&mut self, now: Time, total: Option<u64>, client: &mut Client) {
         let total = total.unwrap_or_else(|| self.answers.written());
         let end = &mut self.client.end;
         let Ok(()) = end.on_arrived(now, total, &mut self.answers, client);
     }
 
-    /// The next message that is whole at the server.
-    pub fn hear_message(&mut self) -> Option<RequestHeader> {
+    /// Returns the next message that the server has completely received.
+    pub fn read_message(&mut self) -> Option<RequestHeader> {
         let end = self.server.end.as_mut()?;
         let Ok(message) = end.read(&mut self.messages);
         message
     }
 
-    /// What the server hands over of its answer now, if anything.
+    /// Returns the part of the answer that the server passes to the transport now, if any.
     pub fn write_answer(&mut self) -> Option<Answer> {
         let end = self.server.end.as_mut()?;
         let mut answer = Answer {
@@ -94,7 +94,7 @@ impl Copy {
         (self.server.is_open && answer.bytes > 0).then_some(answer)
     }
 
-    /// Bytes of the object among those that the server has sent.
+    /// Returns the number of bytes of the object, among the bytes that the server has sent.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let end = self.server.end.as_ref();
         end.map_or(0, |end| end.object_bytes(sent))

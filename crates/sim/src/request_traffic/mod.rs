@@ -1,26 +1,26 @@
-//! Requests in a run: what they ask of servers and switches, and the books of what became of each.
-//! [`stations`] has no packets, only stations and delays; [`network`] is the fabric.
+//! Requests in a run: clients, servers and the results of each request. [`stations`] has stations and delays, but no
+//! packets. [`network`] uses the fabric.
 
-mod books;
 mod copy;
 pub(crate) mod network;
+mod request_log;
 pub(crate) mod stations;
 
 use crate::config::{FlowsSpec, RequestRate, RequestsPart, RunConfig};
-pub(crate) use books::Books;
+pub(crate) use request_log::RequestLog;
 use tailcut_units::{Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec};
 
-/// The load that a request a second puts on the busiest stations of all servers, copies beyond the quorum
-/// not counted.
+/// Returns the load on the busiest stations of all servers at one request per second. Copies beyond the quorum do not
+/// count.
 fn load_of_one(config: &RunConfig, part: &RequestsPart, link: Rate) -> f64 {
     let parameters = &config.settings.designs.requests;
     let seconds = parameters.bottleneck_seconds(part.sizes.mean(), link);
     seconds * f64::from(parameters.quorum) / f64::from(part.servers)
 }
 
-/// Requests a second of a workload's part, and the load that they put on the busiest stations of all
-/// servers, whose links have `link`.
+/// Returns the requests per second of a part of the workload, and the load on the busiest stations of all servers.
+/// `link` is the rate of the servers' links.
 pub(crate) fn rate_and_load(config: &RunConfig, part: &RequestsPart, link: Rate) -> (f64, f64) {
     let of_one = load_of_one(config, part, link);
     match part.rate {
@@ -29,10 +29,10 @@ pub(crate) fn rate_and_load(config: &RunConfig, part: &RequestsPart, link: Rate)
     }
 }
 
-/// The requests of a workload's part, where servers have links of `link`.
+/// Returns the requests of a part of the workload. `link` is the rate of the servers' links.
 ///
 /// # Errors
-/// As [`Requests::new`].
+/// The errors of [`Requests::new`].
 pub(crate) fn source(
     config: &RunConfig,
     part: &RequestsPart,
@@ -56,7 +56,7 @@ pub(crate) fn source(
     })
 }
 
-/// The part of a workload that is of requests, and its number.
+/// Returns the part of the workload with requests, and its number.
 pub(crate) fn part_of(config: &RunConfig) -> Option<(u64, &RequestsPart)> {
     let parts = (0..).zip(&config.workload.parts);
     let mut requests = parts.filter_map(|(label, part)| match &part.flows {

@@ -1,8 +1,8 @@
-//! Requests over the fabric: clients and servers of [`tailcut_requests`] on its hosts, each copy in its
-//! class over what carries it. The first hosts are servers, those behind them clients.
+//! Requests over the fabric: clients and servers of [`tailcut_requests`] on its hosts. Each copy has a class and its
+//! own connection or message. The first hosts are servers, and the next ones are clients.
 
 use super::copy::Copy;
-use super::{Books, source};
+use super::{RequestLog, source};
 use crate::application::{Application, Desk, Order, Outcome};
 use crate::config::{RequestsPart, RunConfig};
 use crate::error::RunError;
@@ -17,14 +17,14 @@ use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
-/// What a host does with requests.
-enum Part {
+/// Role of a host.
+enum HostRole {
     Client(Box<Client>),
     Server(Box<Server>),
     Neither,
 }
 
-impl Part {
+impl HostRole {
     fn on_timeout(&mut self, now: Time) {
         match self {
             Self::Client(client) => client.on_timeout(now),
@@ -42,38 +42,38 @@ impl Part {
     }
 }
 
-/// The clients and servers of a run, on the hosts that are theirs, and what is between them.
+/// Clients and servers of a run on their hosts, and the copies between them.
 pub(crate) struct Network {
-    /// By host.
-    parts: Vec<Part>,
+    /// Role of each host.
+    roles: Vec<HostRole>,
     requests: Requests,
-    /// How many hosts are servers.
+    /// Number of servers.
     servers: u32,
     policy: Policy,
-    /// What a purge takes away at servers.
+    /// Copies that a purge cancels at servers.
     purge: CancelScope,
-    /// Bytes of a request, which follow the header of an ask.
+    /// Size of a request in bytes, without the header.
     request: u64,
-    /// Bytes of the parts of an answer, at most.
+    /// Largest part of an answer, in bytes.
     part: u64,
-    /// By their numbers, which their flows have.
+    /// Copies by number. The flow of a copy contains the number.
     copies: Vec<Copy>,
-    /// Numbers of copies that clients want.
-    asked: BTreeMap<CopyId, u32>,
-    /// Numbers of copies that servers know of.
-    served: BTreeMap<CopyId, u32>,
-    /// When parts want to be called next, and which.
+    /// Numbers of copies at clients.
+    copies_at_clients: BTreeMap<CopyId, u32>,
+    /// Numbers of copies at servers.
+    copies_at_servers: BTreeMap<CopyId, u32>,
+    /// Times at which hosts need a call, with the host.
     due: BTreeSet<(Time, u32)>,
-    /// The same by host.
+    /// Time of the next call, by host.
     due_at: Vec<Option<Time>>,
-    books: Books,
+    log: RequestLog,
 }
 
 impl Network {
-    /// Clients and servers of `part`, the workload's part `label`, that have nothing to do yet.
+    /// Creates the idle clients and servers of `part`. `label` is the number of the part in the workload.
     ///
     /// # Errors
-    /// A workload that cannot be drawn, or parameters that make no sense.
+    /// The workload cannot be generated, or parameters are inconsistent.
     pub fn new(
         config: &RunConfig,
         topology: &Topology,
@@ -90,21 +90,22 @@ impl Network {
         let policy = parameters.policy(config.stack.replication);
         let part_of = |number: u32| {
             Ok(if number < servers {
-                Part::Server(Box::new(Server::new(parameters.server(None))))
+                HostRole::Server(Box::new(Server::new(parameters.server(None))))
             } else if number < servers + clients {
-                Part::Client(Box::new(Client::new(policy).map_err(RunError::Requests)?))
+                HostRole::Client(Box::new(Client::new(policy).map_err(RunError::Requests)?))
             } else {
-                Part::Neither
+                HostRole::Neither
             })
         };
-        // An answer that its server does not have by chunks leaves as one part.
+        // Without a disk and without chunk requests, the server has the complete answer at once, so the answer is one
+        // part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,
             false => u64::MAX,
         };
         let hosts = topology.hosts();
         Ok(Self {
-            parts: (0..hosts).map(part_of).collect::<Result<_, RunError>>()?,
+            roles: (0..hosts).map(part_of).collect::<Result<_, RunError>>()?,
             requests,
             servers,
             policy,
@@ -112,16 +113,16 @@ impl Network {
             request: parameters.request_size.0,
             part,
             copies: Vec::new(),
-            asked: BTreeMap::new(),
-            served: BTreeMap::new(),
+            copies_at_clients: BTreeMap::new(),
+            copies_at_servers: BTreeMap::new(),
             due: BTreeSet::new(),
             due_at: vec![None; hosts as usize],
-            books: Books::new(policy.quorum),
+            log: RequestLog::new(policy.quorum),
         })
     }
 }
 
-/// The slowest link of the servers, which are the first hosts.
+/// Returns the rate of the servers' slowest link. The servers are the first hosts.
 pub(crate) fn link_of_servers(topology: &Topology, part: &RequestsPart) -> Rate {
     let links = (0..part.servers).flat_map(|host| topology.uplinks_of(HostId(host)));
     let rates = links.map(|link| topology.links[link as usize].config.rate);
@@ -138,13 +139,13 @@ impl Application for Network {
         self.requests.peek().is_some()
     }
 
-    /// What stations finish, then what starts.
+    /// At one instant, timeouts are handled before new requests start.
     fn act(&mut self, desk: &mut Desk<'_>) {
         let now = desk.now();
         if let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= now) {
             let host = HostId(*number);
-            self.parts[host.0 as usize].on_timeout(now);
-            self.settle(host, desk);
+            self.roles[host.0 as usize].on_timeout(now);
+            self.serve_host(host, desk);
         } else if self.requests.peek().is_some_and(|next| next <= now) {
             self.start(desk);
         }
@@ -152,33 +153,33 @@ impl Application for Network {
 
     fn event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
         if let Event::Copy(number, news) = event {
-            self.copy_news(host, number, news, desk);
-            self.settle(host, desk);
+            self.on_copy_event(host, number, news, desk);
+            self.serve_host(host, desk);
         }
     }
 
-    /// Answers that tell windows are handed over as they leave.
-    fn hears_departures(&self) -> bool {
+    /// With swapped priorities, an answer depends on the window, so it is passed on in parts as segments depart.
+    fn wants_departures(&self) -> bool {
         self.policy.swap_lead.is_some()
     }
 
     fn started(&self) -> u64 {
-        self.books.so_far().started
+        self.log.so_far().started
     }
 
-    /// What has been sent of an answer that has not ended.
+    /// Records the part of an unfinished answer that was sent.
     fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
         let number = copy_of_flow(flow);
         let copy = number.and_then(|number| self.copies.get(number as usize));
         if let Some(copy) = copy {
             let bytes = copy.object_bytes(stats.payload_sent);
-            self.books.sent(copy.client.end.copy(), bytes);
+            self.log.sent(copy.client.end.copy(), bytes);
         }
     }
 
     fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Outcome {
         Outcome {
-            requests: self.books.finish(),
+            requests: self.log.finish(),
             ..Outcome::default()
         }
     }
@@ -195,22 +196,22 @@ impl Network {
         let client = HostId(self.servers + request.client);
         let first = servers.first().copied().unwrap_or_default();
         desk.recorder().began(request.start);
-        self.books.started(&request, client, first);
-        if let Part::Client(machine) = &mut self.parts[client.0 as usize] {
+        self.log.started(&request, client, first);
+        if let HostRole::Client(machine) = &mut self.roles[client.0 as usize] {
             let id = RequestId(request.number);
             machine.submit(desk.now(), id, request.bytes, &servers);
         }
-        self.settle(client, desk);
+        self.serve_host(client, desk);
     }
 
-    /// After any input to a host's part: what it has to say, and when it wants to be called next.
-    fn settle(&mut self, host: HostId, desk: &mut Desk<'_>) {
-        match self.parts[host.0 as usize] {
-            Part::Client(_) => self.serve_client(host, desk),
-            Part::Server(_) => self.serve_server(host, desk),
-            Part::Neither => {}
+    /// Handles the output of a host after any input to it, and updates the time of its next call.
+    fn serve_host(&mut self, host: HostId, desk: &mut Desk<'_>) {
+        match self.roles[host.0 as usize] {
+            HostRole::Client(_) => self.serve_client(host, desk),
+            HostRole::Server(_) => self.serve_server(host, desk),
+            HostRole::Neither => {}
         }
-        let next = self.parts[host.0 as usize].next_timeout();
+        let next = self.roles[host.0 as usize].next_timeout();
         let due_at = &mut self.due_at[host.0 as usize];
         if *due_at != next {
             if let Some(was) = *due_at {
@@ -221,7 +222,7 @@ impl Network {
         }
     }
 
-    fn copy_news(&mut self, host: HostId, number: u32, news: CopyNews, desk: &mut Desk<'_>) {
+    fn on_copy_event(&mut self, host: HostId, number: u32, news: CopyNews, desk: &mut Desk<'_>) {
         let now = desk.now();
         let Some(copy) = self.copies.get_mut(number as usize) else {
             return;
@@ -230,23 +231,23 @@ impl Network {
             CopyNews::Accepted { room } => copy.accept(self.part, room),
             CopyNews::Message => {
                 let bytes = copy.messages.next_message();
-                self.hear_messages(number, desk, |end| end.on_message_arrived(bytes));
+                self.on_message_bytes(number, desk, |end| end.on_message_arrived(bytes));
             }
             CopyNews::Delivered { total } if host == copy.client.host => {
-                self.hear_answer(now, number, Some(total));
+                self.on_answer_bytes(now, number, Some(total));
             }
             CopyNews::Delivered { total } => {
-                self.hear_messages(number, desk, |end| end.on_arrived(total));
+                self.on_message_bytes(number, desk, |end| end.on_arrived(total));
             }
             CopyNews::Room(room) => {
                 if let Some(end) = &mut copy.server.end {
-                    end.set_room(room);
+                    end.set_send_space(room);
                 }
                 self.write_answer(number, desk);
             }
             CopyNews::Whole => {
-                self.hear_answer(now, number, None);
-                // No message follows.
+                self.on_answer_bytes(now, number, None);
+                // The answer is complete, so the client sends no further message.
                 desk.order(Order::Copy(host, CopyOrder::Finish { number }));
             }
             CopyNews::Ended { side, stats, end } => match side {
@@ -256,33 +257,34 @@ impl Network {
         }
     }
 
-    /// The client has the first `total` bytes of an answer; `None`: all of it.
-    fn hear_answer(&mut self, now: Time, number: u32, total: Option<u64>) {
+    /// Reports that the client has the first `total` bytes of an answer. `None` means all bytes.
+    fn on_answer_bytes(&mut self, now: Time, number: u32, total: Option<u64>) {
         let copy = &mut self.copies[number as usize];
-        if let Part::Client(machine) = &mut self.parts[copy.client.host.0 as usize] {
-            copy.hear_answer(now, total, machine);
+        if let HostRole::Client(machine) = &mut self.roles[copy.client.host.0 as usize] {
+            copy.on_answer_bytes(now, total, machine);
         }
     }
 
-    /// Bytes of a client's messages have arrived, as `arrive` tells: the server hears those that are whole.
-    fn hear_messages(
+    /// Reports bytes of a client's messages at the server, by calling `arrive`. The server then processes all complete
+    /// messages.
+    fn on_message_bytes(
         &mut self,
         number: u32,
         desk: &mut Desk<'_>,
         arrive: impl FnOnce(&mut ServerEnd),
     ) {
         let copy = &mut self.copies[number as usize];
-        let Part::Server(machine) = &mut self.parts[copy.server.host.0 as usize] else {
+        let HostRole::Server(machine) = &mut self.roles[copy.server.host.0 as usize] else {
             return;
         };
         if let Some(end) = &mut copy.server.end {
             arrive(end);
         }
-        while let Some(header) = copy.hear_message() {
+        while let Some(header) = copy.read_message() {
             let at = &copy.server;
             match header.purpose {
                 Purpose::Ask => {
-                    self.served.insert(header.copy, number);
+                    self.copies_at_servers.insert(header.copy, number);
                 }
                 Purpose::Reprioritise => {
                     let class = header.priority;
@@ -297,7 +299,7 @@ impl Network {
         }
     }
 
-    /// The server hands over what there is of an answer, and room for.
+    /// Passes the available part of an answer to the transport, as far as there is space.
     fn write_answer(&mut self, number: u32, desk: &mut Desk<'_>) {
         let copy = &mut self.copies[number as usize];
         if let Some(answer) = copy.write_answer() {
@@ -306,16 +308,16 @@ impl Network {
         }
     }
 
-    /// What carried a copy is over at its server, which tells what was sent. If it did not end whole, work
-    /// for it stops there.
+    /// Handles the end of a copy's transfer at its server, and records the bytes that were sent. If the answer is
+    /// incomplete, the server stops the work for it.
     fn ended(&mut self, now: Time, number: u32, stats: FlowStats, end: End) {
         let copy = &mut self.copies[number as usize];
         let at = &mut copy.server;
         at.is_open = false;
         if let Some(ask) = at.end.as_ref().and_then(ServerEnd::ask) {
-            self.served.remove(&ask.copy);
+            self.copies_at_servers.remove(&ask.copy);
             if end != End::Whole
-                && let Part::Server(machine) = &mut self.parts[at.host.0 as usize]
+                && let HostRole::Server(machine) = &mut self.roles[at.host.0 as usize]
             {
                 let cancel = RequestHeader {
                     purpose: Purpose::Cancel(self.purge),
@@ -325,7 +327,7 @@ impl Network {
                 machine.on_message(now, at.client, cancel, Demand::default());
             }
         }
-        self.books.departed(Departure {
+        self.log.departed(Departure {
             time: now,
             copy: copy.client.end.copy(),
             service: Duration::ZERO,
@@ -335,12 +337,12 @@ impl Network {
     }
 
     fn serve_client(&mut self, host: HostId, desk: &mut Desk<'_>) {
-        let Part::Client(client) = &mut self.parts[host.0 as usize] else {
+        let HostRole::Client(client) = &mut self.roles[host.0 as usize] else {
             return;
         };
         while let Some(completion) = client.poll_completion() {
             desk.recorder().ended();
-            self.books.completed(desk.now(), completion);
+            self.log.completed(desk.now(), completion);
         }
         while let Some((server, header)) = client.poll_transmit() {
             let mut order = |order| desk.order(Order::Copy(host, order));
@@ -357,17 +359,17 @@ impl Network {
                         class: header.priority,
                         bytes: header.framed_bytes(),
                     }));
-                    // Where classes may change or pieces are asked for, messages may follow.
+                    // Further messages follow if priorities can change or if chunks are requested.
                     let more = self.policy.swap_lead.is_some() || self.policy.asks_in_pieces();
                     if !more {
                         order(CopyOrder::Finish { number });
                     }
-                    self.books.asked(header.copy);
-                    self.asked.insert(header.copy, number);
+                    self.log.copy_sent(header.copy);
+                    self.copies_at_clients.insert(header.copy, number);
                     self.copies.push(Copy::new(header, host, server));
                 }
                 Purpose::Cancel(_) => {
-                    let number = self.asked.remove(&header.copy);
+                    let number = self.copies_at_clients.remove(&header.copy);
                     let Some(number) = number else { continue };
                     let at = &mut self.copies[number as usize].client;
                     if at.is_open {
@@ -376,7 +378,7 @@ impl Network {
                     }
                 }
                 Purpose::More | Purpose::Reprioritise => {
-                    let Some(&number) = self.asked.get(&header.copy) else {
+                    let Some(&number) = self.copies_at_clients.get(&header.copy) else {
                         continue;
                     };
                     let copy = &mut self.copies[number as usize];
@@ -392,16 +394,17 @@ impl Network {
     }
 
     fn serve_server(&mut self, host: HostId, desk: &mut Desk<'_>) {
-        let Part::Server(server) = &mut self.parts[host.0 as usize] else {
+        let HostRole::Server(server) = &mut self.roles[host.0 as usize] else {
             return;
         };
         let responses: Vec<Response> = std::iter::from_fn(|| server.poll_transmit()).collect();
         while let Some(departure) = server.poll_departure() {
-            // What it sends, and when it is gone, what carries it tells.
-            self.books.served(departure.copy, departure.service);
+            // The transport reports the bytes and the time of departure later, so only the service time is recorded
+            // here.
+            self.log.served(departure.copy, departure.service);
         }
         for response in responses {
-            if let Some(&number) = self.served.get(&response.copy) {
+            if let Some(&number) = self.copies_at_servers.get(&response.copy) {
                 if let Some(end) = &mut self.copies[number as usize].server.end {
                     end.add(response.bytes);
                 }

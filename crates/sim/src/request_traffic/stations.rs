@@ -1,10 +1,10 @@
-//! Requests without packets: clients, servers with stations, and links that are stations too, a constant
-//! delay apart. The machines are those of [`tailcut_requests`]; this file owns the clock.
+//! Requests without packets: clients, servers with stations, and links that are also stations, with a constant delay
+//! between client and server. The state machines are in [`tailcut_requests`]. This module contains the clock.
 
-use super::{Books, part_of, source};
+use super::{RequestLog, part_of, source};
 use crate::config::RunConfig;
 use crate::error::RunError;
-use crate::extent::Extent;
+use crate::progress::ProgressEstimate;
 use crate::run::RunControl;
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::engine::{Engine, Event};
@@ -15,42 +15,42 @@ use tailcut_requests::{
 use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
-/// Entities of the engine: a client's number with this bit, or a server's.
+/// Flag in the entity of an event: set for a client, not set for a server. The other bits are its number.
 const CLIENT: u32 = 1 << 31;
 
-/// Events between two looks at the control.
-const LOOK_UP_EVERY: u32 = 1 << 14;
+/// Number of events between two calls of the control.
+const EVENTS_PER_CHECK: u32 = 1 << 14;
 
-/// Messages under way, each as long as the others: they arrive in the order in which they left.
-struct Pipe<T> {
+/// Messages in flight. All have the same delay, so they arrive in the order of their departure.
+struct DelayLine<T> {
     delay: Duration,
-    under_way: VecDeque<(Time, T)>,
+    in_flight: VecDeque<(Time, T)>,
 }
 
-impl<T> Pipe<T> {
+impl<T> DelayLine<T> {
     fn new(delay: Duration) -> Self {
         Self {
             delay,
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
         }
     }
 
     fn push(&mut self, now: Time, message: T) {
         let arrival = now.saturating_add(self.delay);
-        self.under_way.push_back((arrival, message));
+        self.in_flight.push_back((arrival, message));
     }
 
     fn next(&self) -> Time {
-        self.under_way.front().map_or(Time::MAX, |(time, _)| *time)
+        self.in_flight.front().map_or(Time::MAX, |(time, _)| *time)
     }
 
     fn pop(&mut self) -> Option<T> {
-        self.under_way.pop_front().map(|(_, message)| message)
+        self.in_flight.pop_front().map(|(_, message)| message)
     }
 }
 
-/// A message to a server.
-struct Asked {
+/// Message to a server.
+struct ServerMessage {
     client: HostId,
     server: HostId,
     header: RequestHeader,
@@ -62,11 +62,11 @@ struct ClientState {
     timer_at: Time,
 }
 
-/// A client's link: what has come so far waits for it in order.
+/// Link of a client. It is a station at which answers queue.
 struct Link {
     rate: Rate,
     station: Station,
-    /// Bytes of each copy's chunks at the station.
+    /// Copy and size in bytes of each chunk at the station, by job.
     chunks: BTreeMap<JobId, VecDeque<(CopyId, u64)>>,
 }
 
@@ -80,30 +80,30 @@ struct Model<'a> {
     requests: Requests,
     clients: Vec<ClientState>,
     servers: Vec<ServerState>,
-    /// Which of `clients` asks: clients are numbered behind the servers.
+    /// Host number of the first client. Clients are numbered after the servers.
     first_client: u32,
     copies: u32,
     purges: bool,
-    asks: Pipe<Asked>,
-    cancels: Pipe<Asked>,
-    answers: Pipe<Response>,
+    messages: DelayLine<ServerMessage>,
+    cancels: DelayLine<ServerMessage>,
+    answers: DelayLine<Response>,
     engine: Engine,
-    books: Books,
+    log: RequestLog,
     events: u64,
     now: Time,
 }
 
-/// Runs the requests of `config` to their end, or to the end of its drain.
+/// Executes the requests of `config` until all have ended, or until the end of the drain.
 ///
 /// # Errors
-/// A workload that cannot be drawn, a policy that is none, or [`RunError::Stopped`].
+/// The workload cannot be generated, the policy is invalid, or the run was stopped: [`RunError::Stopped`].
 pub(crate) fn run(
     config: &RunConfig,
     control: &dyn RunControl,
 ) -> Result<(Vec<RequestRecord>, RunTotals), RunError> {
     let parameters = &config.settings.designs.requests;
     let Some((label, part)) = part_of(config) else {
-        return Err(RunError::Requests("a workload of requests is needed"));
+        return Err(RunError::Requests("found no workload of requests"));
     };
     let requests = source(config, part, label, parameters.link).map_err(RunError::Workload)?;
     let policy = parameters.policy(config.stack.replication);
@@ -132,11 +132,11 @@ pub(crate) fn run(
         first_client: part.servers,
         copies: u32::from(policy.copies),
         purges: policy.purge.is_some(),
-        asks: Pipe::new(delay),
-        cancels: Pipe::new(parameters.purge_delay.unwrap_or(delay)),
-        answers: Pipe::new(delay),
-        engine: Engine::new(config.engine),
-        books: Books::new(policy.quorum),
+        messages: DelayLine::new(delay),
+        cancels: DelayLine::new(parameters.purge_delay.unwrap_or(delay)),
+        answers: DelayLine::new(delay),
+        engine: Engine::new(config.engine, config.seed, part.servers.max(part.clients)),
+        log: RequestLog::new(policy.quorum),
         events: 0,
         now: Time::ZERO,
     };
@@ -149,20 +149,20 @@ pub(crate) fn run(
         simulated: model.now.since(Time::ZERO),
         ..RunTotals::default()
     };
-    Ok((model.books.finish(), totals))
+    Ok((model.log.finish(), totals))
 }
 
 impl Model<'_> {
     fn run(&mut self, control: &dyn RunControl) -> bool {
-        let extent = Extent::new(&self.config.workload, self.config.drain);
-        let mut until_look = LOOK_UP_EVERY;
+        let estimate = ProgressEstimate::new(&self.config.workload, self.config.drain);
+        let mut until_check = EVENTS_PER_CHECK;
         loop {
             let arrival = self.requests.peek().unwrap_or(Time::MAX);
             let timer = self.engine.peek().unwrap_or(Time::MAX);
             let due = [
                 timer,
                 self.answers.next(),
-                self.asks.next(),
+                self.messages.next(),
                 self.cancels.next(),
                 arrival,
             ];
@@ -170,34 +170,35 @@ impl Model<'_> {
                 return true;
             };
             let drained = match arrival {
-                Time::MAX => self.books.last_start().saturating_add(self.config.drain),
+                Time::MAX => self.log.last_start().saturating_add(self.config.drain),
                 _ => Time::MAX,
             };
             if next == Time::MAX || next > drained {
                 return true;
             }
-            until_look -= 1;
-            if until_look == 0 {
-                until_look = LOOK_UP_EVERY;
-                control.progress(extent.share(next, self.books.so_far()));
+            until_check -= 1;
+            if until_check == 0 {
+                until_check = EVENTS_PER_CHECK;
+                control.progress(estimate.share(next, self.log.so_far()));
                 if control.stop() {
                     return false;
                 }
             }
             self.now = next;
             self.events += 1;
-            // At one instant: what stations finish, then what arrives, then what starts.
+            // The order at one instant is: timers, arrivals of messages, new requests. The index in `due` determines
+            // it.
             match due.iter().position(|time| *time == next) {
                 Some(0) => self.timer(),
-                Some(1) => self.answer(),
+                Some(1) => self.deliver_answer(),
                 Some(2) => {
-                    if let Some(asked) = self.asks.pop() {
-                        self.ask(asked);
+                    if let Some(message) = self.messages.pop() {
+                        self.deliver_message(message);
                     }
                 }
                 Some(3) => {
-                    if let Some(asked) = self.cancels.pop() {
-                        self.ask(asked);
+                    if let Some(message) = self.cancels.pop() {
+                        self.deliver_message(message);
                     }
                 }
                 _ => self.start(),
@@ -213,7 +214,7 @@ impl Model<'_> {
         let servers: Vec<HostId> = drawn.into_iter().map(HostId).collect();
         let client = HostId(self.first_client + request.client);
         let first = servers.first().copied().unwrap_or_default();
-        self.books.started(&request, client, first);
+        self.log.started(&request, client, first);
         let id = RequestId(request.number);
         self.clients[request.client as usize]
             .client
@@ -221,20 +222,20 @@ impl Model<'_> {
         self.serve_client(request.client);
     }
 
-    /// A client's message arrives at its server.
-    fn ask(&mut self, asked: Asked) {
-        let copy = asked.header.copy;
+    /// Delivers the message of a client to its server.
+    fn deliver_message(&mut self, message: ServerMessage) {
+        let copy = message.header.copy;
         let (cpu, seek) = self.requests.work(copy.request.0, copy.copy);
-        let state = &mut self.servers[asked.server.0 as usize];
+        let state = &mut self.servers[message.server.0 as usize];
         let demand = Demand { cpu, seek };
         state
             .server
-            .on_message(self.now, asked.client, asked.header, demand);
-        self.serve_server(asked.server.0);
+            .on_message(self.now, message.client, message.header, demand);
+        self.serve_server(message.server.0);
     }
 
-    /// A part of an answer arrives at its client's link.
-    fn answer(&mut self) {
+    /// Delivers a part of an answer to the link of its client.
+    fn deliver_answer(&mut self) {
         let Some(response) = self.answers.pop() else {
             return;
         };
@@ -246,7 +247,7 @@ impl Model<'_> {
                     .client
                     .on_bytes(self.now, response.copy, response.bytes);
             }
-            // The last switch purges too: what nobody waits for does not enter the link.
+            // The last switch also purges: an answer that the client does not need does not enter the link.
             Some(_) if self.purges && !state.client.is_pending(response.copy.request) => return,
             Some(link) => link.add(
                 self.now,
@@ -261,7 +262,7 @@ impl Model<'_> {
         let Some(event) = self.engine.pop_until(self.now) else {
             return;
         };
-        let number = event.entity() & !CLIENT;
+        let number = self.engine.number(event);
         if event.entity() & CLIENT == 0 {
             let state = &mut self.servers[number as usize];
             if state.timer_at == self.now {
@@ -284,14 +285,14 @@ impl Model<'_> {
         }
     }
 
-    /// After any input to a server: its answers, its departures, its timer.
+    /// Handles the output of a server after any input to it: answers, departures and its timer.
     fn serve_server(&mut self, number: u32) {
         let state = &mut self.servers[number as usize];
         while let Some(response) = state.server.poll_transmit() {
             self.answers.push(self.now, response);
         }
         while let Some(departure) = state.server.poll_departure() {
-            self.books.departed(departure);
+            self.log.departed(departure);
         }
         if let Some(due) = state.server.next_timeout()
             && due < state.timer_at
@@ -301,24 +302,24 @@ impl Model<'_> {
         }
     }
 
-    /// After any input to a client: its messages, its completions, its timer.
+    /// Handles the output of a client after any input to it: messages, completions and its timer.
     fn serve_client(&mut self, number: u32) {
         let state = &mut self.clients[number as usize];
         let client = HostId(self.first_client + number);
         while let Some((server, header)) = state.client.poll_transmit() {
-            let asked = Asked {
+            let message = ServerMessage {
                 client,
                 server,
                 header,
             };
             match header.purpose {
-                Purpose::Ask => self.books.asked(header.copy),
+                Purpose::Ask => self.log.copy_sent(header.copy),
                 Purpose::More => {}
                 Purpose::Cancel(_) => {
                     if let Some(link) = &mut state.link {
                         link.remove(self.now, header.copy);
                     }
-                    self.cancels.push(self.now, asked);
+                    self.cancels.push(self.now, message);
                     continue;
                 }
                 Purpose::Reprioritise => {
@@ -327,10 +328,10 @@ impl Model<'_> {
                     }
                 }
             }
-            self.asks.push(self.now, asked);
+            self.messages.push(self.now, message);
         }
         while let Some(completion) = state.client.poll_completion() {
-            self.books.completed(self.now, completion);
+            self.log.completed(self.now, completion);
         }
         let link = state
             .link
@@ -360,7 +361,7 @@ impl Link {
         chunks.push_back((response.copy, response.bytes));
     }
 
-    /// Serves until `now`. Gives the chunks that have arrived.
+    /// Serves until `now`. Returns the chunks that have arrived.
     fn advance(&mut self, now: Time) -> Vec<(CopyId, u64)> {
         self.station.advance(now);
         let mut arrived = Vec::new();

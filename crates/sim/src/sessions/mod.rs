@@ -1,96 +1,101 @@
-//! Storage sessions: what each becomes under a design, and what comes of it.
+//! Storage sessions: their transfers in each design, and their results.
 //!
-//! A design with transfers of several ends (SCDP) writes to a group and reads from all replicas at once;
-//! others send a flow to each server, or down a chain of them, and read whole blocks from one server
-//! each. All flows of sessions have numbers of their own, above those of the workload's other flows.
+//! A design with transfers to or from several hosts (SCDP) writes to a multicast group and reads from all replicas at
+//! the same time. Other designs send one flow to each server, or one flow along a chain of servers, and read each block
+//! from one server. The flows of sessions have separate numbers, above the numbers of all other flows.
 
-mod carriage;
 mod outcome;
+mod transfer_methods;
 
 use crate::application::{
     Application, Desk, Order, Outcome, message, transfer_flow, transfer_index,
 };
-pub(crate) use carriage::Carriage;
-pub use carriage::{ReadBy, WriteBy};
 use std::collections::BTreeMap;
 use tailcut_record::{SessionOperation, SessionRecord};
 use tailcut_transport::{Condition, Event, FlowStats, Segment, Share};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::{Flow, Operation, Placement, Session, Storage};
+pub(crate) use transfer_methods::TransferMethods;
+pub use transfer_methods::{ReadBy, WriteBy};
 
-/// What a flow is to its session.
+/// Role of a flow in its session.
 #[derive(Clone, Copy, Debug)]
-struct End {
+struct FlowRole {
     session: u32,
     role: Role,
-    /// The place of the session's first row.
+    /// Index of the first row of the session.
     first_row: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Role {
-    /// A flow of its own to the receiver of this number.
-    Leg(usize),
-    /// The transfer to a group; its receivers' flows follow one another from this one on.
-    Spread,
-    /// The transfer from several senders, at the receiver.
-    Collect,
-    /// The same at one of the senders.
+    /// Separate flow to the receiver with this index.
+    Unicast(usize),
+    /// Transfer to a group. The flows of the receivers have consecutive numbers, which begin with the number of the
+    /// transfer.
+    Multicast,
+    /// Receiver of a transfer from several senders.
+    Receiver,
+    /// Sender of a transfer from several senders.
     Sender,
 }
 
-/// A session that goes on.
+/// Session in progress.
 #[derive(Debug)]
 struct Running {
-    /// The place of its first row.
+    /// Index of its first row.
     first_row: usize,
     receivers: usize,
-    /// Flows of this session that have not ended, or ends of its transfer from several senders.
+    /// Number of open flows of this session, or of open ends of its transfer from several senders.
     open: usize,
-    /// The transfer's flow, of which its senders' costs are part.
+    /// Flow of the transfer. It includes the costs of all senders.
     collected: FlowId,
     cost: FlowStats,
     chain: Option<Chain>,
 }
 
-/// A daisy chain.
+/// Daisy chain.
 #[derive(Debug)]
 struct Chain {
     flow: Flow,
     servers: Vec<HostId>,
-    /// By server: when it had received everything.
+    /// Time at which each server received all bytes.
     arrived: Vec<Option<Time>>,
 }
 
-/// The sessions of a run.
+/// Sessions of a run.
 pub(crate) struct Sessions {
     storage: Storage,
-    carriage: Carriage,
-    /// By number of the flow.
-    ends: Vec<End>,
+    methods: TransferMethods,
+    /// Roles of flows, by flow number.
+    flow_roles: Vec<FlowRole>,
     running: BTreeMap<u32, Running>,
-    /// Flows of chains, and the bytes after which the next server begins.
-    watched: BTreeMap<FlowId, u64>,
+    /// Flows of chains, each with the number of bytes that must still arrive before the next server starts.
+    chain_bytes_left: BTreeMap<FlowId, u64>,
     rows: Vec<SessionRecord>,
 }
 
 impl Sessions {
-    pub fn new(storage: Storage, carriage: Carriage) -> Self {
+    pub fn new(storage: Storage, methods: TransferMethods) -> Self {
         Self {
             storage,
-            carriage,
-            ends: Vec::new(),
+            methods,
+            flow_roles: Vec::new(),
             running: BTreeMap::new(),
-            watched: BTreeMap::new(),
+            chain_bytes_left: BTreeMap::new(),
             rows: Vec::new(),
         }
     }
 
-    /// What the flow `id`, the next one, is.
-    fn enter(&mut self, id: FlowId, session: u32, role: Role) {
-        debug_assert_eq!(transfer_index(id), self.ends.len(), "no number is left out");
+    /// Stores the role of flow `id`, which must be the next flow.
+    fn add_role(&mut self, id: FlowId, session: u32, role: Role) {
+        debug_assert_eq!(
+            transfer_index(id),
+            self.flow_roles.len(),
+            "flows must have consecutive numbers"
+        );
         let first_row = self.running.get(&session).map_or(0, |r| r.first_row);
-        self.ends.push(End {
+        self.flow_roles.push(FlowRole {
             session,
             role,
             first_row,
@@ -127,10 +132,10 @@ impl Sessions {
                 class: session.class as u8,
                 ..SessionRecord::default()
             }));
-        let several = self.carriage.several_ends;
+        let several = self.methods.several_ends;
         match session.operation {
-            Operation::Write => match self.carriage.write {
-                WriteBy::Multicast if several => self.spread(session, &receivers, desk),
+            Operation::Write => match self.methods.write {
+                WriteBy::Multicast if several => self.multicast(session, &receivers, desk),
                 WriteBy::Multicast | WriteBy::MultiUnicast => {
                     for (number, &server) in receivers.iter().enumerate() {
                         let flow = flow(session, session.client, server, session.bytes);
@@ -142,7 +147,7 @@ impl Sessions {
             Operation::Read => {
                 for (number, block) in session.blocks.iter().enumerate() {
                     let bytes = session.block_bytes(number);
-                    match self.carriage.read {
+                    match self.methods.read {
                         ReadBy::AllReplicas if several => {
                             self.collect(session, block, bytes, desk);
                         }
@@ -156,10 +161,10 @@ impl Sessions {
         }
     }
 
-    /// A flow of its own to receiver `number`.
+    /// Sends a separate flow to the receiver with index `number`.
     fn submit(&mut self, session: u32, number: usize, flow: Flow, desk: &mut Desk<'_>) {
         let id = desk.send_flow(&flow);
-        self.enter(id, session, Role::Leg(number));
+        self.add_role(id, session, Role::Unicast(number));
         if let Some(running) = self.running.get_mut(&session) {
             running.open += 1;
         }
@@ -175,49 +180,50 @@ impl Sessions {
             });
         }
         self.submit(session.number, 0, first, desk);
-        self.watch_last(session.number);
+        self.watch_last_chain_flow(session.number);
     }
 
-    /// Waits for the bytes of the flow that was submitted last, if a server is to follow.
-    fn watch_last(&mut self, session: u32) {
-        let id = transfer_flow(self.ends.len() - 1);
+    /// Watches the bytes of the last flow, if another server follows in the chain.
+    fn watch_last_chain_flow(&mut self, session: u32) {
+        let id = transfer_flow(self.flow_roles.len() - 1);
         let chain = self.running.get(&session).and_then(|r| r.chain.as_ref());
         let follows = |number| chain.is_some_and(|chain| number + 1 < chain.servers.len());
-        if let WriteBy::DaisyChain(after) = self.carriage.write
-            && let Some(End {
-                role: Role::Leg(number),
+        if let WriteBy::DaisyChain(after) = self.methods.write
+            && let Some(FlowRole {
+                role: Role::Unicast(number),
                 ..
-            }) = self.ends.last()
+            }) = self.flow_roles.last()
             && follows(*number)
         {
-            self.watched.insert(id, after.0.max(1));
+            self.chain_bytes_left.insert(id, after.0.max(1));
         }
     }
 
-    /// One transfer to all receivers.
-    fn spread(&mut self, session: &Session, receivers: &[HostId], desk: &mut Desk<'_>) {
+    /// Sends one transfer to all receivers.
+    fn multicast(&mut self, session: &Session, receivers: &[HostId], desk: &mut Desk<'_>) {
         let to = |server| flow(session, session.client, server, session.bytes);
-        let first = desk.spread(receivers, self.carriage.stragglers, to);
+        let first = desk.multicast(receivers, self.methods.stragglers, to);
         debug_assert!(first.is_ok(), "replicas are few and on different hosts");
         let Ok(first) = first else { return };
         for place in 0..receivers.len() {
             let id = transfer_flow(transfer_index(first) + place);
-            self.enter(id, session.number, Role::Spread);
+            self.add_role(id, session.number, Role::Multicast);
         }
     }
 
-    /// One transfer of a block from all its replicas.
+    /// Starts one transfer of a block from all its replicas.
     fn collect(&mut self, session: &Session, block: &Placement, bytes: u64, desk: &mut Desk<'_>) {
         let id = desk.number();
-        self.enter(id, session.number, Role::Collect);
-        // The row of a flow has one source: the replica from which the ideal is the shortest.
+        self.add_role(id, session.number, Role::Receiver);
+        // The row of a flow has one source. It is the replica with the shortest ideal time, so that no flow is faster
+        // than its ideal.
         let nearest = desk
             .recorder()
             .nearest(&block.replicas, session.client, bytes);
         let of_block = flow(session, nearest, session.client, bytes);
         desk.recorder().started(&Flow { id, ..of_block });
-        // Session numbers are far apart by the time a port comes again.
-        let port = FIRST_PORT + (self.ends.len() % usize::from(PORTS)) as u16;
+        // A port is used again only after many sessions, when its last session has long ended.
+        let port = FIRST_PORT + (self.flow_roles.len() % usize::from(PORTS)) as u16;
         desk.order(Order::Collect {
             host: session.client,
             flow: id,
@@ -226,7 +232,7 @@ impl Sessions {
         let of = block.replicas.len() as u16;
         for (index, &server) in (0u16..).zip(&block.replicas) {
             let part = desk.number();
-            self.enter(part, session.number, Role::Sender);
+            self.add_role(part, session.number, Role::Sender);
             desk.recorder().is_part(part, id);
             desk.order(Order::Share {
                 host: server,
@@ -259,28 +265,28 @@ impl Application for Sessions {
         self.on_event(host, event, desk);
     }
 
-    /// Only servers of chains look at bytes.
-    fn hears_segments(&self) -> bool {
-        matches!(self.carriage.write, WriteBy::DaisyChain(_))
+    /// Only the servers of chains need the bytes.
+    fn wants_segments(&self) -> bool {
+        matches!(self.methods.write, WriteBy::DaisyChain(_))
     }
 
-    /// A server of a chain may have enough to begin.
+    /// Starts the next server of a chain when enough bytes have arrived.
     fn segment_arrived(&mut self, segment: &Segment, desk: &mut Desk<'_>) {
-        if self.watched.is_empty() || segment.condition != Condition::Whole {
+        if self.chain_bytes_left.is_empty() || segment.condition != Condition::Whole {
             return;
         }
-        let Some(left) = self.watched.get_mut(&segment.flow) else {
+        let Some(left) = self.chain_bytes_left.get_mut(&segment.flow) else {
             return;
         };
-        // What comes twice counts twice: the driver sees packets, not what the transport makes of them.
+        // A repeated segment counts twice, because the driver sees packets and not the state of the transport.
         *left = left.saturating_sub(u64::from(segment.payload));
         if *left > 0 {
             return;
         }
-        self.watched.remove(&segment.flow);
-        let End { session, role, .. } = self.ends[transfer_index(segment.flow)];
+        self.chain_bytes_left.remove(&segment.flow);
+        let FlowRole { session, role, .. } = self.flow_roles[transfer_index(segment.flow)];
         let chain = self.running.get(&session).and_then(|r| r.chain.as_ref());
-        if let (Role::Leg(number), Some(chain)) = (role, chain) {
+        if let (Role::Unicast(number), Some(chain)) = (role, chain) {
             let next = Flow {
                 start: desk.now(),
                 src: chain.servers[number],
@@ -288,7 +294,7 @@ impl Application for Sessions {
                 ..chain.flow
             };
             self.submit(session, number + 1, next, desk);
-            self.watch_last(session);
+            self.watch_last_chain_flow(session);
         }
     }
 
@@ -304,7 +310,7 @@ impl Application for Sessions {
     }
 }
 
-/// Ports that objects are collected at.
+/// Ports of transfers from several senders.
 const FIRST_PORT: u16 = 1_024;
 const PORTS: u16 = 30_000;
 

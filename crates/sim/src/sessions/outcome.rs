@@ -1,23 +1,23 @@
-//! What comes of storage sessions: transports' news of their transfers, as rows.
+//! Results of storage sessions: events of their transfers, converted to rows.
 
-use super::{End, Role, Sessions};
+use super::{FlowRole, Role, Sessions};
 use crate::application::{Desk, transfer_index};
 use tailcut_record::{SessionEnd, SessionRecord, Straggling};
 use tailcut_transport::{Event, FlowStats, Receipt, Straggler};
 use tailcut_units::{Bytes, HostId, Time};
 
 impl Sessions {
-    /// A transport's word on one of the flows.
+    /// Handles a transport's event of a flow.
     pub(super) fn on_event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
         let now = desk.now();
         let flow = event.flow();
-        let End {
+        let FlowRole {
             session,
             role,
             first_row,
-        } = self.ends[transfer_index(flow)];
+        } = self.flow_roles[transfer_index(flow)];
         if let Event::Late(_) = event {
-            // The session may be over by now, but not its rows.
+            // A late symbol can arrive after the end of the session, but its row still exists.
             let mut rows = self.rows[first_row..].iter_mut();
             let receiver = rows.find(|row| row.session == session && row.receiver == host);
             if let Some(row) = receiver {
@@ -26,25 +26,25 @@ impl Sessions {
             return;
         }
         match role {
-            Role::Leg(number) => {
+            Role::Unicast(number) => {
                 desk.recorder().event(now, event);
                 match event {
-                    Event::Completed(_) => self.leg_completed(now, session, number),
-                    Event::Failed(..) => self.leg_failed(session, number),
+                    Event::Completed(_) => self.unicast_completed(now, session, number),
+                    Event::Failed(..) => self.unicast_failed(session, number),
                     _ => {}
                 }
             }
-            Role::Spread => self.spread_event(now, host, event),
-            Role::Collect => match event {
+            Role::Multicast => self.multicast_event(now, host, event),
+            Role::Receiver => match event {
                 Event::Received(_, receipt) => self.received(session, 0, receipt),
                 Event::Completed(_) => {
                     desk.recorder().event(now, event);
                     self.completed(session, 0, now);
-                    self.end_ended(session, desk);
+                    self.one_end_closed(session, desk);
                 }
                 Event::Failed(..) => {
                     self.failed(session, 0);
-                    self.end_ended(session, desk);
+                    self.one_end_closed(session, desk);
                 }
                 _ => {}
             },
@@ -57,13 +57,13 @@ impl Sessions {
                 };
                 running.cost.add(stats);
                 running.cost.copies = 1;
-                self.end_ended(session, desk);
+                self.one_end_closed(session, desk);
             }
         }
     }
 
-    /// One of the ends of a transfer from several senders has ended.
-    fn end_ended(&mut self, session: u32, desk: &mut Desk<'_>) {
+    /// Handles the end of one sender or receiver of a transfer from several senders.
+    fn one_end_closed(&mut self, session: u32, desk: &mut Desk<'_>) {
         let Some(running) = self.running.get_mut(&session) else {
             return;
         };
@@ -76,8 +76,8 @@ impl Sessions {
         }
     }
 
-    /// A receiver has all of a flow of its own.
-    fn leg_completed(&mut self, now: Time, session: u32, number: usize) {
+    /// Handles the end of a separate flow, whose receiver has all data.
+    fn unicast_completed(&mut self, now: Time, session: u32, number: usize) {
         let Some(running) = self.running.get_mut(&session) else {
             return;
         };
@@ -95,7 +95,7 @@ impl Sessions {
             }
             return;
         }
-        // A read of several blocks is complete with the last of them.
+        // A read of several blocks is complete when its last block is.
         if over || running.receivers > 1 {
             self.completed(session, number, now);
         }
@@ -109,7 +109,7 @@ impl Sessions {
         self.rows.get_mut(running.first_row + receiver)
     }
 
-    /// Receiver `receiver` has everything; the first word on it counts.
+    /// Records that a receiver has all data. Only the first report counts.
     fn completed(&mut self, session: u32, receiver: usize, now: Time) {
         if let Some(row) = self.row(session, receiver) {
             row.completion.get_or_insert(now.since(row.start));
@@ -117,7 +117,7 @@ impl Sessions {
         }
     }
 
-    /// The transfer to receiver `receiver` was given up.
+    /// Records that the transfer to a receiver failed.
     fn failed(&mut self, session: u32, receiver: usize) {
         if let Some(row) = self.row(session, receiver)
             && row.completion.is_none()
@@ -126,8 +126,8 @@ impl Sessions {
         }
     }
 
-    /// A flow was given up: its receiver gets no more, nor do those after it in a chain.
-    fn leg_failed(&mut self, session: u32, number: usize) {
+    /// Records that a flow failed. Its receiver gets no more data. In a chain, the servers after it get none either.
+    fn unicast_failed(&mut self, session: u32, number: usize) {
         let Some(running) = self.running.get(&session) else {
             return;
         };
@@ -149,9 +149,9 @@ impl Sessions {
         }
     }
 
-    /// An event of the transfer to a group whose first flow it names.
-    fn spread_event(&mut self, now: Time, host: HostId, event: Event) {
-        let session = self.ends[transfer_index(event.flow())].session;
+    /// Handles an event of the transfer to a group. The event contains the number of the first flow.
+    fn multicast_event(&mut self, now: Time, host: HostId, event: Event) {
+        let session = self.flow_roles[transfer_index(event.flow())].session;
         let Some(running) = self.running.get(&session) else {
             return;
         };
@@ -172,7 +172,8 @@ impl Sessions {
             }
             Event::Straggling(_, Straggler { receiver, dropped }) => {
                 let at = receiver_at(rows, receiver);
-                // One that has everything is not left out, though its last word is on the way.
+                // A receiver that has all data is not a straggler, even if the sender has not yet received its last
+                // message.
                 if let Some(row) = at.and_then(|at| rows.get_mut(at))
                     && row.completion.is_none()
                 {
@@ -199,8 +200,8 @@ impl Sessions {
         }
     }
 
-    /// What became of the sessions, receiver by receiver. What senders that are done have cost is told of
-    /// transfers that the run ends before.
+    /// Returns the rows of all sessions. For transfers that are unfinished at the end of the run, it also records the
+    /// costs of the senders that have finished.
     pub(super) fn outcome(self, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
         for running in self.running.values() {
             if running.cost != FlowStats::default() {

@@ -1,5 +1,5 @@
-//! Nothing appears from nowhere, nothing vanishes, no link is faster than it is, no flow faster than
-//! light: on every run, whatever the design, the network and the load.
+//! Conservation in every run, for all designs, networks and loads: no packet or byte appears or vanishes, no link
+//! exceeds its rate, and no flow is faster than its ideal time.
 
 use crate::support::{
     Run, config, fat_tree, leaf_spine, named_sizes, odd_network, poisson, queue_of, simulate,
@@ -7,7 +7,7 @@ use crate::support::{
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tailcut_oracle::conservation::{Books, within_line_rate};
+use tailcut_oracle::conservation::{Counters, within_line_rate};
 use tailcut_record::{PacketCount, RunRecord};
 use tailcut_sim::fabric::queue::{Limit, QueueConfig, Sharing};
 use tailcut_sim::fabric::topology::{
@@ -15,7 +15,7 @@ use tailcut_sim::fabric::topology::{
 };
 use tailcut_sim::fabric::{LossRate, SharedBuffer};
 use tailcut_sim::transport::tcp::TcpConfig;
-use tailcut_sim::workload::SizeDistribution;
+use tailcut_sim::workload::{SizeDistribution, ThinkTime};
 use tailcut_sim::{BurstPart, ClosedSpec, FanInSpec, FlowsSpec, MatrixSpec, RunConfig, Shape};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
@@ -42,7 +42,7 @@ const DESIGNS: [&str; 20] = [
     "hull",
 ];
 
-/// Designs whose switches choose paths, which may lose nothing where the others do.
+/// Designs whose switches choose paths. They can avoid losses that occur in other designs.
 const CHOOSING: [&str; 9] = [
     "tcp@letflow",
     "ndp@letflow",
@@ -55,11 +55,11 @@ const CHOOSING: [&str; 9] = [
     "pfabric@omniscient",
 ];
 
-/// The network's books, in packets and in bytes.
+/// Checks the conservation of packets and bytes in the network.
 fn balance_the_network(record: &RunRecord, case: &str) {
     let totals = &record.totals;
     let drops = &totals.drops.0;
-    let of = |what: &str, figure: fn(&PacketCount) -> u64, trimmed| Books {
+    let of = |what: &str, figure: fn(&PacketCount) -> u64, trimmed| Counters {
         what: format!("{case}, in {what}"),
         sent: figure(&totals.sent) + figure(&totals.copied),
         delivered: figure(&totals.delivered),
@@ -69,14 +69,14 @@ fn balance_the_network(record: &RunRecord, case: &str) {
             .collect(),
         in_flight: figure(&totals.remaining),
         trimmed,
-        ..Books::default()
+        ..Counters::default()
     };
-    for books in [
-        // A packet whose payload was cut off is still a packet.
+    for counters in [
+        // A packet without its payload is still a packet.
         of("packets", |count| count.packets, 0),
         of("bytes", |count| count.bytes, totals.trimmed.bytes),
     ] {
-        books
+        counters
             .check()
             .unwrap_or_else(|imbalance| panic!("{imbalance}"));
     }
@@ -89,15 +89,15 @@ fn balance_the_network(record: &RunRecord, case: &str) {
     );
 }
 
-/// Packets dropped for a reason.
+/// Returns the number of packets that were dropped for a reason.
 fn lost(record: &RunRecord, reason: &str) -> u64 {
     let count = record.totals.drops.0.get(reason);
     count.map_or(0, |count| count.packets)
 }
 
-/// Every switch's books: what its ports were sent is what its ports sent, dropped and hold. Exact in
-/// a run that ended by itself; in one cut off, what the switches hold and what is on links remains.
-/// Copies are counted for all switches together.
+/// Checks the conservation of packets at each switch: arrivals equal departures, drops and packets in the queue. The
+/// check is exact in a complete run. In a run that was cut off, packets in switches and on links remain. Copies are
+/// counted for all switches together.
 fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
     let remaining = record.totals.remaining.packets;
     let copied = record.totals.copied.packets;
@@ -112,16 +112,16 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         let may_send = sent + copied;
         assert!(
             may_send >= left,
-            "{case}: s{switch} sends what it never got"
+            "{case}: s{switch} sends more than it received"
         );
         held = held + sent - left;
     }
-    // What came to a switch that knew no way, and what was lost on the link before it.
+    // Packets at a switch without a route, and packets that were lost on the link to the switch.
     let elsewhere = ["no-route", "link-down", "link-loss"].map(|reason| lost(record, reason));
     let elsewhere: u64 = elsewhere.iter().sum();
     assert!(
         held <= remaining + elsewhere,
-        "{case}: {held} held, {remaining} remain, {elsewhere} lost on the way"
+        "{case}: {held} held, {remaining} remain, {elsewhere} lost elsewhere"
     );
     if elsewhere == 0 && remaining == 0 {
         assert_eq!(held, 0, "{case}: switches hold nothing at the end");
@@ -143,7 +143,7 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
     );
 }
 
-/// No link carries more in an interval than its rate allows, or in all.
+/// Checks that no link carries more than its rate allows, in an interval and in total.
 fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
     let rate = |port: u32| run.topology.links[port as usize].config.rate;
     let mut sampled_at = vec![Time::ZERO; record.ports.len()];
@@ -155,7 +155,8 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
         let from = before.checked_sub(1).map_or(Time::ZERO, |i| instants[i]);
         let span = sample.time.since(from.max(*last));
         *last = sample.time;
-        // A sample counts whole bytes, each when it has gone: one may have begun before.
+        // A sample counts a packet when its transmission ends. The transmission of the first one can have begun
+        // earlier.
         let bytes = sample.bytes.0.saturating_sub(1);
         assert!(
             within_line_rate(bytes, rate(sample.link), span),
@@ -171,7 +172,7 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
     }
 }
 
-/// Returns the room of a port, if one number says it.
+/// Returns the limit of a port, if one number describes it.
 fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
     let full_packet = u64::from(
         config
@@ -183,7 +184,7 @@ fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
         QueueConfig::DropTail(queue) => Some(queue.limit),
         QueueConfig::PFabric(queue) => Some(queue.limit),
         QueueConfig::Priority(queue) if queue.sharing == Sharing::Shared => Some(queue.limit),
-        // Data and headers have a limit each, and each class has its own.
+        // Data and headers have separate limits, and each class can have its own.
         QueueConfig::Trimming(queue) => {
             let each = match queue.data_limit {
                 Limit::Packets(packets) => u64::from(packets) * full_packet,
@@ -200,7 +201,7 @@ fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
     }
 }
 
-/// No queue is ever sampled above its limit, and no switch above its memory, if its ports share one.
+/// Checks that no queue sample exceeds its limit, and that no switch exceeds its shared memory.
 fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord, case: &str) {
     let mut topology = run.topology.clone();
     let installed = config.switch_plan().install(&mut topology);
@@ -236,8 +237,8 @@ fn no_flow_beats_its_ideal(record: &RunRecord, case: &str) {
     }
 }
 
-/// What hosts put on their links beside headers is what the flows say they sent, copies and
-/// retransmissions included; in a run that ended by itself, to the byte.
+/// Checks that the payload on the links of hosts equals the bytes that the flows report, with copies and
+/// retransmissions. It is exact in a complete run.
 fn the_flows_account_for_every_payload_byte(
     config: &RunConfig,
     run: &Run,
@@ -258,7 +259,7 @@ fn the_flows_account_for_every_payload_byte(
     );
 }
 
-/// Runs it and balances its books.
+/// Executes a run and checks its conservation.
 pub fn audit(config: RunConfig) -> RunRecord {
     let case = format!(
         "{} under {} on {}",
@@ -299,7 +300,7 @@ fn networks(packets: u32) -> Vec<(&'static str, Shape)> {
     ]
 }
 
-/// Six hosts, each with a link to two of three leaves, unlike links among them, and one spine.
+/// Six hosts, each with links to two of three leaves. The links have different rates, and there is one spine.
 fn dual_homed(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps| CustomLink {
         a,
@@ -327,7 +328,7 @@ fn dual_homed(queue: QueueConfig) -> Shape {
     }))
 }
 
-/// h0, h1 - s0 - h2, h3 on s3, over s1 or s2, of which one is faster and the other nearer.
+/// h0, h1 - s0 - h2, h3 on s3, over s1 or s2. One path has the higher rate, and the other one the shorter delay.
 fn unlike_paths(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps, delay_ns| CustomLink {
         a,
@@ -385,7 +386,7 @@ fn web_search_balances_under_every_design_on_every_network() {
 #[test]
 fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimmed() {
     for (name, shape) in networks(5) {
-        // The custom networks have too few hosts to fan in.
+        // Custom networks have too few hosts for a fan-in.
         for design in DESIGNS {
             if matches!(shape, Shape::Custom(_)) {
                 continue;
@@ -412,7 +413,7 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             config.settings.designs.pias.limit = Limit::Packets(5);
             let record = audit(config);
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-            // Each class of qos has all of a port's room, and scdp-plain paces what it asks for.
+            // In qos, each class has the whole capacity of a port. scdp-plain paces its requests.
             let may_lose_none = ["qos", "scdp-plain"].contains(&design);
             assert!(lost > 0 || may_lose_none, "{design} on {name}");
             assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
@@ -446,7 +447,7 @@ fn payload_that_was_cut_off_and_headers_that_bounce_or_are_dropped_are_in_the_bo
             let totals = audit(tight).totals;
             assert_eq!(totals.remaining.packets, 0, "{design} on {name}");
             assert!(totals.trimmed.bytes > 0, "{design} on {name}");
-            // NDP's switches return a header that finds no room; SCDP's drop it.
+            // NDP's switches return a header that does not fit in the queue. SCDP's switches drop it.
             let returns = design != "scdp";
             let dropped = totals.drops.0.get("header-queue-full");
             let dropped = dropped.map_or(0, |count| count.packets);
@@ -461,6 +462,7 @@ fn links_that_fail_or_slow_down_lose_what_they_say_and_every_flow_finishes() {
     let fault = |a, b, trouble, from_us: u64, until_us: u64| LinkFault {
         a: Node::Switch(a),
         b: Node::Switch(b),
+        number: None,
         trouble,
         from: Time::from_ns(1_000 * from_us),
         until: Time::from_ns(1_000 * until_us),
@@ -521,7 +523,7 @@ fn every_option_of_tcp_balances_in_a_closed_loop_and_in_a_permutation() {
     type TcpOption = (&'static str, fn(&mut TcpConfig));
     let options: [TcpOption; 6] = [
         ("SACK", |tcp| tcp.sack = true),
-        ("an ACK a segment", |tcp| tcp.delayed_ack = None),
+        ("an ACK per segment", |tcp| tcp.delayed_ack = None),
         ("no limited transmit", |tcp| tcp.limited_transmit = false),
         ("large sends", |tcp| tcp.lso_bytes = 65_536),
         ("SACK and large sends", |tcp| {
@@ -538,7 +540,7 @@ fn every_option_of_tcp_balances_in_a_closed_loop_and_in_a_permutation() {
                     sizes: sizes(),
                     matrix: MatrixSpec::Anywhere,
                     outstanding: 3,
-                    think: Duration::from_us(2),
+                    think: ThinkTime::Fixed(Duration::from_us(2)),
                     from: Duration::ZERO,
                     until: Duration::from_us(600),
                     max_flows: None,

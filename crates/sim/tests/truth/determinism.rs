@@ -1,4 +1,4 @@
-//! One seed, one record: whatever the event queue, the ports, the threads and the time of day.
+//! A run with the same seed gives the same record, with any event queue, any kind of port and any number of threads.
 
 use crate::support::{config, fat_tree, leaf_spine, queue_of, simulate, web_search};
 use tailcut_record::{RunRecord, RunTotals};
@@ -45,11 +45,12 @@ pub fn run_of(design: &str) -> RunConfig {
     config
 }
 
-/// A link between an aggregation switch and a core that is down for a while, and one that is slow.
+/// A link between an aggregation switch and a core that is down for some time, and one that is slow.
 fn failing() -> Vec<LinkFault> {
     let fault = |a, b, trouble| LinkFault {
         a: Node::Switch(a),
         b: Node::Switch(b),
+        number: None,
         trouble,
         from: Time::from_ns(500_000),
         until: Time::from_ns(1_500_000),
@@ -61,7 +62,7 @@ fn failing() -> Vec<LinkFault> {
     ]
 }
 
-/// Everything in a record but what it cost and how many events it took.
+/// Compares all parts of two records, except the cost and the number of events.
 fn assert_same(a: &RunRecord, b: &RunRecord, case: &str) {
     assert_eq!(a.hash(), b.hash(), "{case}");
     assert_eq!(a.flows, b.flows, "{case}");

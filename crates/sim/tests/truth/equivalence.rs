@@ -1,5 +1,4 @@
-//! A design whose own mechanism is off is the design that it builds on, to the byte: the same record
-//! but for the name.
+//! A design whose own mechanism is off gives the same record as the design on which it is based, except for the name.
 
 use crate::support::{config, fat_tree, leaf_spine, simulate, web_search};
 use tailcut_record::RunRecord;
@@ -23,21 +22,18 @@ fn loaded(design: &str, name: &str, shape: Shape) -> RunConfig {
 fn run(config: &RunConfig) -> RunRecord {
     let record = simulate(config);
     let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-    assert!(lost > 0, "{}: a run that loses nothing", config.stack);
+    assert!(lost > 0, "{}: a run without losses", config.stack);
     record
 }
 
-/// Both records are one, but for what names them and what they cost.
+/// Checks that two records are equal, except for the name and the cost.
 fn assert_one(mut a: RunRecord, b: &RunRecord) {
     let case = format!("{} and {}", a.key.design, b.key.design);
     assert_ne!(a.key.design, b.key.design);
     assert_eq!(a.hash(), b.hash(), "{case}");
     a.key = b.key.clone();
     a.cost = b.cost;
-    assert!(
-        a == *b,
-        "{case}: records differ where the hash does not look"
-    );
+    assert!(a == *b, "{case}: records differ in fields outside the hash");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Tables of results, small enough to read: whatever changes a protocol shows in a diff of them.
-//! `UPDATE_GOLDEN=1 cargo test -p tailcut-sim --test truth golden` writes them anew.
+//! Small tables of results. A change of a protocol appears in the diff of these tables. `UPDATE_GOLDEN=1 cargo test -p
+//! tailcut-sim --test truth golden` updates them.
 
 use crate::support::{config, fat_tree, leaf_spine, queue_of, simulate, web_search};
 use std::fmt::Write;
@@ -80,8 +80,8 @@ fn holds(name: &str, shape: &Shape) {
         });
     assert!(
         golden == now,
-        "{} no longer holds. If the change is meant, write it anew with UPDATE_GOLDEN=1 and commit \
-         the difference with the reason.\n{changed}",
+        "{} no longer holds. If the change is intended, update the table with UPDATE_GOLDEN=1 and commit the \
+         difference with the reason.\n{changed}",
         file.display()
     );
 }

@@ -1,4 +1,4 @@
-//! The simulator's hosts for a driver of one's own, and clocks that wake it when they like.
+//! The simulator's hosts under a custom driver, with clocks that wake it early or late.
 
 use std::collections::BTreeSet;
 use tailcut_sim::RunParts;
@@ -6,21 +6,21 @@ use tailcut_sim::fabric::{Delivery, Hints, Packet};
 use tailcut_sim::transport::Segment;
 use tailcut_units::{Duration, HostId, Time, mix64};
 
-/// A wall clock that is slept on, and wakes its sleeper when it likes.
+/// Wall clock that a driver sleeps on, with its wake-up error.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// At the instant that was asked for.
+    /// Exactly at the requested instant.
     Exact,
-    /// Up to 20 us later.
+    /// Up to 20 us after the requested instant.
     Late,
-    /// Before the time as often as not, else up to 5 us later.
+    /// Half of the time before the requested instant, otherwise up to 5 us after it.
     Early,
-    /// At the next whole 50 us: many things are due at once.
+    /// At the next multiple of 50 us, therefore several events are due at the same time.
     Coarse,
 }
 
 impl Clock {
-    /// When a sleeper that asks for `due` at `now` is woken.
+    /// Returns the time of the wake-up, for a request of `due` at `now`.
     pub fn wake(self, now: Time, due: Time, wakes: u64) -> Time {
         let draw = mix64(wakes);
         let later = |ps: u64| due.saturating_add(Duration::from_ps(draw % ps));
@@ -35,19 +35,19 @@ impl Clock {
     }
 }
 
-/// A packet that enters the network: when, where, and what.
+/// Packet that enters the network: time, host and content.
 pub type Sent = (Time, HostId, Packet, Hints, Segment);
 
-/// The parts of a run with what is due at their hosts.
+/// Components of a run, with the events that are due at its hosts.
 pub struct Hosts {
     pub parts: RunParts<'static>,
-    /// What hosts have done by themselves.
+    /// Number of host events.
     pub events: u64,
-    /// What is due: when, whether it is a timer (NICs that are free come first), and whose.
+    /// Pending host events: time, whether it is a timer (free NICs come first), and host.
     due: BTreeSet<(Time, bool, u32)>,
     waits_for_nic: Vec<bool>,
     timer_at: Vec<Time>,
-    /// Hears of every packet that enters the network.
+    /// Receives every packet that enters the network.
     seen: Box<dyn FnMut(Sent)>,
 }
 
@@ -64,12 +64,12 @@ impl Hosts {
         }
     }
 
-    /// When something is due at a host by itself.
+    /// Returns the time of the next host event.
     pub fn next(&self) -> Option<Time> {
         self.due.first().map(|due| due.0)
     }
 
-    /// When the run is over, as far as is known.
+    /// Returns the end of the run, if it is known.
     pub fn end(&self, drain: Duration) -> Time {
         match self.parts.begins_more() {
             true => Time::MAX,
@@ -77,9 +77,9 @@ impl Hosts {
         }
     }
 
-    /// A packet has reached its host: the segment that it brought.
+    /// Handles a packet that has reached its host. Returns its segment.
     pub fn arrive(&mut self, now: Time, delivery: &Delivery<Segment>) -> Segment {
-        assert!(delivery.time <= now, "it comes from the future");
+        assert!(delivery.time <= now, "the packet arrives before its time");
         let segment = self.parts.arrived(now, delivery);
         let host = delivery.host;
         self.parts.transports[host.0 as usize].on_segment(now, segment);
@@ -87,7 +87,7 @@ impl Hosts {
         segment
     }
 
-    /// The NIC that is free first, or the timer that expires first, of those that are due; false without any.
+    /// Handles the first event that is due: a free NIC or a timer. Returns false if nothing is due.
     pub fn act(&mut self, now: Time) -> bool {
         let Some(&(at, is_timer, host)) = self.due.first() else {
             return false;
@@ -109,7 +109,7 @@ impl Hosts {
         true
     }
 
-    /// What the applications have to do before `end`; false where nothing is due.
+    /// Executes the actions of the applications before `end`. Returns false if nothing is due.
     pub fn apply(&mut self, now: Time, end: Time) -> bool {
         let Some(at) = self.parts.next().filter(|at| *at <= now && *at < end) else {
             return false;
@@ -121,20 +121,20 @@ impl Hosts {
         true
     }
 
-    /// After any input to a host that was due at `due`: its events, its NIC, its timer.
-    fn serve(&mut self, now: Time, host: HostId, due: Time) {
+    /// Serves a host after an input that was due at `due`: its events, its NIC, its timer.
+    pub fn serve(&mut self, now: Time, host: HostId, due: Time) {
         let number = host.0 as usize;
-        self.parts.hear(now, host);
+        self.parts.deliver_events(now, host);
         if !self.waits_for_nic[number] {
             while self.parts.fabric.uplink_free_at(host) <= now
                 && let Some(segment) = self.parts.transports[number].poll_transmit(now)
             {
                 let (packet, hints) = self.parts.packet(&segment);
-                // The host could have sent it then: what the driver is late by is for the fabric to count.
+                // The host could have sent the packet at `due`. The fabric counts the delay of the driver.
                 let fabric = &mut self.parts.fabric;
                 fabric.inject_with(due, host, packet, hints, segment);
                 (self.seen)((fabric.now(), host, packet, hints, segment));
-                self.parts.hear(now, host);
+                self.parts.deliver_events(now, host);
             }
             let free_at = self.parts.fabric.uplink_free_at(host);
             if free_at > now && self.parts.transports[number].has_transmit() {

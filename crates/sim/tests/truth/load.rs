@@ -1,4 +1,4 @@
-//! The load that is asked for is the load that links carry.
+//! The offered load equals the load that links carry.
 
 use crate::support::{Run, config, leaf_spine, queue_of, simulate, workload};
 use std::collections::BTreeSet;
@@ -12,11 +12,11 @@ use tailcut_units::Duration;
 const OVERHEAD: u64 = 78;
 const PAYLOAD: u64 = 1_460;
 
-/// Load on some links: of a run, what they carried.
+/// Load that some links carry in a run.
 struct Carried {
-    /// Bytes of line time of data packets, over what the links could carry while flows arrived.
+    /// Bytes of line time of data packets, as a share of the capacity while flows arrived.
     load: f64,
-    /// The same of SYNs and ACKs.
+    /// Bytes of line time of SYNs and ACKs, as a share of the same capacity.
     control: f64,
 }
 
@@ -85,7 +85,7 @@ fn carried(
     };
     let payload: u64 = crossing().map(|flow| flow.bytes.0).sum();
     let data_packets: u64 = crossing().map(|flow| flow.bytes.0.div_ceil(PAYLOAD)).sum();
-    // Exactly the flows' bytes cross these links, and exactly the documented overhead a packet.
+    // Exactly the bytes of the flows cross these links, with exactly the documented overhead per packet.
     assert_eq!(bytes - OVERHEAD * packets, payload);
     let counted = if wire_bytes {
         OVERHEAD * data_packets

@@ -1,4 +1,4 @@
-//! A flow alone in the network takes exactly as long as arithmetic says, to the picosecond.
+//! A flow alone in the network takes exactly the calculated time, to the picosecond.
 
 use crate::support::{
     FAST, config, fat_tree, gigabit, leaf_spine, odd_network, queue_of, simulate, single_switch,
@@ -11,13 +11,13 @@ use tailcut_sim::transport::tcp::DelayedAck;
 use tailcut_units::Duration;
 
 const QUEUE: u32 = 1_000;
-/// Ten segments, the initial window.
+/// Ten segments, which is the initial window.
 const WINDOW: u64 = 10 * 1_460;
 
-/// A network with the pairs of hosts that see each of its distances.
+/// Name and shape of a network, with pairs of hosts. Each distance of the network has a pair.
 type Case = (&'static str, Shape, Vec<(u32, u32)>);
 
-/// Every kind of topology.
+/// Returns all kinds of topologies.
 fn topologies() -> Vec<Case> {
     let queue = || queue_of(QUEUE);
     vec![
@@ -70,15 +70,15 @@ fn topologies() -> Vec<Case> {
     ]
 }
 
-/// The hops of the way from one host to another, where all ways are alike: breadth first over the
-/// links themselves, not over what the switches' tables say.
+/// Returns the hops of the path from one host to another, in a network where all paths are equal. The search is
+/// breadth-first over the links, and does not use the tables of the switches.
 fn way(topology: &Topology, src: u32, dst: u32) -> Vec<Hop> {
     let start = topology.uplinks[src as usize];
     let mut ways = vec![vec![start]];
     loop {
         let mut longer = Vec::new();
         for way in ways {
-            let last = *way.last().expect("a way has a link");
+            let last = *way.last().expect("a path has a link");
             match topology.links[last as usize].to {
                 Node::Host(host) if host.0 == dst => {
                     let hops = way.iter().map(|&link| {

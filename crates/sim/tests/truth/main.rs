@@ -1,12 +1,12 @@
-//! The simulator held to the truth: conservation, closed forms, determinism, golden tables.
-//! `docs/validation.md` says what each check proves, with its figures:
-//! `cargo test -p tailcut-sim --test truth -- --nocapture` prints them.
+//! Validation of the simulator: conservation, closed forms, determinism and golden tables. `docs/validation.md`
+//! explains each check and shows its figures. `cargo test -p tailcut-sim --test truth -- --nocapture` prints them.
 
 mod conservation;
 mod determinism;
 mod equivalence;
 mod golden;
 mod hosts;
+mod idle;
 mod load;
 mod lone_flow;
 mod network;
@@ -14,6 +14,7 @@ mod queueing;
 mod repflow_model;
 mod second_driver;
 mod sharing;
+mod slow_links;
 mod storage;
 mod support;
 mod traces;

@@ -1,4 +1,4 @@
-//! A fabric on its own, driven with packets instead of transports, and the waits that it makes.
+//! Fabric without transports: a test sends packets into it and measures their waiting times.
 
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
@@ -7,11 +7,11 @@ use tailcut_sim::fabric::{Fabric, FabricConfig, Packet, PortEvents};
 use tailcut_sim::workload::{SizeDistribution, Stream};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// The rate of the ports at which packets wait.
+/// Rate of the ports at which packets wait.
 pub const SLOW: Rate = Rate::from_gbps(1);
-/// So fast that nothing waits: a gigabyte in 8 us.
+/// Rate at which packets do not wait: a gigabyte takes 8 us.
 const INSTANT: Rate = Rate::from_gbps(1_000_000);
-/// From the end of service at the slow port to the far end.
+/// Time from the end of service at the slow port to the other end of the link.
 pub const DELAY: Duration = Duration::from_us(1);
 
 const UNLIMITED: QueueConfig = QueueConfig::DropTail(DropTail {
@@ -19,7 +19,7 @@ const UNLIMITED: QueueConfig = QueueConfig::DropTail(DropTail {
     mark_above: None,
 });
 
-/// Two ways from s0 to s1, each with a port that packets wait at:
+/// Two paths from s0 to s1, each with a port at which packets wait:
 /// h0 (probes), h1 and h2 (cross traffic) - s0 = s1 - h3.
 pub fn two_paths() -> CustomTopology {
     let link = |a, b, rate, delay| CustomLink {
@@ -46,27 +46,26 @@ pub fn two_paths() -> CustomTopology {
     }
 }
 
-/// What a packet is to an experiment.
+/// Role of a packet in an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Load on one of the paths.
+    /// Cross traffic on one of the paths.
     Cross,
     /// One of the two copies of a probe.
     Probe(usize),
 }
 
-/// A packet's role, and when it went in.
+/// Role of a packet, and the time when it entered the network.
 type Tag = (Role, Time);
 
-/// What came out: the wait of every cross packet in order of arrival, by path, and of both copies
-/// of every probe.
+/// Waiting times in seconds: of every cross packet in order of arrival, by path, and of both copies of every probe.
 #[derive(Default)]
 pub struct Waits {
     pub cross: [Vec<f64>; 2],
     pub probes: Vec<[f64; 2]>,
 }
 
-/// Drives cross traffic on both paths and duplicated probes for `span`.
+/// Sends cross traffic on both paths, and duplicated probes, for `span`.
 pub fn drive(
     sizes: &mut dyn FnMut(&mut Stream) -> u32,
     cross_per_second: f64,
@@ -137,14 +136,14 @@ pub fn drive(
     }
 }
 
-/// Probes are so small that they do not load the paths: 8 ns at the slow rate.
+/// Size of a probe. It takes 8 ns at the slow rate, which is a negligible load.
 const PROBE: u32 = 1;
 
 fn after(now: Time, per_second: f64, stream: &mut Stream) -> Time {
     now + Duration::from_secs_f64(stream.exponential() / per_second)
 }
 
-/// Sizes from a distribution.
+/// Returns a function that draws sizes from a distribution.
 pub fn drawn(distribution: SizeDistribution) -> impl FnMut(&mut Stream) -> u32 {
     move |stream| distribution.sample(stream) as u32
 }

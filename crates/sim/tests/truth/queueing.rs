@@ -1,8 +1,8 @@
-//! Ports fed with Poisson packets make the waits of queueing theory, and the better of two paths the
-//! wait of RepFlow's model.
+//! Ports with Poisson arrivals have the waiting times of queueing theory. The better of two paths has the waiting time
+//! of RepFlow's model.
 
 use crate::network::{SLOW, drawn, drive};
-use tailcut_oracle::queueing::{Service, Waits, md1, mg1, mm1};
+use tailcut_oracle::queueing::{Service, WaitDistribution, md1, mg1, mm1};
 use tailcut_oracle::statistics::{Interval, batch_means};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::workload::sizes::Point;
@@ -18,7 +18,7 @@ fn seconds(bytes: f64) -> f64 {
     bytes * 8.0 / SLOW.as_bps() as f64
 }
 
-/// The interval holds the closed form, and is narrow enough to say something.
+/// Checks that the interval contains the closed form, and that it is narrow.
 fn agrees(what: &str, interval: Interval, exact: f64, widest: f64) {
     println!(
         "{what}: {:.4e} in {:.4e} to {:.4e}, closed form {exact:.4e}",
@@ -42,12 +42,12 @@ fn exceeding(waits: &[f64], limit: f64) -> Interval {
     batch_means(&beyond, BATCHES, CONFIDENCE)
 }
 
-/// Exponential, to the byte above: the mean is half a byte more of 15,000.
+/// Draws an exponential size, rounded up to whole bytes, which increases the mean of 15,000 by half a byte.
 fn exponential(stream: &mut Stream) -> u32 {
     (stream.exponential() * MEAN_BYTES).ceil() as u32
 }
 
-/// Small, middling and full packets, as on a real link.
+/// Small, medium and full packets, as on a real link.
 fn mixed_sizes() -> SizeDistribution {
     let point = |bytes, cumulative| Point { bytes, cumulative };
     let points = vec![
@@ -156,14 +156,14 @@ fn the_better_of_two_independent_paths_waits_as_repflows_model_says() {
     let service = service_of(&sizes);
     for (seed, load) in (31..).zip(LOADS) {
         let rate = load / service.mean();
-        // Probes far apart see waits that are nearly independent of each other.
+        // Probes are far apart, so their waiting times are almost independent.
         let probes = rate / 20.0;
         let span = time_of(40_000.0, probes);
         let events = PortEvents::OneWherePossible;
         let mut draw = drawn(sizes.clone());
         let waits = drive(&mut draw, rate, probes, span, seed, events).probes;
         let step = service.mean() / 50.0;
-        let model = Waits::mg1(rate, &service, step, 6_000);
+        let model = WaitDistribution::mg1(rate, &service, step, 6_000);
         let bounds = model.mean_of_smaller_of_two();
         assert!(bounds.upper / bounds.lower < 1.05, "{bounds:?}");
         let of = |pick: fn(&[f64; 2]) -> f64| {

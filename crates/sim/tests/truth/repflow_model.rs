@@ -1,9 +1,8 @@
-//! RepFlow's queueing model beside RepFlow in the simulator.
+//! RepFlow's queueing model, compared with RepFlow in the simulator.
 //!
-//! The model knows one queue a path, without end, and nothing else. Where that is so (hosts faster
-//! than the paths, buffers without end) the simulator agrees. Short buffers cut the long waits that
-//! copies avoid; and where hosts are no faster than a path, both copies wait in the same queue to the
-//! receiver and share the sender's link, which no copy avoids.
+//! The model has one unlimited queue per path. The simulator agrees with it if hosts are faster than the paths and
+//! buffers are unlimited. Short buffers cut the long waiting times that copies avoid. If hosts are not faster than a
+//! path, both copies share the sender's link and the queue to the receiver, and copies cannot avoid these.
 
 use crate::support::{config, gigabit, named_sizes, queue_of, simulate, workload};
 use std::sync::Arc;
@@ -19,10 +18,10 @@ use tailcut_units::Duration;
 
 const MOUSE: u64 = 30_000;
 const MICE_PER_SECOND: f64 = 1_500.0;
-/// A full packet at the links' rate, in seconds.
+/// Time of a full packet at the rate of the links, in seconds.
 const PACKET: f64 = 1_538.0 * 8.0 / 1e9;
 
-/// Web-search load between racks, and mice of one size beside it.
+/// Web-search load between racks, and small flows of one size.
 fn run(design: &str, hosts_gbps: u64, buffer: u32, load: f64, seed: u64) -> RunRecord {
     let open = |sizes: SizeDistribution, rate| {
         FlowsSpec::Open(OpenSpec {
@@ -75,8 +74,8 @@ fn mean_of_mice(record: &RunRecord) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// What the model takes off the mean by copies, at `load` of which `mice` are the mice, if a flow
-/// waits in that many rounds.
+/// Returns the reduction of the mean by copies in the model. `load` is the total load, `mice` the load of the small
+/// flows, and `rounds` the number of rounds in which a flow waits.
 fn promised(service: &Service, rounds: u32, load: f64, mice: f64) -> f64 {
     let mouse = Mouse {
         transmission: MOUSE.div_ceil(1_460) as f64 * PACKET,
@@ -101,9 +100,9 @@ fn repflow_gains_what_its_model_says_where_the_model_applies_and_less_elsewhere(
     );
     let rounds = slow_start_rounds(MOUSE.div_ceil(1_460), 12_000 / 1_460);
     for load in [0.3, 0.5] {
-        // The mice come on top of the load, once or twice: twelve links of 1 Gb/s carry both.
+        // The load of the small flows is added, once or twice. Twelve links of 1 Gb/s carry all traffic.
         let mice = MICE_PER_SECOND * MOUSE.div_ceil(1_460) as f64 * PACKET / 12.0;
-        // The model lets every round wait anew; a queue that outlives the flow is met only once.
+        // In the model, a flow waits again in each round. A queue that lasts longer than the flow is met only once.
         let anew = promised(&service, rounds, load + mice, mice);
         let once = promised(&service, 1, load + mice, mice);
         let gain = |hosts_gbps, buffer| {
@@ -127,14 +126,14 @@ fn repflow_gains_what_its_model_says_where_the_model_applies_and_less_elsewhere(
             );
         };
         let modelled = gain(10, 1_000_000);
-        print("fast hosts, buffers without end", modelled);
+        print("fast hosts, unlimited buffers", modelled);
         assert!(modelled.high > anew && modelled.low < once, "{modelled:?}");
         let finite = gain(10, 100);
         print("fast hosts, buffers of 100 packets", finite);
         assert!(finite.low > 0.0 && finite.high < anew, "{finite:?}");
         let shared = gain(1, 100);
         print(
-            "hosts no faster than a path, buffers of 100 packets",
+            "hosts that are not faster than a path, buffers of 100 packets",
             shared,
         );
         assert!(shared.high < finite.low, "{shared:?}");

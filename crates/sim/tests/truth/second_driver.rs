@@ -1,5 +1,6 @@
-//! A second driver, under a clock of its own: it moves the same parts as the simulator and ends with the same
-//! record. Woken late, early or for many things at once it keeps the books and never goes back in time.
+//! Second driver, with its own clock. It moves packets between the same components as the simulator, and its record is
+//! the same. If it wakes up late, early or for many events at once, packets are still conserved and time never goes
+//! back.
 
 use crate::determinism::{DESIGNS, run_of};
 use crate::hosts::{Clock, Hosts};
@@ -14,7 +15,7 @@ use tailcut_sim::transport::Segment;
 use tailcut_sim::{ReadBy, RunConfig, RunParts, WriteBy};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
-/// A packet that entered the network: when, where, and what.
+/// Packet that entered the network: time, host and content.
 struct Entry {
     at: Time,
     host: HostId,
@@ -23,7 +24,7 @@ struct Entry {
     segment: Segment,
 }
 
-/// A packet that reached its host: when, where, and what.
+/// Packet that reached its host: time, host and content.
 type Exit = (Time, HostId, Segment);
 
 struct Driver {
@@ -63,7 +64,7 @@ impl Driver {
         }
     }
 
-    /// Sleeps and wakes until the run is over.
+    /// Sleeps and wakes up until the run is over.
     fn drive(mut self, clock: Clock) -> (RunRecord, Lateness, Vec<Entry>, Vec<Exit>) {
         loop {
             let parts = &mut self.hosts.parts;
@@ -72,12 +73,12 @@ impl Driver {
             let next = next.into_iter().chain([self.hosts.next()]);
             let next = next.flatten().min().unwrap_or(Time::MAX);
             let end = self.hosts.end(self.drain);
-            let asked = next.min(self.next_sample).min(end);
-            if asked == Time::MAX {
+            let requested = next.min(self.next_sample).min(end);
+            if requested == Time::MAX {
                 break;
             }
             self.wakes += 1;
-            let woken = clock.wake(self.now, asked, self.wakes);
+            let woken = clock.wake(self.now, requested, self.wakes);
             assert!(woken >= self.now, "time went back");
             self.now = woken.min(end.max(self.now));
             while self.step(end) {}
@@ -90,7 +91,7 @@ impl Driver {
         (record, lateness, self.entries.take(), self.exits)
     }
 
-    /// Does one thing that is due, in the order of things at one instant. False when there is none.
+    /// Executes one action that is due, in the simulator's order. Returns false if nothing is due.
     fn step(&mut self, end: Time) -> bool {
         let now = self.now;
         let parts = &mut self.hosts.parts;
@@ -101,11 +102,12 @@ impl Driver {
             }
             return true;
         }
-        if let Some(faults) = &mut parts.faults
-            && faults.next().is_some_and(|at| at <= now && at < end)
-        {
-            let changed = faults.apply(now, &mut parts.fabric);
-            changed.expect("links that can change");
+        let fault = parts.faults.as_ref().and_then(|faults| faults.next());
+        if fault.is_some_and(|at| at <= now && at < end) {
+            let changed = parts.change_links(now).expect("links that can change");
+            for host in changed {
+                self.hosts.serve(now, host, now);
+            }
             return true;
         }
         if self.hosts.act(now) {
@@ -125,7 +127,7 @@ impl Driver {
     }
 }
 
-/// Without what the drivers may differ in: events and cost.
+/// Returns the record without the values that can differ between drivers: events and cost.
 fn comparable(record: RunRecord) -> RunRecord {
     RunRecord {
         totals: RunTotals {
@@ -137,7 +139,7 @@ fn comparable(record: RunRecord) -> RunRecord {
     }
 }
 
-/// Runs of everything that feeds a network: flows on every design, storage sessions, and requests.
+/// Returns runs with all kinds of traffic: flows in every design, storage sessions, and requests.
 fn runs() -> Vec<(String, RunConfig)> {
     let flows = DESIGNS.map(|design| (design.to_owned(), run_of(design)));
     let chain = WriteBy::DaisyChain(Bytes::from_kb(64));
@@ -182,7 +184,8 @@ fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
 
 #[test]
 fn headers_of_requests_and_answers_travel_and_are_no_bytes_of_the_object() {
-    // How many parts an answer of 300 KB has: one, by chunks from a disk, and where it tells windows.
+    // The last column is the number of parts of an answer of 300 KB: one, or one per chunk from a disk, or more if the
+    // answer depends on the window.
     let disk = Some(Rate::from_gbps(40));
     let cases = [
         ("ndp", 1, None, disk, 3),
@@ -254,7 +257,7 @@ fn departures_inside_the_network_keep_their_own_times_however_late_the_driver_is
             config.port_events = PortEvents::Two;
         }
         let (_, _, entries, exits) = Driver::new(&config).drive(Clock::Coarse);
-        // The same packets, put in at the times at which they entered, by a driver that is never late.
+        // The same packets enter at the same times, but the driver is never late.
         let mut parts = RunParts::new(&config).expect("a run with packets");
         let mut exact: Vec<Exit> = Vec::new();
         let mut run_to = |parts: &mut RunParts<'static>, at: Time| {

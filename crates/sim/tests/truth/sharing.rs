@@ -1,4 +1,4 @@
-//! Transports at one bottleneck against what theory says of them.
+//! Transports at one bottleneck, compared with theory.
 
 use crate::support::{
     Run, completion_times, config, gigabit, queue_of, simulate, single_switch, workload,
@@ -22,7 +22,7 @@ use tailcut_units::{Duration, HostId, Rate, Time};
 const FULL: u64 = 1_538;
 const PAYLOAD: f64 = 1_460.0;
 
-/// Senders on fast links, a receiver (host 0) on one link of `gbps`.
+/// Senders on fast links, and a receiver (host 0) on one link of `gbps`.
 fn star(senders: u32, gbps: u64, queue: QueueConfig, delay: Duration) -> Shape {
     let link = |host, gbps| CustomLink {
         a: Node::Host(HostId(host)),
@@ -41,7 +41,7 @@ fn star(senders: u32, gbps: u64, queue: QueueConfig, delay: Duration) -> Shape {
     }))
 }
 
-/// One flow from each of so many senders to host 0, all at once.
+/// One flow from each sender to host 0, all at the same time.
 fn all_at_once(senders: u32, bytes: u64) -> WorkloadSpec {
     let burst = BurstPart {
         sizes: Arc::new(SizeDistribution::fixed(bytes)),
@@ -55,7 +55,7 @@ fn all_at_once(senders: u32, bytes: u64) -> WorkloadSpec {
     workload("all at once", vec![FlowsSpec::Burst(burst)])
 }
 
-/// The port in front of the receiver.
+/// Returns the port to the receiver.
 fn bottleneck(config: &RunConfig) -> u32 {
     let links = Run::of(config).topology.links;
     let to_receiver = links
@@ -72,7 +72,7 @@ fn an_incast_drains_at_line_rate_to_the_picosecond() {
         let shape = single_switch(senders + 1, queue_of(10_000));
         let record = simulate(&config("tcp", "single switch", shape, workload));
         let last = record.flows.iter().filter_map(|flow| flow.fct).max();
-        // The first SYN meets nobody; from its data on the port never idles.
+        // The first SYN finds an empty queue. After the first data packet, the port is never idle.
         let handshake = record.flows.iter().filter_map(|flow| flow.handshake).min();
         let hop = Hop {
             rate: Rate::from_gbps(10),
@@ -86,7 +86,7 @@ fn an_incast_drains_at_line_rate_to_the_picosecond() {
     }
 }
 
-/// Each sender's share of all that was sent in an interval, after the first half second.
+/// Returns the share of each sender in the bytes of an interval, after the first half second.
 fn shares(record: &RunRecord, senders: u32) -> Vec<Vec<f64>> {
     let settled = Time::ZERO + Duration::from_ms(500);
     let mut bytes: BTreeMap<Time, Vec<f64>> = BTreeMap::new();
@@ -141,7 +141,7 @@ fn long_flows_share_a_bottleneck_evenly() {
     }
 }
 
-/// A star whose bottleneck of 10 Gb/s marks above a threshold, and its round trip in packets.
+/// Returns a star whose bottleneck of 10 Gb/s marks above a threshold, and its round-trip time in packets.
 fn marking_star(flows: u32, threshold: u32, delay: Duration) -> (Shape, f64) {
     let queue = QueueConfig::DropTail(DropTail {
         limit: Limit::Packets(1_000),
@@ -150,7 +150,7 @@ fn marking_star(flows: u32, threshold: u32, delay: Duration) -> (Shape, f64) {
     (star(flows, 10, queue, delay), pipe(10, delay))
 }
 
-/// The packets that a round trip without queues holds in a star of these links.
+/// Returns the number of packets in a round-trip time without queues, in a star of these links.
 fn pipe(gbps: u64, delay: Duration) -> f64 {
     let slow = Rate::from_gbps(gbps);
     let hop = |rate| Hop { rate, delay };
@@ -177,7 +177,7 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
         let record = simulate(&config);
         let port = bottleneck(&config);
         let steady = Steady {
-            pipe,
+            bdp_packets: pipe,
             threshold: f64::from(threshold),
             flows: f64::from(flows),
         };
@@ -202,18 +202,19 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
             steady.smallest_queue(),
             steady.largest_queue(),
         );
-        // A window is whole packets, and flows do not all cut at once: each figure is right to one.
+        // A window is a whole number of packets, and flows do not reduce their windows at the same time. Each value is
+        // therefore accurate to one packet.
         assert!((amplitude - steady.window_amplitude()).abs() < 1.0);
         assert!(longest > steady.threshold && longest <= steady.largest_queue() + 1.0);
         assert!(shortest >= steady.smallest_queue() - steady.flows);
-        assert!(shortest > 0.0, "so the link never idles");
+        assert!(shortest > 0.0, "the link must never be idle");
         assert_eq!(totals.dropped, 0);
     }
 }
 
-/// The share of a link that one flow keeps busy whose window climbs by `step` packets a round trip
-/// up to what pipe, buffer and transmitter hold, and falls to the share `kept` of that. A round trip
-/// takes as long as its window at line rate, or as the pipe; the one of the recovery does not climb.
+/// Returns the utilisation of a link by one flow. In each round trip its window grows by `step` packets, until it fills
+/// pipe, buffer and transmitter. It then falls to the share `kept`. A round trip takes the time of its window at line
+/// rate, but at least the time of the pipe. The window does not grow in the round trip of the recovery.
 fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
     let top = (pipe + buffer + 1.0).floor();
     let climb = (0..).map(|i| (kept * top + f64::from(i) * step).floor());
@@ -225,8 +226,8 @@ fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
 
 #[test]
 fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
-    // CUBIC at this round trip runs in its Reno-friendly region (RFC 9438, 4.3). Its window climbs by
-    // half packets, so the window at which it meets the end of the buffer is known to a packet.
+    // At this round-trip time, CUBIC is in its Reno-friendly region (RFC 9438, 4.3). Its window grows by half packets,
+    // so the window at which the buffer overflows is known only to one packet.
     for (design, kept, step, unsure) in [("tcp", 0.5, 1.0, 0.0), ("cubic", 0.7, 0.9 / 1.7, 1.0)] {
         for buffer in [4, 20, 60, 100] {
             let queue = QueueConfig::DropTail(DropTail {
@@ -242,7 +243,7 @@ fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
             let record = simulate(&config);
             let port = bottleneck(&config);
             let samples = record.links.iter().filter(|sample| sample.link == port);
-            // The first second has slow start in it.
+            // The first second contains slow start.
             let used: Vec<f64> = samples.skip(2).map(|sample| sample.utilisation).collect();
             let used = mean_interval(&used[..used.len() - 1], 0.99);
             let model = |buffer| sawtooth_utilisation(pipe(1, delay), buffer, kept, step);
@@ -264,11 +265,11 @@ fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
     }
 }
 
-/// When each flow leaves a server that all present share evenly, counted from its start, in seconds.
-/// Flows are (start, service alone), by start.
+/// Returns the time in seconds that each flow spends at a server with even sharing. Flows are pairs of start and
+/// service time, sorted by start.
 fn shared_evenly(flows: &[(f64, f64)]) -> Vec<f64> {
-    // Everyone present gains service alike, so flows leave in the order of what they need beyond
-    // what a flow present all along has gained.
+    // All present flows gain service at the same rate. A flow therefore leaves when the total gain since the start
+    // reaches its gain at arrival plus its service time.
     let mut present: Vec<(f64, usize)> = Vec::new();
     let mut left = vec![0.0; flows.len()];
     let (mut now, mut gained) = (0.0, 0.0);
@@ -297,7 +298,7 @@ fn shared_evenly(flows: &[(f64, f64)]) -> Vec<f64> {
     left
 }
 
-/// Exponential sizes: the quantiles at thousandths, linear in between, up to 15 means.
+/// Exponential sizes: quantiles at thousandths with linear interpolation, up to 15 times the mean.
 fn exponential_sizes(mean: f64) -> SizeDistribution {
     let at = |cumulative: f64| Point {
         bytes: (-(-cumulative).ln_1p() * mean).round() as u64,
@@ -315,9 +316,9 @@ fn exponential_sizes(mean: f64) -> SizeDistribution {
 
 #[test]
 fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing() {
-    // With exponential sizes the mean is that of processor sharing for every discipline that keeps
-    // the link busy and does not know the sizes (Kleinrock, volume 2, section 3.3): TCP is one, fair
-    // or not. The same flows under exact processor sharing take most of the chance out.
+    // With exponential sizes, every discipline that keeps the link busy and does not use the sizes has the mean of
+    // processor sharing (Kleinrock, volume 2, section 3.3). TCP is such a discipline, fair or not. The comparison with
+    // the same flows under exact processor sharing removes most of the random error.
     let threshold = 20;
     let sizes = exponential_sizes(1e6);
     let seconds_at_line = |bytes: f64| bytes / PAYLOAD * FULL as f64 * 8.0 / 10e9;
@@ -359,7 +360,7 @@ fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing()
         let exact = processor_sharing::mean_sojourn(per_second, seconds_at_line(sizes.mean()));
         let sampled = mean_interval(&sojourns, 0.99);
         let extra = mean_interval(&extra, 0.99);
-        // The handshake and the way, and the standing queue twice: before the SYN, before the data.
+        // The handshake and the path delay, and twice the standing queue: before the SYN and before the data.
         let way = seconds_at_line(2.0 * pipe(10, Duration::from_us(1)) * PAYLOAD);
         let queued = seconds_at_line(2.0 * f64::from(threshold) * PAYLOAD);
         println!(

@@ -1,4 +1,4 @@
-//! Sessions of storage clients: what reaches whom, over which links, under every way to carry them.
+//! Storage sessions: receivers, links and bytes, for all transfer methods.
 
 use crate::conservation::audit;
 use crate::support::{
@@ -43,7 +43,7 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
     assert!(record.sessions.iter().all(|row| row.completion.is_some()));
     let receivers: BTreeSet<_> = record.sessions.iter().map(|row| row.receiver).collect();
     assert_eq!(receivers.len(), 3);
-    // 1 MB is 685 symbols of at most 1,460 B, in 7 blocks.
+    // 1 MB are 685 symbols of at most 1,460 B, in 7 blocks.
     let run = Run::of(&alone("scdp", a_megabyte(0.0)));
     let links = || run.topology.links.iter().zip(&record.ports);
     let to = |host| {
@@ -53,7 +53,7 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
     for row in &record.sessions {
         assert_eq!((row.symbols, row.in_vain), (685, 0), "{row:?}");
         assert_eq!(to(row.receiver), 685, "the receiver's link");
-        // Pulls for all but the window, and a last word of each.
+        // Each symbol beyond the window needs a pull, and each receiver sends one final message.
         assert_eq!(to(row.client), 3 * (685 - 32 + 1));
     }
     let client = Node::Host(record.sessions[0].client);
@@ -63,10 +63,10 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
         assert!(symbols <= 685 + pulls, "some symbols twice: {port:?}");
         assert!(link.from != client || port.packets == 685, "{port:?}");
     }
-    // The other two receivers hang on branches: a copy for each symbol and branching.
+    // The tree has two branches to the other two receivers, and each symbol is copied at each of them.
     assert_eq!(record.totals.copied.packets, 2 * 685);
     assert_eq!(record.totals.trimmed.packets, 0);
-    // Close to what one receiver alone would get.
+    // The goodput is close to the goodput with a single receiver.
     assert!(goodput_gbps(&record) > 8.5, "{}", goodput_gbps(&record));
 }
 
@@ -106,7 +106,7 @@ fn three_unicast_copies_share_the_clients_link_and_a_chain_does_not() {
     ];
     assert!((2.8..3.3).contains(&multi_unicast), "{multi_unicast}");
     assert!(chain > 7.5, "{chain}");
-    // A design without multicast sends a copy to each.
+    // A design without multicast sends one copy to each server.
     assert_eq!(of(WriteBy::Multicast), multi_unicast);
 }
 
@@ -135,7 +135,7 @@ fn a_server_of_a_chain_is_done_after_those_before_it_and_begins_after_its_chunk(
         );
         ends.last().copied().flatten().expect("an end")
     };
-    // The whole block at once is store and forward: three times the time.
+    // With the whole block as chunk, each server stores and forwards the block, which takes three times as long.
     assert!(late(1_000_000) > late(64_000) * 2);
 }
 
@@ -174,12 +174,13 @@ fn a_read_that_no_server_can_answer_has_failed_and_misses_everything() {
     config.faults = vec![LinkFault {
         a: Node::Host(client),
         b: edge.expect("a link"),
+        number: None,
         trouble: Trouble::Down,
         from: Time::ZERO,
         until: Time::MAX,
         reconvergence: Duration::ZERO,
     }];
-    // 20, 40 and 80 ms.
+    // The three timeouts are 20, 40 and 80 ms.
     config.settings.designs.scdp.max_timeouts = 2;
     let row = simulate(&config).sessions[0];
     assert_eq!((row.end, row.completion), (SessionEnd::Failed, None));
@@ -202,7 +203,7 @@ fn a_read_of_three_blocks_at_once_is_three_flows() {
     assert_eq!(record.sessions[0].completion, last);
 }
 
-/// A busy tree in which symbols are trimmed.
+/// Busy fat-tree in which symbols are trimmed.
 pub fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
     let part = StoragePart {
         write,
@@ -326,9 +327,9 @@ fn other_flows_keep_their_numbers_beside_sessions() {
     );
 }
 
-/// Reads of 1 MB, one after another, by all hosts but the last of a switch with four at 1 Gb/s, so that each
-/// has all the others for servers; the last one's link is in trouble. Completion times in ms, ascending, and
-/// the rows.
+/// Reads of 1 MB, one after another, in a switch with four hosts at 1 Gb/s. All hosts except the last one read, so each
+/// reads from all others. `trouble` affects the link of the last host. Returns the completion times in ms, in ascending
+/// order, and the rows.
 fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
     let part = storage(1_000_000, 1.0, 4.0, Duration::from_ms(5_000));
     let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);
@@ -348,7 +349,7 @@ fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
         config.faults = trouble.to_vec();
         config.drain = Duration::from_ms(2_000);
         let of_run = simulate(&config).sessions;
-        // Those that no other read disturbs.
+        // Only reads that overlap with no other read.
         let end = |row: &SessionRecord| row.completion.map_or(Time::MAX, |took| row.start + took);
         let alone = |row: &&SessionRecord| {
             let mut others = of_run.iter().filter(|other| other.session != row.session);
@@ -369,11 +370,12 @@ fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
     (times, rows)
 }
 
-/// The link of the last of four hosts, and what is wrong with it from when to when.
+/// Returns a failure of the link of the last of four hosts.
 fn last_link(trouble: Trouble, from: Time, until: Time) -> LinkFault {
     LinkFault {
         a: Node::Host(HostId(3)),
         b: Node::Switch(0),
+        number: None,
         trouble,
         from,
         until,
@@ -392,15 +394,15 @@ fn a_read_does_not_wait_for_a_slow_replica() {
         let median = times[times.len() / 2];
         assert!(
             median <= 1.15 * usual,
-            "{mbps} Mb/s: {median} ms, usually {usual}"
+            "{mbps} Mb/s: {median} ms, without failure {usual}"
         );
         let symbols: u32 = rows.iter().map(|row| row.symbols).sum();
         let in_vain: u32 = rows.iter().map(|row| row.in_vain).sum();
         let share = f64::from(in_vain) / f64::from(symbols);
-        assert!(share < 0.006, "{mbps} Mb/s: {share} of the symbols in vain");
+        assert!(share < 0.006, "{mbps} Mb/s: {share} of the symbols wasted");
         assert!(
             rows.iter().all(|row| row.late <= 8),
-            "{mbps} Mb/s: a window"
+            "{mbps} Mb/s: more than a window"
         );
     }
 }
@@ -413,5 +415,5 @@ fn a_read_does_not_wait_for_a_replica_that_is_down_now_and_then() {
     let down = |time: u64| last_link(Trouble::Down, at(20 * time), at(20 * time + 5));
     let (times, _) = reads_beside(&(0..300).map(down).collect::<Vec<_>>());
     let p90 = times[times.len() * 9 / 10];
-    assert!(p90 <= 1.25 * usual, "{p90} ms, usually {usual}");
+    assert!(p90 <= 1.25 * usual, "{p90} ms, without failure {usual}");
 }

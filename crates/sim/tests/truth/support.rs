@@ -1,4 +1,4 @@
-//! Configurations to start from, and what a test asks of a record.
+//! Configurations and helpers for the tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub const fn gigabit(gbps: u64, delay: Duration) -> Wire {
     }
 }
 
-/// 10 Gb/s and a microsecond.
+/// 10 Gb/s with a delay of 1 us.
 pub const FAST: Wire = gigabit(10, Duration::from_us(1));
 
 pub fn queue_of(packets: u32) -> QueueConfig {
@@ -35,7 +35,7 @@ pub fn queue_of(packets: u32) -> QueueConfig {
     })
 }
 
-/// The hosts of one switch, every link the same.
+/// Hosts on one switch with equal links.
 pub fn single_switch(hosts: u32, queue: QueueConfig) -> Shape {
     Shape::SingleSwitch(SingleSwitch {
         hosts,
@@ -45,7 +45,7 @@ pub fn single_switch(hosts: u32, queue: QueueConfig) -> Shape {
     })
 }
 
-/// Three racks of four hosts over four spines.
+/// Three racks of four hosts, with four spines.
 pub fn leaf_spine(queue: QueueConfig, shared_buffer: Option<SharedBuffer>) -> Shape {
     Shape::LeafSpine(LeafSpine {
         leaves: 3,
@@ -59,7 +59,7 @@ pub fn leaf_spine(queue: QueueConfig, shared_buffer: Option<SharedBuffer>) -> Sh
     })
 }
 
-/// Two racks whose hosts are ten times as fast as each of the spines between them.
+/// Two racks, with hosts that are ten times as fast as each of the spines between them.
 pub fn slow_spines(queue: QueueConfig) -> Shape {
     Shape::LeafSpine(LeafSpine {
         leaves: 2,
@@ -89,8 +89,8 @@ pub fn fat_tree(queue: QueueConfig) -> Shape {
     })
 }
 
-/// Two hosts on either side of two switches in a row, linked twice at unlike rates:
-/// h0, h1 - s0 = s1 - s2 - h2, h3, with rates that no division makes whole.
+/// Two hosts on either side of three switches in a row: h0, h1 - s0 = s1 - s2 - h2, h3. Two links connect s0 and s1.
+/// With these rates, transmission times are not whole numbers.
 pub fn odd_network(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps, delay_ns| CustomLink {
         a,
@@ -119,7 +119,7 @@ pub fn odd_network(queue: QueueConfig) -> Shape {
     }))
 }
 
-/// A run without a workload yet: TCP as in a data centre, no samples.
+/// Returns a run with this workload, TCP for a data centre, and no samples.
 pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) -> RunConfig {
     let design = design.parse().expect("a design");
     let name = name.to_owned();
@@ -157,7 +157,7 @@ pub fn workload(name: &str, flows: Vec<FlowsSpec>) -> WorkloadSpec {
     }
 }
 
-/// Poisson arrivals of web-search flows between random hosts at a load of the hosts' links.
+/// Poisson arrivals of web-search flows between random hosts, at a load of the hosts' links.
 pub fn web_search(load: f64, until: Duration) -> WorkloadSpec {
     let sizes = named_sizes("websearch");
     let mut spec = workload("websearch", vec![poisson(sizes, load, until)]);
@@ -182,7 +182,7 @@ pub fn poisson(sizes: SizeDistribution, load: f64, until: Duration) -> FlowsSpec
     })
 }
 
-/// Clients that write or read blocks of three replicas.
+/// Clients that write or read blocks with three replicas.
 pub fn storage(bytes: u64, reads: f64, per_second: f64, until: Duration) -> StoragePart {
     StoragePart {
         sizes: Arc::new(SizeDistribution::fixed(bytes)),
@@ -200,7 +200,7 @@ pub fn storage(bytes: u64, reads: f64, per_second: f64, until: Duration) -> Stor
     }
 }
 
-/// A trace, given as CSV.
+/// Trace in CSV.
 pub fn trace(csv: &str, topology: &Topology) -> WorkloadSpec {
     let limits = Limits {
         hosts: topology.hosts(),
@@ -210,7 +210,7 @@ pub fn trace(csv: &str, topology: &Topology) -> WorkloadSpec {
     workload("trace", vec![FlowsSpec::Trace(Arc::new(trace))])
 }
 
-/// What the record of a run does not say of its network.
+/// Network of a run, which its record does not contain completely.
 pub struct Run {
     pub topology: Topology,
 }
@@ -226,7 +226,7 @@ pub fn simulate(config: &RunConfig) -> RunRecord {
     run(config, &Unattended).expect("a run")
 }
 
-/// Packets that each named port sent.
+/// Returns the number of packets that each port sent, by name.
 pub fn packets_by_port(record: &RunRecord) -> BTreeMap<&str, u64> {
     let ports = record.ports.iter();
     ports
@@ -234,18 +234,18 @@ pub fn packets_by_port(record: &RunRecord) -> BTreeMap<&str, u64> {
         .collect()
 }
 
-/// Completion times, in seconds, of the flows that finished, in the order of their numbers.
+/// Returns the completion times in seconds of the flows that finished, in the order of their numbers.
 pub fn completion_times(record: &RunRecord) -> Vec<f64> {
     let times = record.flows.iter().filter_map(|flow| flow.fct);
     times.map(|fct| fct.as_secs_f64()).collect()
 }
 
-/// A table of the literature.
+/// Returns a size distribution from the literature.
 pub fn named_sizes(name: &str) -> SizeDistribution {
     SizeDistribution::named(name).expect("a named table")
 }
 
-/// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
+/// Six servers and six clients on one switch at 10 Gb/s, with objects of 300 KB.
 pub fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let part = RequestsPart {
         sizes: Arc::new(SizeDistribution::fixed(300_000)),

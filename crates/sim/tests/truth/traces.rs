@@ -1,4 +1,4 @@
-//! A trace is exactly the flows that its file says, on exactly the paths that it says.
+//! A trace gives exactly the flows of its file, on exactly the paths of its file.
 
 use crate::support::{
     FAST, config, fat_tree, leaf_spine, packets_by_port, queue_of, simulate, trace,
@@ -68,7 +68,7 @@ fn a_trace_run_twice_is_one_run() {
     }
 }
 
-/// The ports between switches that carried something.
+/// Returns the ports between switches that carried packets.
 fn used_between_switches(record: &RunRecord) -> Vec<&str> {
     let ports = packets_by_port(record).into_iter();
     ports
@@ -98,8 +98,8 @@ fn a_pinned_flow_and_its_acks_keep_to_their_spine() {
 
 #[test]
 fn a_pinned_flow_and_its_acks_keep_to_their_aggregation_switch_and_core() {
-    // k = 4, m = 2: edges s0 to s7, aggregations s8 to s15, cores s16 to s19. h0 is on s0 in the
-    // first pod, h15 on s7 in the last.
+    // k = 4, m = 2: edges s0 to s7, aggregations s8 to s15, cores s16 to s19. h0 is on s0 in the first pod, h15 on s7
+    // in the last pod.
     for path in 0..4 {
         let csv = format!("start_ns,src,dst,bytes,path\n0,0,15,300000,{path}\n");
         let record = run_trace("tcp", fat_tree(queue_of(100)), &csv);
@@ -114,7 +114,7 @@ fn a_pinned_flow_and_its_acks_keep_to_their_aggregation_switch_and_core() {
     }
 }
 
-/// Pearson's chi-square against an even spread.
+/// Pearson's chi-square statistic against a uniform distribution.
 fn chi_square(counts: &[f64]) -> f64 {
     let expected = counts.iter().sum::<f64>() / counts.len() as f64;
     counts
@@ -138,7 +138,7 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
         queue: queue_of(10_000),
         shared_buffer: None,
     });
-    // From every host of the first pod to every host of the last, one packet each, far apart.
+    // One packet from every host of the first pod to every host of the last pod, far apart in time.
     let mut csv = "start_ns,src,dst,bytes\n".to_owned();
     let flows = 12_800;
     for row in 0..flows {
@@ -148,7 +148,7 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
     let record = run_trace("tcp", shape.clone(), &csv);
     assert_eq!(record.totals.drops.total().packets, 0);
     assert!(record.flows.iter().all(|flow| flow.retransmissions == 0));
-    // One way only leaves the first pod, so all its upward packets are of these flows, alike.
+    // Only packets from source to destination leave the first pod upwards, so all upward packets belong to these flows.
     let ports = packets_by_port(&record);
     let sent_by_hosts: u64 = (0..16)
         .map(|host| {
@@ -159,7 +159,11 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
         .map(|port| *port.expect("an uplink").1)
         .sum();
     let per_flow = sent_by_hosts / flows;
-    assert_eq!(sent_by_hosts % flows, 0, "every flow sends as many packets");
+    assert_eq!(
+        sent_by_hosts % flows,
+        0,
+        "every flow sends the same number of packets"
+    );
     let up = |from: u32, to: u32| {
         let packets = ports[format!("s{from}>s{to}").as_str()];
         assert_eq!(packets % per_flow, 0, "a flow keeps to its path");
@@ -174,7 +178,7 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
         "ECMP: chi-square at four edges {at_edges:.1?} (3 degrees of freedom), over 16 cores {:.1} (15)",
         chi_square(&over_cores)
     );
-    // Exceeded once in a thousand: 16.3 and 37.7.
+    // Each limit is exceeded with a probability of 0.001.
     assert!(at_edges.iter().all(|&chi| chi < 16.3), "{at_edges:?}");
     assert!(chi_square(&over_cores) < 37.7, "{over_cores:?}");
 }

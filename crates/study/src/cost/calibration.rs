@@ -1,4 +1,4 @@
-//! How much CPU time a design takes for its work on this machine, from short runs.
+//! Calibration: the CPU time that a design needs for its work on this machine, measured with short runs.
 
 use super::shortened::shortened;
 use super::work;
@@ -7,38 +7,39 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tailcut_scenario::sim::{RunConfig, RunControl, demand, run};
 
-/// What calibrating a design may take, in seconds.
+/// CPU time for the calibration of a design, in seconds.
 const BUDGET: f64 = 0.3;
 
-/// The work of the first short run: some milliseconds.
+/// Work of the first short run, which takes some milliseconds.
 const FIRST_WORK: f64 = 20_000.0;
 
-/// A run that is longer takes more for the same work, as it has more flows under way than caches hold: by
-/// this power of how many times as long it is. Measured over 6 designs and factors of 20 to 60: 0 to 0.09.
+/// Exponent of the length of a run, to which the CPU time per unit of work is proportional. Longer runs need more time
+/// per unit, because the caches of the CPU cannot hold all their flows. Measured with 6 designs, and runs that are 20
+/// to 60 times as long: 0 to 0.09.
 const GROWTH: f64 = 0.06;
 
-/// How many times as long a run may be for it to take more and more.
+/// Length of a run, relative to the calibration run, up to which the time per unit of work grows.
 const GROWS_UP_TO: f64 = 64.0;
 
-/// Transfers that are drawn for a short run.
+/// Number of transfers from which the work of a short run is estimated.
 const DRAWS: usize = 100_000;
 
-/// What a design takes for its work.
+/// Linear function from the work of a run to the CPU time that a design needs for it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rate {
-    /// Whatever the work, in seconds.
+    /// Fixed time of a run, in seconds.
     fixed: f64,
-    /// For each unit of work, in seconds.
+    /// Time for each unit of work, in seconds.
     per_work: f64,
 }
 
 impl Rate {
-    /// The CPU time of so much work, in seconds.
+    /// Returns the CPU time for `work`, in seconds.
     pub fn seconds(&self, work: f64) -> f64 {
         self.fixed + self.per_work * work
     }
 
-    /// The mean of some rates.
+    /// Returns the mean of some rates, or `None` if there are none.
     pub fn mean(rates: &[Self]) -> Option<Self> {
         let count = rates.len() as f64;
         let mean = |of: fn(&Self) -> f64| rates.iter().map(of).sum::<f64>() / count;
@@ -48,10 +49,12 @@ impl Rate {
         })
     }
 
-    /// Through a small run and a large one, each with its work and its seconds. It is exact for the large
-    /// one, which says most of a whole run.
+    /// Returns the rate that fits a small and a large run. Each run is given by its work and its seconds. The rate is
+    /// exact for the large run, because whole runs resemble it more.
     fn through(small: (f64, f64), large: (f64, f64)) -> Self {
         let steep = (large.1 - small.1) / (large.0 - small.0).max(1.0);
+        // Errors of the measurement must not result in a negative slope or fixed time, or in a fixed time that hides
+        // the work.
         let fixed = (small.1 - steep.max(0.0) * small.0).clamp(0.0, large.1 / 2.0);
         Self {
             fixed,
@@ -60,7 +63,7 @@ impl Rate {
     }
 }
 
-/// What a run takes for its work, from shorter ones; `None` where it cannot be run.
+/// Returns the CPU time that a run needs for its work, from shorter runs. `None` if the run cannot be run.
 pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     let topology = config.topology.shape.build().ok()?;
     let work_at = |share| {
@@ -74,16 +77,18 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     }
     let mut share = (FIRST_WORK / whole).min(1.0);
     let (short, small) = work_at(share)?;
-    // The first one finds nothing in the caches.
+    // The first run is slower, because the caches are empty. Its time is not used.
     seconds_of(&short, BUDGET, control)?;
     let least = (small, seconds_of(&short, BUDGET, control)?);
     let mut most = least;
     let mut spent = 2.0 * least.1;
-    // What a short run takes says how long one the rest of the time is enough for.
+    // A short run shows how much work fits into the rest of the budget.
     while share < 1.0 && spent < BUDGET / 2.0 {
         let room = (BUDGET - spent) * 0.8 * most.0 / most.1.max(1e-6);
-        // Not at once to the limit: a few transfers may be unlike the others.
+        // 0.8 leaves a margin, because a longer run needs more time per unit of work (see GROWTH). The length grows in
+        // several steps, because the few transfers of a short run may not be typical.
         let next = (room / whole).min(share * 16.0).min(1.0);
+        // The budget only allows a run that is less than twice as long, which adds little information.
         if next < share * 2.0 {
             break;
         }
@@ -91,6 +96,7 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
         let seconds = seconds_of(&short, BUDGET, control)?;
         (share, spent, most) = (next, spent + seconds, (larger, seconds));
     }
+    // If both runs have similar work, the line through them shows mainly errors of the measurement.
     let rate = match most.0 > 3.0 * least.0 {
         true => Rate::through(least, most),
         false => Rate {
@@ -105,7 +111,8 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     })
 }
 
-/// The CPU time of a run; where it takes far longer than `budget`, by how far it came.
+/// Returns the CPU time of a run. If it takes far longer than `budget`, the run is stopped and its time is computed
+/// from its progress.
 fn seconds_of(config: &RunConfig, budget: f64, control: &dyn RunControl) -> Option<f64> {
     let limit = Limited {
         control,
@@ -113,7 +120,7 @@ fn seconds_of(config: &RunConfig, budget: f64, control: &dyn RunControl) -> Opti
         begun: Instant::now(),
         furthest: Mutex::new(None),
     };
-    // A panic is the case's, once that is run.
+    // Ignore the panic here. It will be reported when the case itself runs.
     let ran = catch_unwind(AssertUnwindSafe(|| run(config, &limit))).ok()?;
     match ran {
         Ok(record) => record.cost.cpu_seconds.or(record.cost.wall_seconds),
@@ -126,12 +133,12 @@ fn seconds_of(config: &RunConfig, budget: f64, control: &dyn RunControl) -> Opti
     }
 }
 
-/// Stops a run after some time.
+/// Run control that stops a run after some time.
 struct Limited<'a> {
     control: &'a dyn RunControl,
     begun: Instant,
     end: Instant,
-    /// The share that was over, and after how many seconds.
+    /// Last reported progress (share of the run), with the seconds until then.
     furthest: Mutex<Option<(f64, f64)>>,
 }
 

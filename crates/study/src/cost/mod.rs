@@ -1,5 +1,5 @@
-//! What a study costs, before it is run: the demand of each case, times what a design takes for it on this
-//! machine.
+//! Estimate of a study's CPU time before it runs. Each case has a demand (packets and transfers). The CPU time that its
+//! design needs for this demand is measured on this machine with short runs.
 
 mod calibration;
 mod shortened;
@@ -11,18 +11,19 @@ use tailcut_record::RunKey;
 use tailcut_scenario::sim::fabric::topology::Topology;
 use tailcut_scenario::sim::{Demand, RunConfig, RunControl, demand};
 
-/// A flow costs about as much as so many packets over one link, beside its own packets: 8 with NDP, 44 with
-/// TCP.
+/// Work for a flow in addition to its packets. The unit is the work for one packet over one link. Measured: 8 with NDP,
+/// 44 with TCP.
 const PER_TRANSFER: f64 = 40.0;
 
-/// Transfers that are drawn for all cases together, and for one at least and at most.
+/// Number of transfers from which the demand of all cases together is estimated.
 const DRAWS: usize = 5_000_000;
+/// Smallest and largest number of transfers from which the demand of one case is estimated.
 const DRAWS_OF_ONE: (usize, usize) = (200, 100_000);
 
 impl Draft {
-    /// Says how much CPU time each case is expected to take on this machine. For that a short part of one
-    /// case of each design is run, which takes about 0.3 s each. Cases that cannot be told stay without.
-    /// `control` may stop it.
+    /// Estimates the CPU time of each case on this machine. For each design, it runs a short version of one case for
+    /// about 0.3 s. Cases whose time cannot be estimated stay without an expected time. `control` may stop the
+    /// estimate.
     pub fn estimate(&mut self, control: &dyn RunControl) {
         let draws = (DRAWS / self.study.runs.len().max(1)).clamp(DRAWS_OF_ONE.0, DRAWS_OF_ONE.1);
         let work = work_of(&self.study.runs, draws);
@@ -47,7 +48,7 @@ impl Draft {
             let rate = run.and_then(|run| calibrate(&configs[run], control));
             rates.push((runs, rate));
         }
-        // A design that could not be looked at is taken to be like the others.
+        // A design that could not be calibrated gets the mean of the others.
         let known: Vec<Rate> = rates.iter().filter_map(|(_, rate)| *rate).collect();
         let usual = Rate::mean(&known);
         let mut seconds = vec![None; work.len()];
@@ -63,7 +64,7 @@ impl Draft {
     }
 }
 
-/// Of some runs the one to try: that with the median work among those with the load in the middle.
+/// Returns the run that represents `runs`. It is the run with the median work among the runs with the median load.
 fn in_the_middle(runs: &[usize], configs: &[RunConfig], work: &[Option<f64>]) -> Option<usize> {
     let known = runs.iter().filter_map(|&run| Some((work[run]?, run)));
     let mut known: Vec<(f64, usize)> = known.collect();
@@ -76,7 +77,8 @@ fn in_the_middle(runs: &[usize], configs: &[RunConfig], work: &[Option<f64>]) ->
     known.get(known.len() / 2).map(|(_, run)| *run)
 }
 
-/// The work of each run: packets over links, a transfer counted as some of these.
+/// Returns the work of each run, or `None` if it cannot be estimated. The unit is the work for one packet over one
+/// link.
 fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
     let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();
     let place = |run: usize| {
@@ -88,6 +90,8 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
         format!("{} {}", keys[run].topology, swept.join(" "))
     };
     let mut order: Vec<(String, usize)> = (0..runs.len()).map(|run| (place(run), run)).collect();
+    // Runs on the same topology follow each other, so that each topology is built once, and memory contains
+    // only one topology.
     order.sort();
     let mut all = vec![None; runs.len()];
     let mut network: Option<(String, Topology)> = None;
@@ -102,7 +106,7 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
         let Some((_, topology)) = &network else {
             continue;
         };
-        // Designs of one load and seed have the same flows.
+        // All designs have the same flows at one load and seed.
         let payload = config.settings.framing.payload;
         let design = config.stack.design.name;
         let alike = format!("{:?} {} {payload} {design}", key.load, key.seed);
@@ -116,7 +120,7 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
     all
 }
 
-/// The work of a demand.
+/// Returns the work of a demand.
 fn work(asked: &Demand) -> f64 {
     asked.packet_hops + asked.transfers * PER_TRANSFER
 }

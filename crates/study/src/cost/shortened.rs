@@ -1,12 +1,12 @@
-//! A run that is like another one and shorter.
+//! Shorter version of a run.
 
 use std::sync::Arc;
 use tailcut_scenario::sim::workload::SizeDistribution;
 use tailcut_scenario::sim::{FlowsSpec, Limits, RunConfig};
 use tailcut_scenario::units::{Duration, Time};
 
-/// The same run with about this share of its transfers, above 0 to 1. A burst keeps its flows: they have
-/// the share of their bytes, and the share of the time to send them.
+/// Returns the same run with about `share` of its transfers. `share` is above 0 and at most 1. A burst keeps its number
+/// of flows: instead, each flow has this share of its bytes, and the run has this share of its drain time.
 pub fn shortened(config: &RunConfig, share: f64) -> RunConfig {
     let mut short = config.clone();
     if share >= 1.0 {
@@ -17,6 +17,10 @@ pub fn shortened(config: &RunConfig, share: f64) -> RunConfig {
             FlowsSpec::Trace(trace) => {
                 let flows = (trace.flows().len() as f64 * share).ceil() as usize;
                 *trace = Arc::new((**trace).clone().until(Time::MAX, flows.max(1)));
+            }
+            FlowsSpec::Coflows(trace) => {
+                let coflows = (trace.len() as f64 * share).ceil() as usize;
+                *trace = Arc::new((**trace).clone().until(Time::MAX, coflows.max(1)));
             }
             FlowsSpec::Burst(spec) => {
                 let bytes = (spec.sizes.mean() * share).ceil().max(1.0) as u64;

@@ -1,4 +1,4 @@
-//! The script, word by word, and what goes into it.
+//! Tests of the script: its exact text, and its parts.
 
 use super::*;
 use crate::plan::{Draft, Program};
@@ -10,7 +10,7 @@ fn chunk(places: &[usize], cpu_seconds: Option<f64>) -> Chunk {
     }
 }
 
-/// The script for a study of this name, with the path of the place replaced by `PLACE`.
+/// Returns the script for a study in directory `dir`, with `PLACE` instead of the temporary path.
 fn script(dir: &str, change: impl FnOnce(&mut Array<'_>)) -> Result<String, Error> {
     let chunks = [
         chunk(&[0, 1, 2, 7], Some(75.0)),
@@ -116,7 +116,7 @@ fn what_a_script_cannot_hold_is_refused() {
     };
     let percent = refused("100%", |_| {});
     let said =
-        "found '%' in the path; allowed: any other character, as Slurm reads it as a pattern";
+        "found '%' in the path; allowed: any other character, because Slurm reads it as a pattern";
     assert!(percent.ends_with(said), "{percent}");
     assert!(refused("a\\b", |_| {}).contains("found '\\'"));
     assert!(refused("a\nb", |_| {}).contains("without control characters"));

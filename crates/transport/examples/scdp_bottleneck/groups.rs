@@ -1,4 +1,4 @@
-//! One to many under independent loss.
+//! Transfers from one sender to many receivers, with independent loss at each receiver.
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::hosts::{SYMBOL, scdp_config, secs};
@@ -8,7 +8,7 @@ use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
 pub fn print() {
     println!(
-        "one to many, 8 receivers, independent loss: symbols sent over source symbols, K = 101"
+        "one sender, 8 receivers, independent loss, K = 101: symbols sent divided by source symbols, goodput"
     );
     for permille in [0.0, 1.0, 10.0, 50.0] {
         let link = Link {
@@ -62,7 +62,7 @@ pub fn print() {
         });
         let (took, sent) = closed.unwrap_or((f64::NAN, 0));
         println!(
-            "  {:4.1} %: {done} done, {:.4}, {:.1} Mb/s",
+            "  {:4.1} %: {done} receivers done, {:.4}, {:.1} Mb/s",
             permille / 10.0,
             sent as f64 / bytes as f64,
             bytes as f64 * 8e-6 / took

@@ -1,15 +1,15 @@
-//! The hosts and the link of every part, and of tests.
-#![allow(dead_code, reason = "tests use a part of it")]
+//! Hosts and links for all parts of this example, and for tests.
+#![allow(dead_code, reason = "tests use some of these functions")]
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use tailcut_transport::Transport;
 use tailcut_transport::scdp::{CreditConfig, DecodeSpeed, Host, Mode, ModelCodec, ScdpConfig};
-use tailcut_transport::tcp::{self, Congestion, TcpConfig};
+use tailcut_transport::tcp::{self, Congestion, HyStartClock, TcpConfig};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// Payload bytes of a symbol, and of a segment of TCP.
+/// Payload bytes of an SCDP symbol, and of a TCP segment.
 pub const SYMBOL: u32 = 1_424;
-/// The same on the wire.
+/// Bytes of a full packet on the wire.
 pub const PACKET: u64 = SYMBOL as u64 + 78;
 
 pub fn scdp_config(link: &Link) -> ScdpConfig {
@@ -34,14 +34,14 @@ pub fn scdp(id: u32, link: &Link) -> Box<dyn Transport> {
     Box::new(host.expect("a valid configuration"))
 }
 
-/// TCP as in Linux: CUBIC, HyStart on a clock of 1 ms, SACK.
+/// TCP as in Linux: CUBIC, HyStart with a clock of 1 ms, SACK.
 pub fn cubic(id: u32) -> Box<dyn Transport> {
     let config = TcpConfig {
         mss: SYMBOL,
         congestion: Congestion::Cubic,
         sack: true,
         min_rto: Duration::from_ms(200),
-        hystart: Some(Duration::from_ms(1)),
+        hystart: Some(HyStartClock::Ticks(Duration::from_ms(1))),
         ..TcpConfig::default()
     };
     Box::new(tcp::Host::new(HostId(id), config).expect("a valid configuration"))
@@ -51,7 +51,7 @@ pub fn secs(seconds: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(seconds)
 }
 
-/// A bottleneck of so many Mb/s between hosts with links of ten times that.
+/// Returns a bottleneck of `mbit` Mb/s between hosts whose links have ten times this rate.
 pub fn link(mbit: u64, round_trip: Duration, queue: usize, loss_permille: f64) -> Link {
     let rate = Rate::from_mbps(mbit);
     Link {
@@ -64,12 +64,13 @@ pub fn link(mbit: u64, round_trip: Duration, queue: usize, loss_permille: f64) -
     }
 }
 
-/// Packets in flight that fill such a link.
+/// Returns the bandwidth-delay product of a link of `mbit` Mb/s, in packets.
 pub fn bdp(mbit: u64, round_trip: Duration) -> f64 {
     mbit as f64 * 1e6 * round_trip.as_secs_f64() / 8.0 / PACKET as f64
 }
 
-/// The buffers of the sweep: 0.5 to 4 times that, and what home and office switches have.
+/// Returns the buffer sizes of the sweep in packets: 0.5 to 4 times the bandwidth-delay product, and the buffers of
+/// home and office switches.
 pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
     let bdp = bdp(mbit, round_trip);
     let of_path = [0.5, 1.0, 2.0, 4.0].map(|times| (bdp * times).ceil() as usize);
@@ -83,7 +84,7 @@ pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
     all
 }
 
-/// So many transfers without an end that start 0.3 s after one another.
+/// Returns a bottleneck with endless transfers. Each starts 0.3 s after the one before.
 pub fn crowd(
     link: Link,
     transfers: u32,
@@ -99,7 +100,7 @@ pub fn crowd(
     world
 }
 
-/// The share of packets that the bottleneck has dropped.
+/// Returns the share of packets that the bottleneck has dropped.
 pub fn dropped_share(world: &Bottleneck) -> f64 {
     let packets = world
         .delivered

@@ -1,11 +1,13 @@
-//! Many senders to one receiver each, all at once.
+//! Many senders, each with its own receiver, that start at the same time.
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::hosts::{SYMBOL, scdp, secs};
 use tailcut_units::{Duration, Rate, Time};
 
 pub fn print() {
-    println!("incast of 32, 10 Gb/s, 64 packets: time over the ideal one");
+    println!(
+        "incast of 32 senders, 10 Gb/s, buffer of 64 packets: time, and its ratio to the ideal time"
+    );
     for (bytes, round_trip_us, spread_us) in [
         (65_536, 20, 0),
         (65_536, 100, 0),

@@ -4,10 +4,11 @@ use crate::bottleneck::{Bottleneck, Link, message};
 use crate::hosts::{link, packets_of, scdp, secs};
 use tailcut_units::{Duration, Time};
 
-/// Of 100 packets.
+/// Loss rates in percent.
 const LOSSES: [f64; 9] = [0.0, 0.1, 0.3, 1.0, 3.0, 5.0, 10.0, 20.0, 30.0];
 
-/// Mb/s of one transfer that takes about `seconds` at the link's rate; `None` where it takes 1,000 times that.
+/// Returns the goodput in Mb/s of a transfer that takes about `seconds` at the link's rate; `None` if the transfer
+/// takes more than 1,000 times as long.
 fn goodput(link: Link, seconds: f64, seed: u64) -> Option<f64> {
     let bytes = (link.rate.as_bps() as f64 / 8.0 * seconds) as u64;
     let mut world = Bottleneck::new(link, vec![scdp(0, &link), scdp(1, &link)], seed);
@@ -21,8 +22,8 @@ fn goodput(link: Link, seconds: f64, seed: u64) -> Option<f64> {
     None
 }
 
-/// A line for one link: goodput without loss, and the share of it that is left at each loss rate, as the least
-/// and the largest over seeds.
+/// Prints a line for one link. The line contains the goodput without loss, and, for each loss rate, the smallest and
+/// largest share of this goodput over all seeds.
 fn line(mbit: u64, round_trip: Duration, queue: usize, seconds: f64, seeds: u64) {
     let ms = round_trip.as_secs_f64() * 1e3;
     let of_bars = mbit == 100 && (ms == 2.0 || ms == 20.0);
@@ -56,15 +57,15 @@ fn line(mbit: u64, round_trip: Duration, queue: usize, seconds: f64, seeds: u64)
 
 fn head(seeds: u64) {
     println!(
-        "goodput without loss, and how much of it is left at {:?} % random loss, both ways",
+        "goodput without loss, and the share of this goodput at {:?} % random loss in both directions",
         &LOSSES[1..]
     );
     println!(
-        "(least and largest of {seeds} seeds; * where a bar stands: 0.97, 0.95 and 0.88 at 0.1, 1 and 5 %)"
+        "(smallest and largest of {seeds} seeds; * marks links with a bound: 0.97, 0.95 and 0.88 at 0.1, 1 and 5 %)"
     );
 }
 
-/// Time of 2 MB at 30 % loss: it finishes.
+/// Prints the time of 2 MB at 30 % loss, to show that it finishes.
 fn heavy() {
     for ms in [2, 20] {
         let link = link(100, Duration::from_ms(ms), 167, 300.0);
@@ -93,7 +94,7 @@ pub fn sweep() {
     }
 }
 
-/// One link, from the command line.
+/// Measures one link from the command line.
 pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
     line(mbit, Duration::from_ms(ms), queue, 20.0, seeds);
 }

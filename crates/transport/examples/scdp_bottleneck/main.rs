@@ -1,11 +1,11 @@
 //! SCDP in credit mode behind one drop-tail queue.
 //! `cargo run --release -p tailcut-transport --example scdp_bottleneck [PART]`.
 //!
-//! - `loss`: goodput under random loss. `shares`: beside CUBIC, and two of its own.
-//! - `crowd`: many of its own at once.
+//! - `loss`: goodput under random loss. `shares`: SCDP and CUBIC together, and two SCDP transfers.
+//! - `crowd`: many SCDP transfers at once.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
-//! - `sweep-loss`, `sweep-shares`: the same over rates, round trips and buffers; take an hour.
-//! - `cell MBIT MS PACKETS SEEDS`: both of one link.
+//! - `sweep-loss`, `sweep-shares`: `loss` and `shares` for several rates, round trips and buffers; they take an hour.
+//! - `cell MBIT MS PACKETS SEEDS`: both measurements for one link.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used)]
 
 #[path = "../../tests/bottleneck/mod.rs"]

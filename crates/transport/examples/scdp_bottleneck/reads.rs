@@ -1,4 +1,4 @@
-//! Many to one, where one replica has trouble.
+//! Reads from many replicas to one receiver, where one replica has a fault.
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::hosts::{scdp, secs};
@@ -56,7 +56,7 @@ fn read(trouble: Trouble, bytes: u64) -> Option<f64> {
 }
 
 pub fn print() {
-    println!("many to one, 3 replicas, 1 Gb/s: ms, and over that without trouble");
+    println!("read from 3 replicas, 1 Gb/s: time in ms, and its ratio to the time without a fault");
     for bytes in [1_000_000, 10_000_000] {
         let usual = read(Trouble::None, bytes).unwrap_or(f64::NAN);
         println!("  {bytes} B: {usual:.2} ms");

@@ -1,24 +1,25 @@
-//! Two long transfers at one bottleneck: beside CUBIC, and two of its own.
+//! Two long transfers at one bottleneck: SCDP and CUBIC, or two of the same kind.
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::hosts::{self, bdp, cubic, link, packets_of, scdp, secs};
 use tailcut_transport::Transport;
 use tailcut_units::{Duration, FlowId, mix64};
 
-/// Who starts first, and who second.
+/// Kinds of the two transfers, in the order of their starts.
 #[derive(Clone, Copy, Debug)]
 enum Pair {
     /// SCDP, then CUBIC.
     First,
     /// CUBIC, then SCDP.
     Second,
-    /// Two of its own.
+    /// Two SCDP transfers.
     Own,
-    /// Two of CUBIC, to compare with.
+    /// Two CUBIC transfers, for comparison.
     Cubic,
 }
 
-/// Mb/s of the one that starts first and of the other, over `span` seconds from when that one starts.
+/// Returns the rates in Mb/s of the first and the second transfer, over `span` seconds from the start of the
+/// second.
 fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let hosts: Vec<Box<dyn Transport>> = (0..4)
         .map(|id| match (pair, id < 2) {
@@ -28,7 +29,7 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
         .collect();
     let mut world = Bottleneck::new(link, hosts, seed);
     let bytes = 1 << 40;
-    // From 0.1 to 5 s, as the seed has it.
+    // From 0.1 to 5 s, depending on the seed.
     let gap = 0.1 * 50f64.powf(mix64(seed) as f64 / u64::MAX as f64);
     world.submit(0, message(1, 1, bytes));
     world.run_until(secs(gap));
@@ -40,8 +41,9 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     (rate(of(1) - before), rate(of(2)))
 }
 
-/// What SCDP gets over what CUBIC gets, or the second over the first of two alike; and the share of the link
-/// that both use.
+/// Returns a ratio of rates, and the share of the link that both transfers use. The ratio is the rate of SCDP divided
+/// by the rate of CUBIC. For two transfers of one kind, it is the rate of the second transfer divided by the rate of
+/// the first.
 fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let (first, second) = pair(of, link, span, seed);
     let used = (first + second) * 1e6 / link.rate.as_bps() as f64;
@@ -51,7 +53,7 @@ fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     }
 }
 
-/// The geometric mean over seeds, the least and the largest.
+/// Formats the geometric mean over seeds, the smallest and the largest value.
 fn summary(ratios: &[f64]) -> String {
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
     let least = ratios.iter().copied().fold(f64::MAX, f64::min);
@@ -79,12 +81,14 @@ fn line(mbit: u64, round_trip: Duration, queue: usize, span: f64, seeds: u64) {
 
 fn head() {
     println!(
-        "Over 60 s from when the second starts: SCDP over CUBIC where SCDP is first or second; second"
+        "Over 60 s after the start of the second transfer. First, Second: rate of SCDP divided by rate of CUBIC;"
     );
     println!(
-        "over first of two of its own and of two of CUBIC. Geometric mean and range of seeds; share of"
+        "SCDP starts first or second. Own, Cubic: rate of the second divided by rate of the first transfer of one kind."
     );
-    println!("the link used. * where a bar stands: 0.5 to 2.");
+    println!(
+        "Geometric mean (range) over seeds; share of the link in use. * marks links with a bound: 0.5 to 2."
+    );
 }
 
 pub fn print() {
@@ -108,7 +112,7 @@ pub fn sweep() {
         for ms in [1, 2, 5, 20, 50] {
             let round_trip = Duration::from_ms(ms);
             if bdp(mbit, round_trip) > 2_048.0 {
-                // A window has 4,096 symbols at most.
+                // A window has at most 4,096 symbols, so it cannot fill longer paths.
                 continue;
             }
             for queue in packets_of(mbit, round_trip) {
@@ -118,13 +122,13 @@ pub fn sweep() {
     }
 }
 
-/// One link, from the command line.
+/// Measures one link from the command line.
 pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
     line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
 }
 
-/// Sixteen of one kind at once: the least and the largest of their rates in Mb/s, and the share of packets that are
-/// dropped, in percent.
+/// Runs sixteen transfers of one kind at once. Returns the smallest and largest of their rates in Mb/s, and
+/// the share of dropped packets in percent.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
     let mut world = hosts::crowd(link, 16, seed, host);
     world.run_until(secs(65.0));
@@ -138,7 +142,7 @@ fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [
     [least, most, hosts::dropped_share(&world) * 100.0]
 }
 
-/// The least rate, the largest, and the range of drops over seeds.
+/// Formats the smallest rate, the largest rate, and the range of the dropped share over seeds.
 fn many_over_seeds(link: Link, host: impl Fn(u32) -> Box<dyn Transport>) -> String {
     let runs: Vec<[f64; 3]> = (1..=6).map(|seed| many(link, seed, &host)).collect();
     let least = |what: usize| runs.iter().map(|run| run[what]).fold(f64::MAX, f64::min);
@@ -149,7 +153,7 @@ fn many_over_seeds(link: Link, host: impl Fn(u32) -> Box<dyn Transport>) -> Stri
 
 pub fn crowd() {
     println!(
-        "16 transfers of one kind over 60 s, 100 Mb/s, 6 seeds: least and largest rate, packets dropped"
+        "16 transfers of one kind over 60 s, 100 Mb/s, 6 seeds: smallest and largest rate, share of dropped packets"
     );
     for (ms, queue) in [(2, 33), (2, 64), (20, 33), (20, 167), (50, 417)] {
         let link = link(100, Duration::from_ms(ms), queue, 0.0);

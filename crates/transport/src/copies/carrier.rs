@@ -1,6 +1,7 @@
-//! What carries requests over TCP: that of one host, once a class, so that the high class sends before the
-//! low one at the NIC and every segment tells switches its class. Flows that are no requests are in the high
-//! class. Where TCP itself has classes (PIAS) the high one keeps them, and the low one is below them all.
+//! Carrier of requests over TCP. A host has one TCP endpoint per class. So the high class leaves the NIC
+//! before the low class, and every segment shows its class to switches. Flows that are not requests are in
+//! the high class. If TCP itself has classes (PIAS), the high class uses them, and the low class is below all
+//! of them.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
@@ -8,48 +9,48 @@ use crate::tcp::{ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpCon
 use crate::{ConfigError, Event, FlowStats, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use tailcut_requests::Room;
+use tailcut_requests::SendSpace;
 use tailcut_requests::{HIGH, LOW};
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// A connection: its class and its number there.
+/// Name of a connection: its class, and its number in the class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carried {
-    /// [`HIGH`] or [`LOW`].
+    /// Class: [`HIGH`] or [`LOW`].
     pub class: u8,
-    /// The connection among those of the class.
+    /// Connection in the endpoint of the class.
     pub id: ConnectionId,
 }
 
-/// See the module. Each copy of a request is one connection: the client opens it and sends the request,
-/// the server answers on it, and a client that wants no more resets it, which is what purges. As a
-/// [`Transport`] it sends flows that are no requests.
+/// Carrier of requests over TCP. Each copy of a request is one connection: the client opens it and sends the
+/// request, and the server answers on it. A client that cancels a copy resets the connection, and switches
+/// purge the queued segments. As a [`Transport`] the carrier sends flows that are not requests.
 ///
-/// A connection may change its class while it is open ([`set_class`](Carry::set_class)). What has left has
-/// the class that it left with, so that segments may overtake those before them.
+/// An open connection may change its class ([`set_class`](Carry::set_class)). Segments that have left keep
+/// their old class, so later segments may overtake them.
 #[derive(Debug)]
 pub struct Carrier {
     classes: [Endpoint; 2],
     flows: Messages,
-    /// What happened to connections of copies.
+    /// Events of connections that carry copies.
     events: VecDeque<CopyEvent<Carried>>,
-    /// Whether a connection may be in another class than its port says.
+    /// Whether a connection may be in a class that differs from the class of its port.
     has_moved: bool,
-    /// Whether answers tell the windows of their senders.
+    /// Whether the carrier reports the windows of servers.
     tells_windows: bool,
-    /// What switches call the low class.
+    /// Number of the low class in switches.
     low: u8,
-    /// The ports that servers are reached at, by class.
+    /// Ports on which servers accept connections, by class.
     ports: [u16; 2],
-    /// The port that hosts are reached at by flows that are no requests.
+    /// Port on which hosts accept flows that are not requests.
     flow_port: u16,
 }
 
 impl Carrier {
-    /// The carrier of `host`.
+    /// Creates the carrier of `host`.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(host: HostId, config: &TcpConfig) -> Result<Self, ConfigError> {
         let endpoint = || -> Result<Endpoint, ConfigError> {
             let mut endpoint = Endpoint::new(host, config.clone())?;
@@ -63,18 +64,19 @@ impl Carrier {
             has_moved: false,
             tells_windows: false,
             low: config.tags.map_or(LOW, |tags| tags.demotion.classes()),
+            // Each class has a separate port, so that every segment shows its class to the receiving host.
             ports: [config.port, config.port + 1],
             flow_port: config.port + 2,
         })
     }
 
-    /// Answers tell the windows of their senders from now on: a server hears of each window, and how much it
-    /// may hand over ([`CopyChange::Room`]), as segments leave and arrive.
+    /// Turns on reports of windows: when segments leave and arrive, a server receives its window, and the
+    /// amount that it may write ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
     }
 
-    /// Sorts what happened to connections into what concerns flows and what concerns copies.
+    /// Sorts the events of connections into events of flows and events of copies.
     fn sort_events(&mut self, now: Time) {
         for (class, endpoint) in (HIGH..).zip(&mut self.classes) {
             while let Some(event) = endpoint.poll_event() {
@@ -100,8 +102,8 @@ impl Carrier {
         }
     }
 
-    /// A segment of the connection that sends with `tuple` has left or arrived, in `class`: what there is
-    /// room for, if this end answers a copy and may hand something over.
+    /// Reports the room of the connection that sends with `tuple`, after a segment of it has left or arrived
+    /// in `class`. Only the server of a copy receives this report, and only if there is room.
     fn tell_room(&mut self, class: u8, tuple: &FiveTuple) {
         if !self.tells_windows {
             return;
@@ -110,6 +112,7 @@ impl Carrier {
         let room = || {
             let id = endpoint.find(tuple)?;
             let number = copy_of_flow(endpoint.flow(id)?)?;
+            // Clients open the connections, so the acceptor is the server.
             let answers = endpoint.role(id) == Some(Role::Acceptor);
             let room = room(endpoint, id).filter(|room| answers && room.bytes > 0)?;
             let change = CopyChange::Room(room);
@@ -118,13 +121,15 @@ impl Carrier {
         self.events.extend(room());
     }
 
-    /// The class of the connection that a segment which has arrived belongs to.
+    /// Returns the class of the connection to which an arriving segment belongs.
     fn class_of(&self, segment: &Segment) -> u8 {
         let tuple = &segment.tuple;
+        // The service port shows the class, whichever end sent the segment.
         let is_low = [tuple.src_port, tuple.dst_port].contains(&self.ports[usize::from(LOW)]);
         let by_port = if is_low { LOW } else { HIGH };
         if self.has_moved {
             let has = |class: u8| self.classes[usize::from(class)].find(&tuple.reversed());
+            // There are two classes, so the difference is the other class.
             let other = HIGH + LOW - by_port;
             if has(by_port).is_none() && has(other).is_some() {
                 return other;
@@ -137,8 +142,8 @@ impl Carrier {
 impl Carry for Carrier {
     type Handle = Carried;
 
-    /// Opens a connection and sends a request on it; more can be [said](Self::say) until
-    /// [`finish`](Self::finish). `None` where every port is in use.
+    /// Opens a connection and sends a request on it. Further messages can [follow](Self::say) until
+    /// [`finish`](Self::finish). Returns `None` if every port is in use.
     fn ask(&mut self, now: Time, ask: Ask) -> Option<Carried> {
         let class = ask.class.min(LOW);
         let (server, dst_port) = (ask.server, self.ports[usize::from(class)]);
@@ -154,7 +159,7 @@ impl Carry for Carrier {
             dst_port,
             protocol: Protocol::Tcp,
         };
-        // One that has changed its class has kept its ports.
+        // The other class may use the same ports, because a connection keeps its ports when it changes its class.
         while other.find(&tuple).is_some() {
             tuple.src_port = endpoint.unused_port(server, &[dst_port])?;
         }
@@ -194,11 +199,12 @@ impl Carry for Carrier {
                 self.has_moved = true;
                 Carried { class, id }
             }
+            // The connection has ended, or the other class uses its ports.
             None => copy,
         }
     }
 
-    /// Resets a connection: the peer is told, and what this end has not sent yet is gone.
+    /// Resets a connection. The peer is notified, and unsent data of this end is dropped.
     fn reset(&mut self, now: Time, copy: Carried) {
         self.classes[usize::from(copy.class)].reset(now, copy.id);
     }
@@ -213,18 +219,18 @@ impl Carry for Carrier {
     }
 }
 
-/// What there is room for on a connection: the next segment, or burst, and one more are kept ready to leave,
-/// so that it never waits for its application. `None` where nothing more may be written.
-fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<Room> {
+/// Returns the room for writes on a connection, or `None` if nothing more may be written. With this room, the next
+/// segment or burst and one more segment are always ready to leave, so the connection never waits for its application.
+fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();
     let kept = u64::from(config.mss.max(config.lso_bytes)) + u64::from(config.mss);
-    Some(Room {
+    Some(SendSpace {
         bytes: kept.saturating_sub(endpoint.unsent(id)?),
         window: endpoint.window(id)?.cwnd,
     })
 }
 
-/// What happened to the copy of a connection.
+/// Returns the changes of a copy that follow from an event of its connection.
 fn changes(
     class: u8,
     endpoint: &Endpoint,
@@ -248,6 +254,7 @@ fn changes(
                 is_client.then_some(CopyChange::Whole),
             ];
         }
+        // Only a client that cancels a copy resets a connection.
         ConnectionEvent::Reset { summary, .. } => (summary, End::Purged),
         ConnectionEvent::Failed { summary, .. } => (summary, End::Failed),
         ConnectionEvent::Closed { summary, .. } => (summary, End::Whole),
@@ -266,6 +273,7 @@ impl Transport for Carrier {
         let class = self.class_of(&segment);
         self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
+        // The report comes after the other events, because a copy must be accepted before it has room.
         self.tell_room(class, &segment.tuple.reversed());
     }
 
@@ -276,7 +284,8 @@ impl Transport for Carrier {
         self.sort_events(now);
     }
 
-    /// The high class first. Resets are high, since they end work.
+    /// Returns the next segment, from the high class first. Resets are in the high class, because they stop
+    /// work.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for class in [HIGH, LOW] {
             if let Some(mut segment) = self.classes[usize::from(class)].poll_transmit(now) {
@@ -296,7 +305,7 @@ impl Transport for Carrier {
         self.classes.iter().any(Endpoint::has_transmit)
     }
 
-    /// What happened to flows that are no requests.
+    /// Returns the next event of a flow that is not a request.
     fn poll_event(&mut self) -> Option<Event> {
         self.flows.poll_event()
     }
@@ -306,7 +315,7 @@ impl Transport for Carrier {
         timeouts.min()
     }
 
-    /// Copies of requests are told of by [`poll_copy`](Carry::poll_copy).
+    /// Returns the flows that are not requests. [`poll_copy`](Carry::poll_copy) reports copies of requests.
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let open = self.classes.iter().flat_map(Endpoint::unfinished);
         sent(open)

@@ -1,14 +1,14 @@
-//! What carries copies of requests in a network, whatever the transport.
+//! Interface for transports that carry copies of requests.
 
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word};
 use crate::tcp::Role;
 use crate::{FlowStats, Header, Segment, Transport};
 use core::fmt::Debug;
-use tailcut_requests::Room;
+use tailcut_requests::SendSpace;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
 
-/// The key by which a switch knows the segments of a copy that go one way: over TCP those of a connection,
-/// else those of a flow. Never 0.
+/// Returns the key by which a switch recognises the segments of a copy in one direction: over TCP the
+/// segments of a connection, otherwise the segments of a flow. The key is never 0.
 pub fn purge_key(segment: &Segment) -> u64 {
     match &segment.header {
         Header::Tcp(_) => key_of_connection(&segment.tuple),
@@ -16,14 +16,15 @@ pub fn purge_key(segment: &Segment) -> u64 {
     }
 }
 
-/// The key of the segments that one takes along, which tells a server that a copy is not wanted any more:
-/// those of the copy that come the other way. 0 for a segment that says nothing of the kind.
+/// Returns the key of the segments that a cancelling segment purges along its path: the segments of the
+/// same copy in the opposite direction. Returns 0 for a segment that cancels nothing.
 pub fn purges(segment: &Segment) -> u64 {
     let Some(number) = copy_of_flow(segment.flow) else {
         return 0;
     };
     if is_word(segment.flow) {
         return match segment.payload {
+            // Control packets of this message have no payload, and cancel nothing.
             0 => 0,
             _ => key_of_copy(flow_of_copy(number), segment.tuple.dst),
         };
@@ -37,81 +38,83 @@ pub fn purges(segment: &Segment) -> u64 {
 fn key_of_connection(tuple: &FiveTuple) -> u64 {
     let hosts = u64::from(tuple.src.0) << 32 | u64::from(tuple.dst.0);
     let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port);
+    // The key 0 means "no key", so it becomes 1.
     mix64(mix64(hosts) ^ ports).max(1)
 }
 
 fn key_of_copy(flow: FlowId, src: HostId) -> u64 {
+    // The key 0 means "no key", so it becomes 1.
     mix64(u64::from(flow.0) << 32 | u64::from(src.0)).max(1)
 }
 
-/// What happened to a copy at one end.
+/// Event of a copy at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyChange<H> {
-    /// At the server: it can answer.
+    /// At the server: the copy can be answered.
     Accepted {
-        /// The copy's name here.
+        /// Name of the copy at this end.
         handle: H,
-        /// How much may be handed over, where answers tell windows; `None`: all that there is.
-        room: Option<Room>,
+        /// Amount that the application may write, if windows are reported; `None`: the whole answer.
+        room: Option<SendSpace>,
     },
-    /// At the server, where messages keep their boundaries: one more of the client's has arrived.
+    /// At the server, if messages keep their boundaries: another message of the client has arrived.
     Message,
-    /// So many bytes of the other end have arrived in order.
+    /// Bytes from the other end have arrived in order.
     Delivered {
-        /// In all.
+        /// Total number of bytes that have arrived.
         total: u64,
     },
-    /// At the server, where answers tell windows: more may be handed over.
-    Room(Room),
-    /// At the client: the answer is whole.
+    /// At the server, if windows are reported: the application may write more.
+    Room(SendSpace),
+    /// At the client: the answer is complete.
     Whole,
-    /// It is over.
+    /// The copy has ended.
     Ended {
-        /// Which end this is: the client's opens.
+        /// End of the connection at this host. The client is the opener.
         role: Role,
-        /// What it has cost this end.
+        /// Cost of the copy at this end.
         stats: FlowStats,
-        /// How.
+        /// Reason of the end.
         end: End,
     },
 }
 
-/// What happened to a copy.
+/// Event of a copy, with its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CopyEvent<H> {
-    /// The copy's number.
+    /// Number of the copy.
     pub number: u32,
-    /// What happened.
+    /// The event itself.
     pub change: CopyChange<H>,
 }
 
-/// One host's transport, which also carries copies of requests: as a client's asks, as a server's answers.
-/// As a [`Transport`] it sends flows that are no requests, in classes above that of low copies.
+/// Transport of one host that also carries copies of requests: a client sends them, a server answers them. As
+/// a [`Transport`] it sends flows that are not requests, in classes above the class of low copies.
 pub trait Carry: Transport {
-    /// One end of what carries a copy.
+    /// Name of one end of a copy.
     type Handle: Copy + Debug;
 
-    /// The client sends a copy; `None` where that is not possible.
+    /// Sends a copy from the client. Returns `None` if that is not possible.
     fn ask(&mut self, now: Time, ask: Ask) -> Option<Self::Handle>;
 
-    /// The client sends a message of `bytes` more about a copy.
+    /// Sends another message of `bytes` about a copy, from the client.
     fn say(&mut self, now: Time, copy: Self::Handle, bytes: u64);
 
-    /// The client says nothing more about a copy.
+    /// Ends the client's messages about a copy.
     fn finish(&mut self, now: Time, copy: Self::Handle);
 
-    /// The server sends more of its answer.
+    /// Sends the next part of an answer, from the server.
     fn answer(&mut self, now: Time, copy: Self::Handle, answer: Answer);
 
-    /// What this end sends from now on has `class`. Gives its name from then on.
+    /// Sets the class of all segments that this end sends of a copy after this call. Returns the copy's new name.
     fn set_class(&mut self, now: Time, copy: Self::Handle, class: u8) -> Self::Handle;
 
-    /// The client wants no more of a copy: the server is told.
+    /// Cancels a copy at the client, and notifies the server.
     fn reset(&mut self, now: Time, copy: Self::Handle);
 
-    /// Payload bytes that the server has sent of an answer so far, those sent again included.
+    /// Returns the payload bytes that the server has sent of an answer so far, including retransmissions.
     fn payload_sent(&self, copy: Self::Handle) -> Option<u64>;
 
-    /// What happened to copies, in order for each.
+    /// Returns the next event of a copy, in order for each copy.
     fn poll_copy(&mut self) -> Option<CopyEvent<Self::Handle>>;
 }

@@ -1,4 +1,4 @@
-//! A host that carries copies of requests, known by their numbers.
+//! Host that carries copies of requests, with one number for each copy.
 
 use super::carry::{Carry, CopyChange};
 use super::order::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
@@ -6,19 +6,19 @@ use crate::tcp::Role;
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use tailcut_units::{FlowId, Time};
+use tailcut_units::{FlowId, Rate, Time};
 
-/// What carries copies, as a [`Transport`] that takes orders about them by number and tells their news as
-/// events. A host is the client or the server of a copy, never both.
+/// Transport that executes orders about copies, and reports changes of copies as events. Orders and events name a copy
+/// by its number. A host is either the client or the server of a copy, never both.
 #[derive(Debug)]
 pub struct CopyingHost<C: Carry> {
     inner: C,
-    /// This host's end of each copy that is open.
+    /// Open copies by number: the side of this host, and the handle of the copy.
     open: BTreeMap<u32, (Side, C::Handle)>,
 }
 
 impl<C: Carry> CopyingHost<C> {
-    /// A host that has no copies yet.
+    /// Creates a host without copies.
     pub const fn new(inner: C) -> Self {
         Self {
             inner,
@@ -26,7 +26,7 @@ impl<C: Carry> CopyingHost<C> {
         }
     }
 
-    /// The news that the application gets of a change.
+    /// Converts a change of a copy into an event for the application.
     fn news(&mut self, number: u32, change: CopyChange<C::Handle>) -> CopyNews {
         match change {
             CopyChange::Accepted { handle, room } => {
@@ -56,7 +56,8 @@ impl<C: Carry> Transport for CopyingHost<C> {
     fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
         self.inner.take_part(now, part)
     }
-    /// An order about a copy that is not open here does nothing: it may have ended a moment ago.
+    /// Executes an order. An order about a copy that is not open here has no effect, because the copy may
+    /// just have ended.
     fn carry(&mut self, now: Time, order: CopyOrder) -> Result<(), NotCarried> {
         let (open, inner) = (&mut self.open, &mut self.inner);
         let handle = |number: u32| open.get(&number).map(|(_, handle)| *handle);
@@ -86,6 +87,7 @@ impl<C: Carry> Transport for CopyingHost<C> {
                 }
             }
             CopyOrder::Reset { number } => {
+                // Removed at once, because the client receives no further event of a copy that it resets.
                 if let Some((_, handle)) = open.remove(&number) {
                     inner.reset(now, handle);
                 }
@@ -106,6 +108,9 @@ impl<C: Carry> Transport for CopyingHost<C> {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.inner.poll_transmit(now)
     }
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.inner.set_line_rate(now, rate, overhead);
+    }
     fn has_transmit(&self) -> bool {
         self.inner.has_transmit()
     }
@@ -122,6 +127,7 @@ impl<C: Carry> Transport for CopyingHost<C> {
     }
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let answers = self.open.iter().filter_map(|(number, (side, handle))| {
+            // Requests are not counted, because `payload_sent` counts only the bytes of answers.
             let sent = match side {
                 Side::Server => self.inner.payload_sent(*handle)?,
                 Side::Client => return None,

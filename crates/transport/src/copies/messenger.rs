@@ -1,5 +1,5 @@
-//! What carries requests over transports whose flows are messages, such as NDP and SCDP: a message to the
-//! server and one back, which leaves while it becomes ready.
+//! Carrier of requests over transports whose flows are messages, such as NDP and SCDP. The request is one message to
+//! the server, and the answer is one message back. The answer can leave while the server still produces it.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
@@ -9,31 +9,32 @@ use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use tailcut_requests::{LOW, REQUEST_BYTES};
-use tailcut_units::{FlowId, HostId, Time};
+use tailcut_units::{FlowId, HostId, Rate, Time};
 
-/// A copy at its client.
+/// State of a copy at its client.
 #[derive(Clone, Debug)]
-struct Asked {
+struct PendingRequest {
     server: HostId,
     below: bool,
-    /// Whether a message is under way, and those that follow it. One at a time, so that none overtakes.
+    /// Whether a message is being sent. Only one message is sent at a time, so that none overtakes another.
     is_saying: bool,
+    /// Sizes of the messages that wait, in bytes.
     unsaid: VecDeque<u64>,
 }
 
-/// See the module. Low copies go in a class below all others: at their hosts, in switches, and in the pulls of
-/// their receivers. A client that wants no more says so in a message of the high class, asks for no more
-/// itself, and the server stops where it is.
+/// Carrier of requests over messages. Low copies are in a class below all others: at their hosts, in
+/// switches, and in the pulls of their receivers. A client that cancels a copy sends a message of the high
+/// class to the server and pulls no more of the answer. The server stops at once.
 #[derive(Debug)]
 pub struct Messenger<T> {
     inner: T,
-    /// Copies that this host has asked for.
-    asked: BTreeMap<u32, Asked>,
-    /// Copies that this host serves, with the bytes of their answers that were handed over.
+    /// Copies that this host has requested.
+    asked: BTreeMap<u32, PendingRequest>,
+    /// Copies that this host serves, with the number of answer bytes that the application has written.
     served: BTreeMap<u32, u64>,
-    /// Copies whose end was here before they were.
+    /// Copies whose cancellation arrived before the copy itself.
     unwanted: BTreeSet<u32>,
-    /// Copies that this host has said to want no more.
+    /// Copies that this host has cancelled.
     dropped: BTreeSet<u32>,
     copies: VecDeque<CopyEvent<u32>>,
     flows: VecDeque<Event>,
@@ -50,8 +51,9 @@ const fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
 }
 
 impl<T: Streams> Messenger<T> {
-    /// Requests over `inner`.
+    /// Creates a carrier of requests over `inner`.
     pub fn new(mut inner: T) -> Self {
+        // The ends of a copy need to know how many of its bytes have arrived, and cancel it by its flow.
         inner.report_arrivals();
         Self {
             inner,
@@ -69,7 +71,7 @@ impl<T: Streams> Messenger<T> {
         self.inner.open(now, message, bytes, below);
     }
 
-    /// Sends the next message about a copy, if there is one and none is under way.
+    /// Sends the next message about a copy, if one waits and none is being sent.
     fn say_next(&mut self, now: Time, number: u32) {
         if let Some(asked) = self.asked.get_mut(&number)
             && !asked.is_saying
@@ -81,14 +83,14 @@ impl<T: Streams> Messenger<T> {
         }
     }
 
-    /// Sorts what happened into what concerns flows and what concerns copies.
+    /// Sorts events into events of flows and events of copies.
     fn sort_events(&mut self, now: Time) {
         let mut refused = Vec::new();
         while let Some(event) = self.inner.poll_event() {
             let flow = event.flow();
             match copy_of_flow(flow) {
                 None => {
-                    // Arrivals of flows are nobody's business.
+                    // The application does not use arrivals of its plain flows.
                     let is_told = !matches!(event, Event::Arrived(..));
                     self.flows.extend(is_told.then_some(event));
                 }
@@ -100,7 +102,7 @@ impl<T: Streams> Messenger<T> {
                 Some(number) if self.asked.contains_key(&number) => {
                     self.at_client(now, number, event);
                 }
-                // An answer that began after the word against it had left.
+                // The answer began after the cancellation had left.
                 Some(number) if self.dropped.contains(&number) => {
                     if let Event::Arrived(..) | Event::Completed(_) = event {
                         self.inner.refuse(now, flow);
@@ -110,7 +112,8 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // Not before: what tells that the answer is whole may follow at once.
+        // These copies are removed only after the loop, because the event that the answer is complete may follow in the
+        // same batch.
         for number in refused {
             self.dropped.remove(&number);
         }
@@ -150,9 +153,11 @@ impl<T: Streams> Messenger<T> {
     fn at_server(&mut self, number: u32, event: Event) {
         let (stats, end) = match event {
             Event::Completed(_) => {
+                // The cancellation has overtaken the request.
                 if self.unwanted.remove(&number) {
                     return;
                 }
+                // Only the first message opens the copy. Later messages belong to it.
                 if let Entry::Vacant(place) = self.served.entry(number) {
                     place.insert(0);
                     self.tell(
@@ -173,7 +178,7 @@ impl<T: Streams> Messenger<T> {
         self.end(number, stats, end);
     }
 
-    /// The client wants no more of a copy.
+    /// Stops a copy at the server, because the client has cancelled it.
     fn stop(&mut self, now: Time, number: u32) {
         let stats = self.inner.give_up(now, flow_of_copy(number));
         if self.served.contains_key(&number) {
@@ -195,7 +200,7 @@ impl<T: Streams> Carry for Messenger<T> {
     type Handle = u32;
 
     fn ask(&mut self, now: Time, ask: Ask) -> Option<u32> {
-        let asked = Asked {
+        let asked = PendingRequest {
             server: ask.server,
             below: ask.class >= LOW,
             is_saying: false,
@@ -204,6 +209,7 @@ impl<T: Streams> Carry for Messenger<T> {
         self.asked.insert(ask.number, asked);
         self.say_next(now, ask.number);
         self.sort_events(now);
+        // The transport may have failed the message at once, for example without a free port.
         self.asked.contains_key(&ask.number).then_some(ask.number)
     }
 
@@ -214,12 +220,14 @@ impl<T: Streams> Carry for Messenger<T> {
         }
     }
 
+    // Messages need no end: no connection has to be closed.
     fn finish(&mut self, _now: Time, _copy: u32) {}
 
     fn answer(&mut self, now: Time, copy: u32, answer: Answer) {
         let Some(ready) = self.served.get_mut(&copy) else {
             return;
         };
+        // The flow opens with the first bytes of the answer, and later bytes extend it.
         let is_first = *ready == 0;
         *ready += answer.bytes;
         let ready = *ready;
@@ -228,6 +236,7 @@ impl<T: Streams> Carry for Messenger<T> {
             self.inner.extend(now, flow, ready);
             return;
         }
+        // The message ends after `of` bytes, so `is_last` needs no action.
         let message = message(flow, answer.client, answer.of);
         self.inner.open(now, message, ready, answer.class >= LOW);
     }
@@ -235,6 +244,7 @@ impl<T: Streams> Carry for Messenger<T> {
     fn set_class(&mut self, now: Time, copy: u32, class: u8) -> u32 {
         let below = class >= LOW;
         match self.asked.get_mut(&copy) {
+            // Only later messages of the client get the class. The message on its way keeps its class.
             Some(asked) => asked.below = below,
             None => self.inner.set_below(now, flow_of_copy(copy), below),
         }
@@ -244,10 +254,12 @@ impl<T: Streams> Carry for Messenger<T> {
     fn reset(&mut self, now: Time, copy: u32) {
         if let Some(asked) = self.asked.remove(&copy) {
             let flow = flow_of_copy(copy);
+            // The client neither receives the answer nor sends its own messages any longer.
             self.inner.refuse(now, flow);
             self.inner.give_up(now, flow);
             self.dropped.insert(copy);
             let word = word_of_copy(copy);
+            // The cancellation is in the high class, because it should overtake the work that it stops.
             self.send(now, word, asked.server, REQUEST_BYTES as u64, false);
         }
     }
@@ -288,11 +300,15 @@ impl<T: Streams> Transport for Messenger<T> {
         self.inner.poll_transmit(now)
     }
 
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.inner.set_line_rate(now, rate, overhead);
+    }
+
     fn has_transmit(&self) -> bool {
         self.inner.has_transmit()
     }
 
-    /// What happened to flows that are no requests.
+    /// Returns the next event of a flow that is not a request.
     fn poll_event(&mut self) -> Option<Event> {
         self.flows.pop_front()
     }
@@ -301,7 +317,7 @@ impl<T: Streams> Transport for Messenger<T> {
         self.inner.next_timeout()
     }
 
-    /// Copies of requests are told of by [`poll_copy`](Carry::poll_copy).
+    /// Returns the flows that are not requests. [`poll_copy`](Carry::poll_copy) reports copies of requests.
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.inner.unfinished();
         open.retain(|(flow, _)| copy_of_flow(*flow).is_none());

@@ -1,9 +1,10 @@
-//! Copies of requests (RANS) as flows of a transport: how a client sends them, a server answers them, and
-//! either takes them back. The crate `tailcut-requests` decides which copies there are.
+//! Copies of requests (RANS) as flows of a transport: a client sends them, a server answers them, and either
+//! end can cancel them. The crate `tailcut-requests` decides which copies exist.
 //!
-//! - [`Carrier`]: each copy is one TCP connection, once a class at every host.
-//! - [`Messenger`]: a copy is a message to the server and one back, over transports without connections.
-//! - [`CopyingHost`]: a host that has either next to its other flows.
+//! - [`Carrier`]: each copy is one TCP connection. Every host has one TCP endpoint per class.
+//! - [`Messenger`]: a copy is one message to the server and one message back, over transports without
+//!   connections.
+//! - [`CopyingHost`]: a host with a [`Carrier`] or a [`Messenger`], for copies and for its other flows.
 
 mod carrier;
 mod carry;

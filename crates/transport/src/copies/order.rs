@@ -1,30 +1,30 @@
-//! Copies of requests, as an application sends and answers them over a transport that carries them.
+//! Copies of requests: the orders and events between an application and a transport that carries copies.
 
 use crate::FlowStats;
-use tailcut_requests::Room;
+use tailcut_requests::SendSpace;
 use tailcut_units::{FlowId, HostId};
 
-/// The bit of a flow's number that tells copies of requests from other flows.
+/// Bit of a flow's number that marks a copy of a request.
 const COPY: u32 = 1 << 30;
-/// The bit that tells the word that a copy is not wanted any more from the copy.
+/// Bit that marks the message that cancels a copy.
 const WORD: u32 = 1 << 29;
 
-/// The flow that carries copy `number`, below 2^29, of all copies in a run.
+/// Returns the flow that carries copy `number`. The number is below 2^29 and unique in a run.
 pub const fn flow_of_copy(number: u32) -> FlowId {
     FlowId(COPY | number)
 }
 
-/// The flow that carries the word that copy `number` is not wanted any more.
+/// Returns the flow of the message that cancels copy `number`.
 pub(crate) const fn word_of_copy(number: u32) -> FlowId {
     FlowId(COPY | WORD | number)
 }
 
-/// Whether a flow carries such a word.
+/// Returns whether a flow carries a message that cancels a copy.
 pub(crate) const fn is_word(flow: FlowId) -> bool {
     flow.0 & (COPY | WORD) == COPY | WORD
 }
 
-/// The number of the copy that a flow carries or is about; `None` for other flows.
+/// Returns the number of the copy that a flow carries or cancels; `None` for other flows.
 pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
     match flow.0 & COPY {
         0 => None,
@@ -32,123 +32,123 @@ pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
     }
 }
 
-/// A copy of a request, as a client sends it.
+/// Copy of a request, as a client sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ask {
-    /// The copy's number in the run.
+    /// Number of the copy in the run.
     pub number: u32,
-    /// To whom.
+    /// Server that receives the copy.
     pub server: HostId,
-    /// [`HIGH`](tailcut_requests::HIGH) or [`LOW`](tailcut_requests::LOW).
+    /// Class: [`HIGH`](tailcut_requests::HIGH) or [`LOW`](tailcut_requests::LOW).
     pub class: u8,
-    /// Bytes of the message, its header included.
+    /// Bytes of the message, including its header.
     pub bytes: u64,
 }
 
-/// More of an answer, as a server sends it.
+/// Next part of an answer, as a server sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// To whom.
+    /// Client that receives the answer.
     pub client: HostId,
-    /// [`HIGH`](tailcut_requests::HIGH) or [`LOW`](tailcut_requests::LOW).
+    /// Class: [`HIGH`](tailcut_requests::HIGH) or [`LOW`](tailcut_requests::LOW).
     pub class: u8,
-    /// Bytes that follow those before, headers included.
+    /// Bytes of this part, including headers.
     pub bytes: u64,
-    /// Bytes of the whole answer at most, headers included.
+    /// Upper bound of the bytes of the whole answer, including headers.
     pub of: u64,
-    /// Whether the answer ends with them.
+    /// Whether this part is the last part of the answer.
     pub is_last: bool,
 }
 
-/// How a copy ended at one end of what carried it.
+/// Reason why a copy ended at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Both ends have all that was sent.
+    /// Both ends have received everything.
     Whole,
-    /// The client wanted no more.
+    /// The client cancelled the copy.
     Purged,
-    /// Given up after too many retransmissions.
+    /// The copy failed after too many retransmissions.
     Failed,
 }
 
-/// The two ends of a copy.
+/// Ends of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
-    /// The one that asks.
+    /// The end that sends the request.
     Client,
-    /// The one that answers.
+    /// The end that answers.
     Server,
 }
 
-/// What an application orders about a copy that its host asks for or answers.
+/// Order of an application about a copy that its host sends or answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyOrder {
-    /// The client sends it.
+    /// The client sends the copy.
     Ask(Ask),
-    /// The client sends a message of `bytes` more about copy `number`.
+    /// The client sends another message of `bytes` about copy `number`.
     Say {
-        /// The copy.
+        /// Number of the copy.
         number: u32,
-        /// Bytes of the message, its header included.
+        /// Bytes of the message, including its header.
         bytes: u64,
     },
-    /// The client says nothing more about copy `number`.
+    /// The client sends no further message about copy `number`.
     Finish {
-        /// The copy.
+        /// Number of the copy.
         number: u32,
     },
-    /// The server sends more of its answer to copy `number`.
+    /// The server sends the next part of its answer to copy `number`.
     Answer {
-        /// The copy.
+        /// Number of the copy.
         number: u32,
-        /// What it sends.
+        /// Next part of the answer.
         answer: Answer,
     },
-    /// What this end sends of copy `number` from now on has `class`.
+    /// Sets the class of all segments that this end sends of copy `number` after this order.
     SetClass {
-        /// The copy.
+        /// Number of the copy.
         number: u32,
-        /// The class.
+        /// New class.
         class: u8,
     },
-    /// The client wants no more of copy `number`: the server is told.
+    /// The client cancels copy `number`, and the server is notified.
     Reset {
-        /// The copy.
+        /// Number of the copy.
         number: u32,
     },
 }
 
-/// What happened to a copy at one end.
+/// Event of a copy at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyNews {
-    /// At the server: it can be answered.
+    /// At the server: the copy can be answered.
     Accepted {
-        /// How much may be handed over, where answers tell windows; `None`: all that there is.
-        room: Option<Room>,
+        /// Amount that the application may write, if windows are reported; `None`: the whole answer.
+        room: Option<SendSpace>,
     },
-    /// At the server, where messages keep their boundaries: one more of the client's has arrived.
+    /// At the server, if messages keep their boundaries: another message of the client has arrived.
     Message,
-    /// Bytes of the other end have arrived in order.
+    /// Bytes from the other end have arrived in order.
     Delivered {
-        /// In all.
+        /// Total number of bytes that have arrived.
         total: u64,
     },
-    /// At the server, where answers tell windows: more may be handed over.
-    Room(Room),
-    /// At the client: the answer is whole.
+    /// At the server, if windows are reported: the application may write more.
+    Room(SendSpace),
+    /// At the client: the answer is complete.
     Whole,
-    /// It is over at this end.
+    /// The copy has ended at this end.
     Ended {
-        /// Which end this is.
+        /// Side of the copy at this host.
         side: Side,
-        /// What it has cost this end.
+        /// Cost of the copy at this end.
         stats: FlowStats,
-        /// How.
+        /// Reason of the end.
         end: End,
     },
 }
 
-/// A design that carries no copies of requests, or a copy that it could not take.
+/// Error of a host that cannot carry a copy: its design carries no copies of requests, or cannot take this one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("this host does not carry that copy of a request")]
+#[error("the host cannot carry this copy of a request")]
 pub struct NotCarried;

@@ -1,48 +1,48 @@
-//! NDP's parameters.
+//! Parameters of NDP.
 
 use crate::config::{ConfigError, SERVICE_PORT, no_shorter, payload, positive, service_port, some};
 use crate::receiver_driven::Demotion;
 
 use tailcut_units::Duration;
 
-/// Parameters of one host's NDP.
+/// NDP parameters of one host.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NdpConfig {
     /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
     pub mss: u32,
-    /// Packets that a sender pushes before the first pull, at least 1. Default 30 (NDP paper, section
-    /// 6; the SCDP paper's model has 12). Below the bandwidth-delay product throughput is lost.
+    /// Packets that a sender pushes before the first pull, at least 1. Default 30 (NDP paper, section 6; the
+    /// SCDP paper's model has 12). A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
-    /// The time between two pulls of this host, above 0: what a full packet takes on its link, with
+    /// Time between two pulls of this host, above 0: the time of a full packet on the host's link, with
     /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
-    /// Paths that a sender spreads its packets over; with 0 or 1 it leaves the choice to the switches.
-    /// Default 1.
+    /// Number of paths over which a sender spreads its packets. With 0 or 1, the switches choose the path. Default 1.
     pub paths: u16,
-    /// Classes by bytes sent. Default none (NDP); NDP+ has them.
+    /// Priority classes by bytes sent. Default none (NDP). NDP+ has classes.
     pub demotion: Demotion,
-    /// Whether bytes that are sent again count towards demotion, as all symbols do in SCDP. Default true.
+    /// Whether retransmitted bytes count towards demotion, as all symbols do in SCDP. Default true.
     pub resends_count: bool,
-    /// Whether the host serves its own flows by class, strictly; else all of them in turn. Default true.
+    /// Whether the host serves its own flows by class, in strict priority. If not, flows take turns. Default
+    /// true.
     pub in_order: bool,
-    /// What a payload byte takes on the host's link, for pulls of short packets. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link, for pulls of short packets. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
-    /// The retransmission timeout is not less than this, above 0. Default 5 ms.
+    /// Lower bound of the retransmission timeout, above 0. Default 5 ms.
     pub min_rto: Duration,
-    /// The retransmission timeout before the first sample. Default 20 ms.
+    /// Retransmission timeout before the first round-trip sample. Default 20 ms.
     pub initial_rto: Duration,
-    /// The retransmission timeout's upper bound, backed off or not. Default 1 s.
+    /// Upper bound of the retransmission timeout, also after backoff. Default 1 s.
     pub max_rto: Duration,
-    /// Timeouts in a row, without a word from the receiver between them, after which a flow is given
-    /// up. Default 15, as Linux's TCP.
+    /// Number of timeouts in a row, with no packet from the receiver between them, after which the flow fails. Default
+    /// 15, as in Linux's TCP.
     pub max_timeouts: u32,
-    /// How long the receiver of a finished flow remembers it after the last of its packets; the sender
-    /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
-    /// the retransmissions that follow a lost last ACK. Default 100 ms.
+    /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives. The
+    /// sender keeps the addresses for twice this time. The time must be longer than packets stay in the
+    /// network, and longer than the retransmissions that follow a lost last ACK. Default 100 ms.
     pub time_wait: Duration,
-    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,
-    /// Seed of the host's random stream: the order of paths.
+    /// Seed of the host's random stream, which orders the paths.
     pub seed: u64,
 }
 
@@ -69,10 +69,10 @@ impl Default for NdpConfig {
 }
 
 impl NdpConfig {
-    /// Checks every parameter.
+    /// Checks all parameters.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// A parameter is outside its range. The error contains the first such parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
         service_port(self.port, "flows")?;
         payload("mss", self.mss)?;

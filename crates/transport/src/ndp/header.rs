@@ -1,42 +1,42 @@
-//! What NDP endpoints tell each other.
+//! Header of NDP packets.
 
 use crate::PathPin;
 use tailcut_units::Time;
 
-/// The kind of an NDP packet.
+/// Kind of an NDP packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum NdpKind {
-    /// Data, or the header that is left of it.
+    /// Data packet, or its header after a switch trimmed the payload.
     #[default]
     Data,
-    /// Packet `index` has arrived.
+    /// Acknowledgement: packet `index` has arrived.
     Ack,
-    /// Of packet `index` only the header has arrived.
+    /// Negative acknowledgement: only the header of packet `index` has arrived.
     Nack,
-    /// Nothing but the count of pulls.
+    /// Pull: a packet that carries only the counts `cumulative` and `pull`.
     Pull,
 }
 
-/// An NDP header.
+/// NDP header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct NdpHeader {
-    /// What it is.
+    /// Kind of the packet.
     pub kind: NdpKind,
-    /// Data: the packet belongs to the first window and opens the session if there is none (SYN).
+    /// Data: whether the packet belongs to the first window, and so may open the session (SYN).
     pub first_window: bool,
-    /// Data: no packet of the flow follows this one.
+    /// Data: whether this is the last packet of the flow.
     pub last: bool,
-    /// Data: the flow is pinned to `Segment::path`, and so are the answers.
+    /// Data: whether the flow must use `Segment::path`. Its answers then use this path too.
     pub pinned: bool,
-    /// ACK, NACK: the path of the packet that it answers.
+    /// ACK, NACK: path of the answered packet.
     pub path: PathPin,
-    /// The packet's number in its flow, from 0.
+    /// Number of the packet in its flow, from 0.
     pub index: u64,
-    /// ACK, NACK, pull: every packet with a lower number has arrived.
+    /// ACK, NACK, pull: first missing packet. All packets with lower numbers have arrived.
     pub cumulative: u64,
-    /// ACK, NACK, pull: packets that the receiver has asked for so far, the first window not counted.
+    /// ACK, NACK, pull: total packets that the receiver has pulled, without the first window.
     pub pull: u64,
-    /// Data: when it was sent. ACK, NACK: the same of the packet that it answers.
+    /// Data: departure time. ACK, NACK: departure time of the answered packet.
     pub sent: Time,
 }

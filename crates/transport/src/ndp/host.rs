@@ -1,4 +1,4 @@
-//! A host's NDP: its flows, the pull queue of its interface, its timers.
+//! NDP of one host: its flows, the pull queue of its interface, and its timers.
 
 mod streams;
 
@@ -7,95 +7,75 @@ use super::header::{NdpHeader, NdpKind};
 use super::paths::Paths;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
-use crate::tcp::timers::Timers;
+use crate::receiver_driven::{PullQueue, Receiving, SessionKey, SessionTable, Side, arm};
 use crate::turns::Turns;
 use crate::{
     Condition, ConfigError, Event, FlowStats, Header, Message, PathPin, Segment, Transport,
 };
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Rate, Time, mix64};
 
-/// [`Transport`] by NDP. Flows are not replicated, whatever the message says.
+/// NDP of one host, as a [`Transport`]. It never replicates flows, even if the message requests it.
 #[derive(Debug)]
 pub struct Host {
-    host: HostId,
     config: NdpConfig,
-    directory: Directory,
-    senders: Sessions<Sender>,
-    receivers: Sessions<Receiver>,
-    /// Senders that may send, by class.
+    table: SessionTable<Sender, Receiver>,
+    /// Sessions that may send, by class.
     ready: Turns<SessionKey>,
-    /// ACKs, NACKs and pulls, which leave before data.
-    control: VecDeque<Segment>,
     pulls: PullQueue,
     /// Paths of control packets.
     paths: Paths,
-    timers: Timers,
-    events: VecDeque<Event>,
-    register: Register,
     flows: u64,
-    open: usize,
-    ignored: u64,
 }
 
 impl Host {
-    /// The NDP of `host`.
+    /// Returns the NDP transport of the host with number `host`.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(host: HostId, config: NdpConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
-            host,
             config,
-            directory: Directory::new(host, config.port, config.time_wait),
-            senders: Sessions::new(),
-            receivers: Sessions::new(),
+            table: SessionTable::new(host, config.port, config.time_wait),
             ready: Turns::new(),
-            control: VecDeque::new(),
             pulls: PullQueue::new(config.pull_interval),
             paths: Paths::new(config.paths, 0, config.seed),
-            timers: Timers::default(),
-            events: VecDeque::new(),
-            register: Register::default(),
             flows: 0,
-            open: 0,
-            ignored: 0,
         })
     }
 
-    /// Flows that this host sends or receives and that have not ended, those in time-wait not counted.
+    /// Returns the number of flows that this host sends or receives and that have not ended. Flows in
+    /// time-wait are not counted.
     pub fn open_flows(&self) -> usize {
-        self.open
+        self.table.open
     }
 
-    /// Flows that this host remembers, those in time-wait included.
+    /// Returns the number of flows in memory, including flows in time-wait.
     pub fn remembered_flows(&self) -> usize {
-        self.senders.len() + self.receivers.len()
+        self.table.senders.len() + self.table.receivers.len()
     }
 
-    /// Segments that were dropped because they belong to no flow or make no sense.
+    /// Returns the number of dropped segments that were invalid or belonged to no flow.
     pub fn ignored(&self) -> u64 {
-        self.ignored
+        self.table.ignored
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn config(&self) -> &NdpConfig {
         &self.config
     }
 
-    /// From now on this host has names of its own for the flows that it receives, counted from
-    /// `first`; [`Event::Opened`] tells each with its origin. Before, a flow has the name that its
-    /// sender gave it: two senders that know nothing of each other may give the same one.
+    /// Sets the first of the numbers by which this host names flows that it receives after this call. [`Event::Opened`]
+    /// reports each name with the flow's origin. Without this call, a flow has the name that its sender gave it, and
+    /// independent senders may give the same name.
     pub fn name_incoming(&mut self, first: FlowId) {
-        self.directory.name_incoming(first);
+        self.table.directory.name_incoming(first);
     }
 
-    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`
-    /// bytes beside its payload (headers, preamble and gap). Those that wait go on at that rate,
-    /// counted from the last one that was sent. Until then [`NdpConfig::pull_interval`] holds.
+    /// Sets the pull rate, so that the requested packets fill `rate`. Each packet has `overhead` bytes in
+    /// addition to its payload (headers, preamble and gap). Waiting pulls continue at the new rate, counted
+    /// from the last pull that was sent. Before the first call, [`NdpConfig::pull_interval`] applies.
     pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
         let full = u64::from(self.config.mss) + u64::from(overhead);
         self.config.pull_interval = rate.serialisation(full);
@@ -103,30 +83,29 @@ impl Host {
         self.pulls.set_interval(now, self.config.pull_interval);
     }
 
-    /// A data packet or the header of one, for this host as a receiver.
+    /// Processes a data packet or a trimmed header as a receiver.
     fn on_data(&mut self, now: Time, segment: &Segment, header: &NdpHeader) {
-        let found = self.directory.arriving(&segment.tuple);
+        let found = self.table.directory.arriving(&segment.tuple);
         let slot = match found {
             Some((Side::Receiver, slot)) => slot,
-            None if header.first_window && segment.tuple.dst == self.host => {
-                self.forget(now);
-                let flow = self.directory.name(segment, &mut self.events);
+            // Any packet of the first window may open the session, because paths reorder packets.
+            None if header.first_window && segment.tuple.dst == self.table.host => {
+                // Finished sessions are removed when a new session opens, so that they need no timer.
+                self.table.forget(now, |_| {});
+                let flow = self.table.directory.name(segment, &mut self.table.events);
                 let receiver = Receiver::new(now, flow, segment, header);
-                let tuple = *receiver.tuple();
-                let key = self.receivers.insert(receiver);
-                self.directory.enter(&tuple, Side::Receiver, key);
-                self.open += 1;
-                if self.register.reports {
-                    self.register.incoming.insert(flow, key);
+                let key = self.table.add_receiver(receiver);
+                if self.table.register.reports {
+                    self.table.register.incoming.insert(flow, key);
                 }
                 key.slot
             }
             _ => {
-                self.ignored += 1;
+                self.table.ignored += 1;
                 return;
             }
         };
-        let Some((key, receiver)) = self.receivers.at(slot) else {
+        let Some((key, receiver)) = self.table.receivers.at(slot) else {
             return;
         };
         if receiver.session() != segment.flow {
@@ -136,29 +115,30 @@ impl Host {
         let was_complete = receiver.complete;
         let trimmed = segment.condition == Condition::Trimmed;
         let Some(kind) = receiver.on_data(now, header, trimmed) else {
-            self.ignored += 1;
+            self.table.ignored += 1;
             return;
         };
+        // Every pull is charged for a full packet. A short packet returns the unused time. A trimmed packet
+        // returns nothing: it met a full queue, and earlier pulls would bring more packets to that queue. After the
+        // end of a flow no packet returns time, so at worst the next pulls leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
+        // No pull was charged for the packets of the first window.
         if is_short && receiver.last_was_pulled(self.config.initial_window) {
             self.pulls
                 .refund(self.config.byte_time * u64::from(short_by));
         }
-        if self.register.reports {
+        if self.table.register.reports {
+            // The class of low copies is below all classes of NDP.
             receiver.below = segment.priority >= self.config.demotion.classes();
             if let Some(packets) = receiver.news() {
                 let bytes = packets * u64::from(self.config.mss);
-                self.events
+                self.table
+                    .events
                     .push_back(Event::Arrived(receiver.flow(), bytes));
             }
         }
-        if receiver.complete && !was_complete {
-            self.open -= 1;
-            self.register.incoming.remove(&receiver.flow());
-            self.events.push_back(Event::Completed(receiver.flow()));
-            self.directory.wait(now, Side::Receiver, key);
-        }
+        // The pull must be counted before the answer is built, so that the answer can carry it.
         if receiver.pending > 0 && !receiver.in_pull_queue {
             if self.pulls.take_if_idle(now) {
                 receiver.count_pull();
@@ -170,10 +150,15 @@ impl Host {
         }
         let own_path = own_path(&mut self.paths, receiver.pin());
         let answer = receiver.answer(kind, Some((header, segment.path)), own_path);
-        self.control.push_back(answer);
+        self.table.control.push_back(answer);
+        if receiver.complete && !was_complete {
+            let flow = receiver.flow();
+            self.table.complete(now, key, flow);
+        }
     }
 
-    /// A packet of another session at the addresses of the one at `key`. It may take its place.
+    /// Processes a packet of another session with the same addresses as the session at `key`. The new session
+    /// may replace the old one.
     #[cold]
     fn on_other_session(
         &mut self,
@@ -182,30 +167,19 @@ impl Host {
         segment: &Segment,
         header: &NdpHeader,
     ) {
-        let replaced = self.receivers.get(key).filter(|receiver| {
-            let (complete, heard_at) = (receiver.complete, receiver.heard_at);
-            header.first_window && self.directory.may_be_replaced(now, complete, heard_at)
-        });
-        let Some(receiver) = replaced else {
-            self.ignored += 1;
-            return;
-        };
-        if !receiver.complete {
-            self.open -= 1;
-            self.register.incoming.remove(&receiver.flow());
+        if self.table.make_way(now, key, header.first_window) {
+            self.on_data(now, segment, header);
         }
-        self.directory.remove(receiver.tuple());
-        self.receivers.remove(key);
-        self.on_data(now, segment, header);
     }
 
-    /// Sends the pulls that may leave now.
+    /// Sends all pulls that are due.
     fn release_pulls(&mut self, now: Time) {
         while let Some(key) = self.pulls.turn(now) {
-            let Some(receiver) = self.receivers.get_mut(key) else {
+            let Some(receiver) = self.table.receivers.get_mut(key) else {
                 continue;
             };
             receiver.in_pull_queue = false;
+            // The end of the flow may have become known while this pull waited.
             if receiver.pending == 0 {
                 continue;
             }
@@ -216,88 +190,50 @@ impl Host {
             }
             self.pulls.sent(now);
             let own_path = own_path(&mut self.paths, receiver.pin());
-            self.control
+            self.table
+                .control
                 .push_back(receiver.answer(NdpKind::Pull, None, own_path));
         }
     }
 
-    /// An answer, or a header that came back, for this host as a sender.
+    /// Processes an answer, or a returned header, as a sender.
     fn on_feedback(&mut self, now: Time, segment: &Segment, header: &NdpHeader) {
-        let returned = segment.condition == Condition::Returned;
-        let found = if returned {
-            self.directory.returning(&segment.tuple)
-        } else {
-            self.directory.arriving(&segment.tuple)
-        };
-        let Some((Side::Sender, slot)) = found else {
-            self.ignored += 1;
+        let Some((key, sender)) = self.table.sender_of(segment) else {
             return;
         };
-        let Some((key, sender)) = self.senders.at(slot) else {
-            return;
-        };
-        if sender.closed {
-            return;
-        }
-        if sender.task().flow != segment.flow {
-            self.ignored += 1;
-            return;
-        }
-        if returned {
+        if segment.condition == Condition::Returned {
             sender.on_returned(now, header, segment.path);
         } else {
             sender.on_answer(now, header, &self.config);
         }
         if sender.is_complete() {
-            self.end(now, key, Event::Closed);
+            self.table.end(now, key, Event::Closed);
             return;
         }
         self.settle_sender(key);
     }
 
-    /// A sender's flow has ended.
-    fn end(&mut self, now: Time, key: SessionKey, event: fn(FlowId, FlowStats) -> Event) {
-        let Some(sender) = self.senders.get_mut(key) else {
-            return;
-        };
-        sender.close();
-        let (flow, stats) = (sender.task().flow, sender.stats);
-        self.events.push_back(event(flow, stats));
-        self.register.outgoing.remove(&flow);
-        self.open -= 1;
-        self.directory.wait(now, Side::Sender, key);
-    }
-
-    /// After any input to a sender: its place among those that may send, and its timer.
+    /// Updates a sender's entry in the ready queue and its timer. Called after each input to the sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
-        let Some(sender) = self.senders.get_mut(key) else {
+        let Some(sender) = self.table.senders.get_mut(key) else {
             return;
         };
         if !sender.queued && sender.can_send() {
             sender.queued = true;
-            // Only by sending does a flow change its class, so that it keeps the one that it waits in; one
-            // whose application has it change may have a turn in the class before.
+            // A flow changes its class only when it sends, so its class stays correct while it waits here. An
+            // exception is a change by the application (`set_below`): the flow may then get one turn in its
+            // old class.
             let class = sender.class(&self.config);
             let turn = if self.config.in_order { class } else { 0 };
             self.ready.enter(key, turn);
         }
-        arm(&mut self.timers, key, sender, &self.config);
-    }
-
-    /// Removes sessions whose time-wait is over.
-    fn forget(&mut self, now: Time) {
-        self.directory.forget(
-            now,
-            &mut self.senders,
-            |sender| sender.task().tuple,
-            &mut self.receivers,
-            |receiver| (*receiver.tuple(), receiver.heard_at),
-        );
+        let deadline = sender.deadline(&self.config);
+        arm(&mut self.table.timers, key, sender, deadline);
     }
 }
 
-/// The path of a control packet of a flow: the one it is pinned to, else the host's next one.
+/// Returns the path of a control packet: the path that the flow must use, or else the host's next path.
 #[inline]
 fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
     match pin.index() {
@@ -306,24 +242,14 @@ fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
     }
 }
 
-/// Enters a sender's deadline, unless an entry stands that is due before it.
-#[inline]
-fn arm(timers: &mut Timers, key: SessionKey, sender: &mut Sender, config: &NdpConfig) {
-    if let Some(deadline) = sender.deadline(config)
-        && deadline < sender.timer_at
-    {
-        sender.timer_at = deadline;
-        timers.insert(deadline, key);
-    }
-}
-
 impl Host {
-    /// Opens a session that sends `message`; `None`, and it has failed, where every port is in use.
+    /// Opens a session that sends `message`. If all ports are in use, the flow fails and the result is
+    /// `None`.
     fn open_sender(&mut self, now: Time, message: Message) -> Option<(SessionKey, &mut Sender)> {
-        self.forget(now);
-        let Some(tuple) = self.directory.unused(message.dst) else {
-            let failed = Event::Failed(message.flow, FlowStats::default());
-            self.events.push_back(failed);
+        // Sessions whose time-wait is over give back their ports before a port is chosen.
+        self.table.forget(now, |_| {});
+        let Some(tuple) = self.table.directory.unused(message.dst) else {
+            self.table.fail(message.flow);
             return None;
         };
         let task = Task {
@@ -333,24 +259,16 @@ impl Host {
             pin: message.path,
         };
         self.flows += 1;
+        // Each flow draws its own orders of paths.
         let seed = mix64(self.config.seed ^ mix64(self.flows));
         let sender = Sender::new(now, task, &self.config, seed);
-        let key = self.senders.insert(sender);
-        self.directory.enter(&tuple, Side::Sender, key);
-        self.open += 1;
-        self.events.push_back(Event::Established(message.flow));
-        Some((key, self.senders.get_mut(key)?))
-    }
-
-    /// The session of a message that this host sends.
-    fn outgoing(&mut self, flow: FlowId) -> Option<(SessionKey, &mut Sender)> {
-        let key = *self.register.outgoing.get(&flow)?;
-        Some((key, self.senders.get_mut(key)?))
+        let key = self.table.add_sender(sender);
+        Some((key, self.table.senders.get_mut(key)?))
     }
 }
 
 impl Transport for Host {
-    /// A message for which every port is in use fails at once.
+    /// Submits a message. If all ports are in use, the flow fails at once.
     fn submit(&mut self, now: Time, message: Message) {
         if let Some((key, _)) = self.open_sender(now, message) {
             self.settle_sender(key);
@@ -358,14 +276,16 @@ impl Transport for Host {
     }
 
     fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
-        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
-        let key = self.senders.find(is_it)?;
-        self.close_sender(now, key)
+        self.table.cancel(now, flow).map(|(_, stats)| stats)
+    }
+
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.set_pull_rate(now, rate, overhead);
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {
         let Header::Ndp(header) = &segment.header else {
-            self.ignored += 1;
+            self.table.ignored += 1;
             return;
         };
         if header.kind == NdpKind::Data && segment.condition != Condition::Returned {
@@ -377,17 +297,14 @@ impl Transport for Host {
 
     fn on_timeout(&mut self, now: Time) {
         self.release_pulls(now);
-        while let Some((at, key)) = self.timers.pop_due(now) {
-            let Some(sender) = self.senders.get_mut(key) else {
+        while let Some(key) = self.table.next_due(now) {
+            let Some(sender) = self.table.senders.get_mut(key) else {
                 continue;
             };
-            if at != sender.timer_at {
-                continue;
-            }
-            sender.timer_at = Time::MAX;
+            // The deadline may have moved to a later time since the timer was added.
             let due = sender.deadline(&self.config).is_some_and(|due| due <= now);
             if due && !sender.on_timeout(now, &self.config) {
-                self.end(now, key, Event::Failed);
+                self.table.end(now, key, Event::Failed);
             }
             self.settle_sender(key);
         }
@@ -395,14 +312,16 @@ impl Transport for Host {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if let Some(control) = self.control.pop_front() {
+        // Control packets leave first, because a delayed ACK or pull would delay the other host.
+        if let Some(control) = self.table.control.pop_front() {
             return Some(control);
         }
         while let Some(key) = self.ready.take() {
-            let Some(sender) = self.senders.get_mut(key) else {
+            let Some(sender) = self.table.senders.get_mut(key) else {
                 continue;
             };
             sender.queued = false;
+            // Nothing may be left to send: an ACK may have arrived while the sender waited.
             let segment = sender.transmit(now, &self.config);
             if segment.is_some() {
                 self.settle_sender(key);
@@ -414,22 +333,20 @@ impl Transport for Host {
 
     #[inline]
     fn has_transmit(&self) -> bool {
-        !self.control.is_empty() || !self.ready.is_empty()
+        !self.table.control.is_empty() || !self.ready.is_empty()
     }
 
     #[inline]
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.table.events.pop_front()
     }
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        Time::earlier(self.timers.next(), self.pulls.next_timeout())
+        Time::earlier(self.table.timers.next(), self.pulls.next_timeout())
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-        let open = self.senders.iter().filter(|sender| !sender.closed);
-        open.map(|sender| (sender.task().flow, sender.stats))
-            .collect()
+        self.table.unfinished()
     }
 }

@@ -1,35 +1,38 @@
 //! NDP (Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
-//! performance", SIGCOMM 2017): senders push a first window at line rate without a handshake, switches
-//! trim what does not fit, and from then on the receiver pulls, at the rate of its own link.
+//! performance", SIGCOMM 2017). A sender pushes its first window at line rate, without a handshake. Switches
+//! trim packets that do not fit into their queues. After the first window, the receiver pulls packets at the
+//! rate of its link.
 //!
-//! - A flow is packets of one MSS, numbered from 0. The first window is pushed at once; every packet of
-//!   it says so (SYN) and carries its number, so that whichever arrives first opens the session.
-//! - For each data packet the receiver answers at once with an ACK, for each header with a NACK; both
-//!   also add a pull to the one queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
-//! - Pulls are counted a session and the count is cumulative; the sender sends as many packets as the
-//!   count has grown, retransmissions first. A NACK only queues a retransmission.
-//! - The last packet of a flow is flagged; once the receiver knows where the flow ends, no more pulls
-//!   wait than packets are missing.
-//! - A header that a switch sent back is resent at once only if no pull is to be expected any more;
-//!   otherwise it waits for the next pull.
-//! - The sender takes its paths one packet each in a random order, then in another one, and leaves out
-//!   for a while the paths that lose much more than the others.
+//! - A flow consists of packets of one MSS, numbered from 0. The sender pushes the first window at once. Each
+//!   of its packets has the flag SYN and its number, so the first packet that arrives opens the session.
+//! - The receiver answers each data packet at once with an ACK, and each trimmed header with a NACK. Each
+//!   answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
+//! - Pulls carry a cumulative count for each session. The sender may send as many packets as the count has
+//!   grown, retransmissions first. A NACK only queues a retransmission.
+//! - The last packet of a flow has a flag. When the receiver has seen the flag, it keeps at most as many
+//!   pulls as packets are missing.
+//! - If a switch returns a header, the sender resends the packet at once only if it expects no further pull.
+//!   Otherwise the packet waits for the next pull.
+//! - The sender uses each path for one packet, in random order, and then draws a new order. It excludes for a
+//!   while the paths that lose much more than the others.
 //! - Both ends keep the addresses of a session in use for a time-wait after its end.
-//! - NDP+ (SCDP paper, section V) is NDP whose packets go down in class by the bytes that their flow
-//!   has sent ([`crate::ndp::NdpConfig::demotion`]).
+//! - NDP+ (SCDP paper, section V) is NDP with priority classes: a flow moves to a lower class as it sends
+//!   more bytes ([`crate::ndp::NdpConfig::demotion`]).
 //!
 //! Deviations
-//! - A pull that finds nothing to send is not lost: the sender remembers up to a window of them and
-//!   spends them on the next NACK. Over many paths the pull of a header may overtake its NACK; without
-//!   the memory the packet would then wait for a timeout.
-//! - An ACK or NACK carries the pull when the pull queue is idle, as in the authors' public simulator.
-//!   ACKs, NACKs and pulls all carry the cumulative count, and where every packet below has arrived.
-//! - The paper has a timer a packet. Here the oldest packet in flight has one; it starts when the
-//!   packet is sent or becomes the oldest. While all that is missing waits for pulls, the initial
-//!   timeout, backed off, guards against lost pulls.
-//! - The scoreboard judges all paths at once each time they have had 100 answers on average, by the
-//!   thresholds of the authors' public simulator; the paper gives none.
-//! - The pull of a packet that turns out to be short is charged only what that takes on the link.
+//! - If a pull arrives and the sender has nothing to send, the sender saves the pull, up to a window of
+//!   pulls, and uses it at the next NACK. On several paths, the pull for a trimmed header may arrive before
+//!   its NACK. If the sender dropped such a pull, the packet would wait for a timeout.
+//! - If the pull queue is idle, the ACK or NACK carries the pull, as in the authors' public simulator. ACKs,
+//!   NACKs and pulls all carry the count of pulls and the number of the first missing packet.
+//! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer, which starts
+//!   when the packet is sent or becomes the oldest. Packets that wait for pulls have no timer, as in the authors' public
+//!   simulator. But if no packet is in flight, a timer with backoff detects lost pulls: twelve times the longest wait for a
+//!   pull of this flow, at least the initial timeout; the longest timeout before the first pull; and the initial timeout
+//!   if the receiver owes no pull.
+//! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public
+//!   simulator, and all paths are judged together, each time they have had 100 answers on average.
+//! - If a pulled packet is short, its pull is charged only for the time of this packet on the link.
 
 mod config;
 mod header;

@@ -1,17 +1,18 @@
-//! Which path the next packet takes (NDP paper, section 3.2): all of them once in random order, then
-//! again in another order; and a scoreboard that leaves out the outliers for a while.
+//! Choice of the path for each packet (NDP paper, section 3.2). A sender uses all paths once in random order,
+//! and then in another random order. A scoreboard excludes for a while the paths that lose much more than the
+//! others.
 
 use crate::PathPin;
 use alloc::boxed::Box;
 use alloc::vec;
 use tailcut_units::{mix64, reduce};
 
-/// Answers that a path has on average when all are judged.
+/// Average number of answers for each path between two judgements.
 const ANSWERS: u32 = 100;
-/// What a header that came back counts, in NACKs.
+/// Number of NACKs that count as much as one returned header.
 const BOUNCE: u32 = 3;
 
-/// What became of packets on one path since the last judgement.
+/// Answers for one path since the last judgement.
 #[derive(Clone, Copy, Default, Debug)]
 struct Score {
     acks: u32,
@@ -19,23 +20,25 @@ struct Score {
     left_out: bool,
 }
 
-/// The paths of one sender.
+/// Paths of one sender.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// The order of this round; what is before `at` has had its turn.
+    /// Order of the paths in this round. Paths before position `at` were already used.
     order: Box<[u16]>,
     at: usize,
     seed: u64,
     draws: u64,
-    /// Empty for flows too short to judge by.
+    /// Score of each path. Empty if the flow is too short for a judgement.
     scores: Box<[Score]>,
     answers: u32,
 }
 
 impl Paths {
-    /// `count` paths for a flow of `packets` packets; with fewer than two paths, none is chosen.
+    /// Returns the paths of a flow of `packets` packets. If `count` is below 2, the switches choose the path.
     pub(crate) fn new(count: u16, packets: u64, seed: u64) -> Self {
+        // A single path needs no draws.
         let count = if count < 2 { 0 } else { count };
+        // A flow that ends before the first judgement needs no scores.
         let judged = packets > u64::from(ANSWERS) * u64::from(count);
         let scores = if judged { usize::from(count) } else { 0 };
         Self {
@@ -48,12 +51,13 @@ impl Paths {
         }
     }
 
-    /// The path of the next packet.
+    /// Returns the path of the next packet.
     #[inline]
     pub(crate) fn choose(&mut self) -> PathPin {
         if self.order.is_empty() {
             return PathPin::NONE;
         }
+        // The loop ends, because a judgement never excludes all paths.
         loop {
             let path = self.draw();
             let score = self.scores.get(usize::from(path));
@@ -63,13 +67,14 @@ impl Paths {
         }
     }
 
-    /// The next of a random order, made as it goes (Fisher and Yates).
+    /// Returns the next path of the random order. Each call makes one step of a Fisher-Yates shuffle.
     #[inline]
     fn draw(&mut self) -> u16 {
         let left = self.order.len() - self.at;
         self.draws += 1;
         let draw = (mix64(self.seed ^ mix64(self.draws)) >> 32) as u32;
         let chosen = self.at + reduce(draw, left as u32) as usize;
+        // One step of a shuffle: each path is used once before the order is drawn again.
         self.order.swap(self.at, chosen);
         let path = self.order[self.at];
         self.at = if left == 1 { 0 } else { self.at + 1 };
@@ -101,8 +106,8 @@ impl Paths {
         }
     }
 
-    /// Leaves out until the next judgement the paths that lost over 30 % and over 1.25 times the mean
-    /// (each in proportion to what arrived), but never all of them, and starts afresh.
+    /// Excludes, until the next judgement, each path whose ratio of losses to ACKs is above 30 % and above
+    /// 1.25 times the ratio of all paths. If this would exclude all paths, all stay. Clears all counts.
     fn judge(&mut self) {
         self.answers = 0;
         let sum = |of: fn(&Score) -> u32| -> u64 {
@@ -112,6 +117,8 @@ impl Paths {
         let mut kept = 0;
         for score in &mut self.scores {
             let (a, l) = (u64::from(score.acks), u64::from(score.losses));
+            // Products instead of ratios: exact in integers, and correct for a path without ACKs.
+            // The paper gives no thresholds. These are from the authors' public simulator.
             let left_out = 10 * l > 3 * a && 4 * l * acks > 5 * losses * a;
             *score = Score {
                 left_out,
@@ -119,6 +126,7 @@ impl Paths {
             };
             kept += usize::from(!left_out);
         }
+        // Without any path, `choose` would never return.
         if kept == 0 {
             self.scores.fill(Score::default());
         }
@@ -172,7 +180,8 @@ mod tests {
     #[test]
     fn paths_that_lose_little_more_than_the_mean_stay() {
         let mut paths = Paths::new(4, 10_000, 1);
-        // Three lose a half of what arrives, one a fifth: the mean is 0.42, and 1.25 times that 0.53.
+        // Three paths have one loss for two ACKs (0.5), and one path has one loss for five ACKs (0.2). The
+        // ratio of all paths is 0.42, and 1.25 times this ratio is 0.53.
         let mut answers = [0; 4];
         for path in indices(&mut paths, 400) {
             let place = usize::from(path);

@@ -1,40 +1,41 @@
-//! One flow at its receiver.
+//! Receiving half of one flow.
 
 use super::header::{NdpHeader, NdpKind};
 use super::window::Window;
+use crate::receiver_driven::Receiving;
 use crate::{Condition, Ecn, Header, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Addresses as this host sends.
+    /// Addresses of the answers, with this host as the source.
     tuple: FiveTuple,
     flow: FlowId,
-    /// The sender's name of the session.
+    /// The sender's name for the session.
     session: FlowId,
-    /// The path that the flow is pinned to.
+    /// Path that the flow must use, if any.
     pin: PathPin,
     window: Window,
-    /// Packets of the flow, once a packet or header with the flag of the last one has arrived.
+    /// Number of packets of the flow, after a packet or header with the flag `last` has arrived.
     packets: Option<u64>,
     pulls: u64,
-    /// Packets that have arrived in any form.
+    /// Number of data packets that have arrived, whole or trimmed.
     arrivals: u64,
-    /// Pulls that wait for their turn.
+    /// Number of pulls that wait in the pull queue.
     pub(crate) pending: u64,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
-    /// Whether what arrives is below all classes.
+    /// Whether the arriving packets have the class below all others.
     pub(crate) below: bool,
-    /// Packets in order that the application has been told of.
+    /// Number of packets in order that were reported to the application.
     told: u64,
     pub(crate) complete: bool,
-    /// When a packet last arrived.
+    /// Arrival time of the latest packet.
     pub(crate) heard_at: Time,
 }
 
 impl Receiver {
-    /// The session that the data packet or header `segment` opens.
+    /// Returns the session that the data packet or trimmed header `segment` opens.
     pub(crate) fn new(now: Time, flow: FlowId, segment: &Segment, header: &NdpHeader) -> Self {
         Self {
             tuple: segment.tuple.reversed(),
@@ -58,14 +59,6 @@ impl Receiver {
         }
     }
 
-    pub(crate) fn tuple(&self) -> &FiveTuple {
-        &self.tuple
-    }
-
-    pub(crate) fn flow(&self) -> FlowId {
-        self.flow
-    }
-
     pub(crate) fn session(&self) -> FlowId {
         self.session
     }
@@ -74,8 +67,8 @@ impl Receiver {
         self.pin
     }
 
-    /// A data packet, or its header if `trimmed`, arrives and adds a pull while packets are missing.
-    /// Gives the kind of the answer; `None` for what cannot be.
+    /// Processes a data packet, or only its header if `trimmed`, and adds a pull if packets are missing.
+    /// Returns the kind of the answer, or `None` if the packet is invalid.
     pub(crate) fn on_data(
         &mut self,
         now: Time,
@@ -88,12 +81,14 @@ impl Receiver {
             return None;
         }
         self.heard_at = now;
+        // The sender resends if the last ACK was lost, so a complete flow still answers.
         if self.complete {
             return Some(NdpKind::Ack);
         }
         if header.last && self.packets.is_none() {
             self.packets = Some(index + 1);
         }
+        // A trimmed duplicate of a packet that has arrived needs no further copy, so it gets an ACK.
         let arrived = if trimmed {
             self.window.is_done(index)
         } else {
@@ -103,6 +98,7 @@ impl Receiver {
         self.arrivals += 1;
         self.pending += 1;
         if let Some(packets) = self.packets {
+            // More pulls than missing packets would request packets that do not exist.
             self.pending = self.pending.min(packets.saturating_sub(self.window.done()));
             if self.window.base() >= packets {
                 self.complete = true;
@@ -113,35 +109,36 @@ impl Receiver {
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
     }
 
-    /// Packets that have arrived in order, if they are more than at the last call, and not all: the last one
-    /// may be short.
+    /// Returns the number of packets that have arrived in order, if it has grown since the last call. Returns
+    /// `None` for a complete flow, because its last packet may be short.
     pub(crate) fn news(&mut self) -> Option<u64> {
         let arrived = self.window.base();
         let before = core::mem::replace(&mut self.told, arrived);
         (arrived > before && !self.complete).then_some(arrived)
     }
 
-    /// The application wants no more: what still comes is acknowledged, and nothing is asked for.
+    /// Ends the session. Packets that still arrive are acknowledged, and no further packets are requested.
     pub(crate) fn refuse(&mut self) {
         self.complete = true;
         self.pending = 0;
         self.window.release();
     }
 
-    /// Whether more packets have arrived than a first window of `most` has, so that the last one was pulled.
+    /// Returns whether the latest packet was pulled: more packets have arrived than a first window of `most`
+    /// packets contains.
     pub(crate) fn last_was_pulled(&self, most: u32) -> bool {
         let pushed = self.packets.unwrap_or(u64::MAX).min(u64::from(most));
         self.arrivals > pushed
     }
 
-    /// One of the pulls that wait is sent with the next answer.
+    /// Moves one waiting pull into the count that the next answer carries.
     pub(crate) fn count_pull(&mut self) {
         self.pending -= 1;
         self.pulls += 1;
     }
 
-    /// An ACK or NACK of `header`, which came over `path`, or without them a mere pull; it leaves over
-    /// `own_path`.
+    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a
+    /// plain pull. The answer leaves over `own_path`.
     #[inline]
     pub(crate) fn answer(
         &self,
@@ -157,6 +154,7 @@ impl Receiver {
             flow: self.session,
             payload: 0,
             ecn: Ecn::NotCapable,
+            // Answers have the highest class, so that data in the queues does not delay them.
             priority: 0,
             path: own_path,
             rank: 0,
@@ -172,5 +170,23 @@ impl Receiver {
                 ..NdpHeader::default()
             }),
         }
+    }
+}
+
+impl Receiving for Receiver {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        core::iter::once(self.tuple)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    fn heard_at(&self) -> Time {
+        self.heard_at
     }
 }

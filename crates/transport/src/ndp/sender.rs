@@ -1,18 +1,25 @@
-//! One flow at its sender.
+//! Sending half of one flow.
 
 use super::config::NdpConfig;
 use super::header::{NdpHeader, NdpKind};
 use super::paths::Paths;
 use super::window::Window;
+use crate::receiver_driven::Sending;
 use crate::tcp::rtt::RttEstimator;
 use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Doublings of the timeout at most; the upper bound of the timeout comes first.
+/// Largest number of doublings of the timeout, so that the factor cannot overflow. The configured upper bound of
+/// the timeout applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
-/// What a flow is, as its application gave it.
+/// Number of longest waits for a pull after which the next pull counts as lost. While n flows have their turn, n full
+/// packets arrive, and switches send at most 10 headers with each of them. So the next turn takes about 11 times as long
+/// at most.
+const TURNS_UNTIL_LOST: u64 = 12;
+
+/// Flow as the application submitted it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub(crate) flow: FlowId,
@@ -24,47 +31,58 @@ pub(crate) struct Task {
 #[derive(Debug)]
 pub(crate) struct Sender {
     task: Task,
-    /// Packets of the flow, at least one.
+    /// Number of packets of the flow, at least 1.
     packets: u64,
-    /// How many of them the application has handed over.
+    /// Number of packets that the application has provided so far.
     ready: u64,
-    /// Whether they go below all classes.
+    /// Whether packets get the class below all others.
     below: bool,
-    /// The next packet that was never sent.
+    /// Number of the first packet that was never sent.
     next: u64,
-    /// Packets of the first window that have not been pushed yet.
+    /// Number of packets of the first window that were not sent yet.
     to_push: u64,
-    /// The receiver's count of pulls.
+    /// Latest count of pulls from the receiver.
     pulled: u64,
-    /// Packets that may be sent now.
+    /// Number of packets that may be sent now, because of pulls and timeouts.
     credit: u64,
-    /// Acknowledged (done), or to be sent again (waits).
+    /// State of each packet: done means acknowledged, waiting means queued for retransmission.
     window: Window,
     again: VecDeque<u64>,
-    /// Packets sent, those that came back not counted.
-    gone: u64,
+    /// Number of sent packets that were neither answered nor returned and that do not count as lost.
+    in_flight: u64,
+    /// Number of pulls that wait at the receiver, as far as its answers show.
+    due: u64,
+    /// Whether the receiver knows the end of the flow.
+    end_known: bool,
+    /// Time of the latest pull. Before the first pull, start of the flow.
+    pulled_at: Time,
+    /// Longest time for which the flow has waited for a pull. Zero before the first pull.
+    longest_wait: Duration,
     /// Payload bytes that count towards demotion.
     counted: u64,
     paths: Paths,
     rtt: RttEstimator,
-    /// Timeouts since the receiver last said something new.
+    /// Number of consecutive timeouts without new information from the receiver.
     back_off: u32,
-    /// The lowest packet in flight, and since when it is in flight and the lowest, at the latest.
+    /// Lowest packet in flight.
     oldest: Option<u64>,
+    /// Start of the timer of `oldest`: its departure, or the time at which it became the lowest in flight.
     oldest_since: Time,
     heard_at: Time,
     pub(crate) stats: FlowStats,
-    /// Whether the session is among those that have something to send.
+    /// Whether the session waits in the host's queue of sessions that may send.
     pub(crate) queued: bool,
-    /// When the earliest entry of this session in the timer queue is due.
+    /// Time of the session's earliest entry among the timers.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
 }
 
 impl Sender {
     pub(crate) fn new(now: Time, task: Task, config: &NdpConfig, seed: u64) -> Self {
+        // A flow without bytes sends one empty packet, so that the receiver learns of it.
         let packets = task.bytes.div_ceil(u64::from(config.mss)).max(1);
         let paths = match task.pin.index() {
+            // A pinned flow has a single path.
             Some(_) => 0,
             None => config.paths,
         };
@@ -79,7 +97,11 @@ impl Sender {
             credit: 0,
             window: Window::default(),
             again: VecDeque::new(),
-            gone: 0,
+            in_flight: 0,
+            due: 0,
+            end_known: false,
+            pulled_at: now,
+            longest_wait: Duration::ZERO,
             counted: 0,
             paths: Paths::new(paths, packets, seed),
             rtt: RttEstimator::new(config.initial_rto),
@@ -97,32 +119,30 @@ impl Sender {
         }
     }
 
-    pub(crate) fn task(&self) -> &Task {
-        &self.task
-    }
-
-    /// The application has handed over the first `bytes` bytes and no more: whole packets are sent.
+    /// Sets the number of bytes that the application has provided. Before the end of the flow, only full
+    /// packets are sent.
     pub(crate) fn set_ready(&mut self, bytes: u64, config: &NdpConfig) {
         self.ready = match bytes >= self.task.bytes {
             true => self.packets,
+            // A packet that was sent cannot be taken back.
             false => (bytes / u64::from(config.mss)).max(self.next),
         };
         let first_window = u64::from(config.initial_window).min(self.ready);
         self.to_push = first_window.saturating_sub(self.next);
     }
 
-    /// What is sent from now on goes below all classes, or not.
+    /// Sets whether later packets get the class below all others.
     pub(crate) fn set_below(&mut self, below: bool) {
         self.below = below;
     }
 
-    /// Whether every packet is acknowledged.
+    /// Returns whether all packets are acknowledged.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {
         self.window.base() >= self.packets
     }
 
-    /// Whether there is something that may be sent now.
+    /// Returns whether a packet may be sent now.
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
         !self.closed
@@ -130,7 +150,7 @@ impl Sender {
                 || self.credit > 0 && (!self.again.is_empty() || self.next < self.ready))
     }
 
-    /// The next packet: of the first window, else on credit, retransmissions first.
+    /// Returns the next packet: first the first window, then retransmissions, then new packets.
     pub(crate) fn transmit(&mut self, now: Time, config: &NdpConfig) -> Option<Segment> {
         if self.closed {
             return None;
@@ -143,6 +163,7 @@ impl Sender {
             return None;
         }
         while let Some(index) = self.again.pop_front() {
+            // An entry is stale if its packet was acknowledged after the loss report.
             if self.window.waits(index) {
                 self.credit -= 1;
                 self.window.set_waits(index, false);
@@ -154,6 +175,7 @@ impl Sender {
                 return Some(segment);
             }
         }
+        // The receiver rejects packets beyond this reach as invalid.
         if self.next < self.ready && self.window.in_reach(self.next) {
             self.credit -= 1;
             return Some(self.send_new(now, config));
@@ -169,7 +191,7 @@ impl Sender {
         segment
     }
 
-    /// The class of its next packet.
+    /// Returns the class of the next packet.
     #[inline]
     pub(crate) fn class(&self, config: &NdpConfig) -> u8 {
         match self.below {
@@ -184,7 +206,7 @@ impl Sender {
             self.oldest = Some(index);
             self.oldest_since = now;
         }
-        self.gone += 1;
+        self.in_flight += 1;
         let offset = index * u64::from(config.mss);
         let payload = (self.task.bytes - offset).min(u64::from(config.mss)) as u32;
         self.stats.payload_sent += u64::from(payload);
@@ -198,6 +220,7 @@ impl Sender {
             tuple: self.task.tuple,
             flow: self.task.flow,
             payload,
+            // Trimming signals congestion, so packets need no marks.
             ecn: Ecn::NotCapable,
             priority: self.class(config),
             path,
@@ -216,20 +239,28 @@ impl Sender {
         }
     }
 
-    /// An ACK, a NACK or a pull.
+    /// Processes an ACK, a NACK or a pull.
     pub(crate) fn on_answer(&mut self, now: Time, header: &NdpHeader, config: &NdpConfig) {
+        // An answer to a packet that was never sent is invalid.
         if header.cumulative > self.next || header.index >= self.next {
             return;
         }
         let mut news = header.cumulative > self.window.base();
-        // First: where packets arrive in order the sum tells of this one, too.
+        // This packet must come first: if packets arrive in order, `cumulative` includes it, and the first
+        // ACK would look like a repeated one. Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
+        let done = self.window.done();
         self.window.set_done_below(header.cumulative);
+        let is_answer = matches!(header.kind, NdpKind::Ack | NdpKind::Nack);
+        self.end_known |= is_answer && header.index + 1 == self.packets;
+        // A packet that only `cumulative` shows has been answered too, but its ACK was lost.
+        self.on_answered(u64::from(is_answer) + self.window.done() - done);
         match header.kind {
             NdpKind::Ack => {
                 self.paths.on_ack(header.path);
                 if is_first_ack {
                     news = true;
+                    // `min_rto` already covers the clock granularity of RFC 6298, so the granularity is 0 here.
                     self.rtt.on_sample_within(
                         now.since(header.sent),
                         Duration::ZERO,
@@ -245,10 +276,14 @@ impl Sender {
         }
         if header.pull > self.pulled {
             news = true;
+            self.due = self.due.saturating_sub(header.pull - self.pulled);
+            self.longest_wait = self.longest_wait.max(now.since(self.pulled_at));
+            self.pulled_at = now;
             self.credit = self.credit.saturating_add(header.pull - self.pulled);
             self.pulled = header.pull;
         }
-        // A sender that has been asked for more than there is keeps a window of it.
+        // Pulls without a packet to send are saved for the next NACK, up to a window (see the module's
+        // deviations).
         if self.again.is_empty() && self.next >= self.packets {
             self.credit = self.credit.min(u64::from(config.initial_window));
         }
@@ -259,23 +294,35 @@ impl Sender {
         self.find_oldest(now);
     }
 
-    /// A switch had no room even for a header.
+    /// Counts packets that the receiver has answered, and the pulls that it owes for them. The receiver keeps at most as
+    /// many pulls as packets are missing, once it knows the end of the flow.
+    #[inline]
+    fn on_answered(&mut self, packets: u64) {
+        self.in_flight = self.in_flight.saturating_sub(packets);
+        self.due += packets;
+        if self.end_known {
+            self.due = self.due.min(self.packets - self.window.done());
+        }
+    }
+
+    /// Processes the header of a packet that a switch returned, because the switch had no room even for the header.
     pub(crate) fn on_returned(&mut self, now: Time, header: &NdpHeader, path: PathPin) {
         if header.index >= self.next || !self.queue_again(header.index) {
             return;
         }
         self.paths.on_bounce(path);
-        self.gone -= 1;
-        // What has arrived, whole or trimmed, is answered by a pull each.
-        let pulls_expected = self.gone.saturating_sub(self.pulled);
-        if pulls_expected == 0 {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        // The receiver pulls once for each packet that reaches it, whole or trimmed. A returned packet causes
+        // no pull. So if no pull is expected, nothing else would resend it.
+        if self.in_flight == 0 && self.due == 0 {
             self.credit = self.credit.saturating_add(1);
         }
+        // The header comes from a switch and contains no news from the receiver, so the back-off stays.
         self.heard_at = now;
         self.find_oldest(now);
     }
 
-    /// Packet `index` was lost. Says whether that is new.
+    /// Queues packet `index` for retransmission. Returns `false` if it is acknowledged or already queued.
     fn queue_again(&mut self, index: u64) -> bool {
         if self.window.is_done(index) || self.window.waits(index) {
             return false;
@@ -294,43 +341,87 @@ impl Sender {
         }
     }
 
-    /// When the sender stops waiting; `None` when it waits for nothing.
+    /// Returns the time of the next timeout, or `None` if the sender waits for nothing.
     #[inline]
     pub(crate) fn deadline(&self, config: &NdpConfig) -> Option<Time> {
+        // During the first window the host's link limits the sender, so a wait is not a loss.
         if self.closed || self.to_push > 0 {
             return None;
         }
         let (since, rto) = match self.oldest {
             Some(_) => (self.oldest_since, self.rtt.rto()),
-            // It waits for its application only.
+            // The sender waits only for its application.
             None if self.next == self.ready && self.ready < self.packets => return None,
-            None => (self.heard_at, config.initial_rto),
+            // All missing packets wait for pulls. The timer detects lost pulls.
+            None => (self.heard_at, self.patience(config)),
         };
         let factor = 1 << self.back_off.min(MAX_BACK_OFF);
         Some(since.saturating_add(rto.saturating_mul(factor).min(config.max_rto)))
     }
 
-    /// The timer has expired: the oldest packet in flight is lost, or with none in flight a pull is.
-    /// Says whether the flow goes on.
+    /// Returns the time after which a pull counts as lost. While a pull is due, the flow waits for its turn among all
+    /// flows of the receiver. The turns that it has had show how long this takes.
+    fn patience(&self, config: &NdpConfig) -> Duration {
+        match (self.due, self.longest_wait) {
+            (0, _) => config.initial_rto,
+            (_, Duration::ZERO) => config.max_rto,
+            // The number of flows also grew after the last turn, while the pulled packet and its answer were on their
+            // way.
+            (_, wait) => (wait + self.heard_at.since(self.pulled_at))
+                .saturating_mul(TURNS_UNTIL_LOST)
+                .max(config.initial_rto),
+        }
+    }
+
+    /// Processes a timeout. The oldest packet in flight counts as lost. If no packet is in flight, a pull
+    /// counts as lost. Returns `false` if the flow has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &NdpConfig) -> bool {
         self.stats.timeouts += 1;
         self.back_off += 1;
+        // Restarts the timer for the case that no packet is in flight.
         self.heard_at = now;
         if let Some(oldest) = self.oldest {
+            self.in_flight = self.in_flight.saturating_sub(1);
             self.window.set_waits(oldest, true);
+            // The packet goes to the front, so that the credit below is for this packet.
             self.again.push_front(oldest);
             self.oldest = self.window.first_idle(self.next);
             self.oldest_since = now;
+        } else {
+            self.due = self.due.saturating_sub(1);
         }
+        // The packet that was lost, or the lost pull, would have brought this credit.
         self.credit = self.credit.saturating_add(1);
         self.back_off <= config.max_timeouts
     }
+}
 
-    /// The flow has ended: gives back what is large.
-    pub(crate) fn close(&mut self) {
+impl Sending for Sender {
+    fn flow(&self) -> FlowId {
+        self.task.flow
+    }
+
+    fn stats(&self) -> FlowStats {
+        self.stats
+    }
+
+    fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        core::iter::once(self.task.tuple)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn close(&mut self) {
+        // Frees the large parts now. The rest stays for the time-wait.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();
         self.paths = Paths::new(0, 0, 0);
+    }
+
+    fn timer_at(&mut self) -> &mut Time {
+        &mut self.timer_at
     }
 }

@@ -1,36 +1,37 @@
-//! Two bits a packet, from the lowest that is not done on.
+//! Compact record of the packets of a flow: two bits for each packet above the lowest unfinished packet.
 
 use alloc::collections::VecDeque;
 
-/// Packets that may lie beyond the lowest missing one: what is further off is taken for nonsense.
+/// Largest distance of a packet from the lowest unfinished packet. Packets beyond it are invalid.
+// The limit bounds the memory that an invalid header can make a host allocate: 2 bits x 2^22 are 1 MB.
 pub(crate) const MAX_SPAN: u64 = 1 << 22;
 
-/// Bits of 64 packets.
+/// State bits of 64 consecutive packets.
 #[derive(Clone, Copy, Default, Debug)]
 struct Word {
     done: u64,
     waits: u64,
 }
 
-/// Which packets are done (arrived, acknowledged) and which wait (to be sent again). All below
-/// [`Window::base`] are done and take no memory.
+/// State of each packet: done (arrived or acknowledged), waiting (the caller defines for what), or idle. All
+/// packets below [`Window::base`] are done and use no memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     words: VecDeque<Word>,
-    /// The number of `words[0]`.
+    /// Packet number of `words[0]`, divided by 64.
     first: u64,
     base: u64,
     done: u64,
 }
 
 impl Window {
-    /// The lowest packet that is not done.
+    /// Returns the lowest packet that is not done.
     #[inline]
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
-    /// Packets that are done.
+    /// Returns the number of packets that are done.
     pub(crate) fn done(&self) -> u64 {
         self.done
     }
@@ -42,7 +43,7 @@ impl Window {
         word.copied().unwrap_or_default()
     }
 
-    /// The word of a packet not below `base`, which is in reach of it.
+    /// Returns the word of a packet that is at least `base` and in reach.
     #[inline]
     fn word_mut(&mut self, index: u64) -> &mut Word {
         let place = (index / 64 - self.first) as usize;
@@ -62,15 +63,16 @@ impl Window {
         index >= self.base && self.word(index).waits >> (index % 64) & 1 == 1
     }
 
-    /// Whether `index` is near enough to `base` to be remembered.
+    /// Returns whether `index` is less than [`MAX_SPAN`] above `base`, so that it can be recorded.
     #[inline]
     pub(crate) fn in_reach(&self, index: u64) -> bool {
         index.saturating_sub(self.base) < MAX_SPAN
     }
 
-    /// Packet `index`, in reach, waits or does not.
+    /// Sets whether packet `index` waits. The packet must be in reach.
     #[inline]
     pub(crate) fn set_waits(&mut self, index: u64, waits: bool) {
+        // Packets below the base are done and wait for nothing.
         if index >= self.base {
             let bit = 1 << (index % 64);
             let word = self.word_mut(index);
@@ -82,9 +84,10 @@ impl Window {
         }
     }
 
-    /// Packet `index`, in reach, is done. Says whether it was not before.
+    /// Marks packet `index` as done. The packet must be in reach. Returns `false` if it was done before.
     #[inline]
     pub(crate) fn set_done(&mut self, index: u64) -> bool {
+        // All packets below the base are done, and their bits are gone.
         if index < self.base {
             return false;
         }
@@ -102,7 +105,7 @@ impl Window {
         new
     }
 
-    /// All packets below `end` are done; `end` is in reach.
+    /// Marks all packets below `end` as done. `end` must be in reach.
     pub(crate) fn set_done_below(&mut self, end: u64) {
         while self.base < end {
             self.set_done(self.base);
@@ -114,6 +117,7 @@ impl Window {
             let from = self.base % 64;
             let run = u64::from((!(word.done >> from)).trailing_zeros());
             self.base += run.min(64 - from);
+            // The base stopped inside this word, or could not move from the word's first packet.
             if !self.base.is_multiple_of(64) || run == 0 {
                 return;
             }
@@ -122,7 +126,7 @@ impl Window {
         }
     }
 
-    /// The lowest packet below `end` that is neither done nor waits.
+    /// Returns the lowest packet below `end` that is neither done nor waiting.
     pub(crate) fn first_idle(&self, end: u64) -> Option<u64> {
         if self.base >= end {
             return None;
@@ -140,17 +144,18 @@ impl Window {
                 return None;
             }
         }
+        // All packets beyond the last word are idle.
         Some(index)
     }
 
-    /// No packet waits any more.
+    /// Clears the waiting state of all packets.
     pub(crate) fn clear_waits(&mut self) {
         for word in &mut self.words {
             word.waits = 0;
         }
     }
 
-    /// Gives the memory back once everything is done.
+    /// Frees the memory of a flow whose packets are all done.
     pub(crate) fn release(&mut self) {
         self.words = VecDeque::new();
         self.first = self.base / 64;
@@ -165,7 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the plain model: two bools a packet.
+        /// Compares the window with a plain model: two lists of booleans.
         #[test]
         fn agrees_with_two_lists_of_bools(
             operations in proptest::collection::vec((0u64..300, 0u8..4), 1..400)

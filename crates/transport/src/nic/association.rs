@@ -1,25 +1,26 @@
-//! Which flows are paced (HULL paper, section 4.2): each ACK with ECN-Echo associates its flow with the
-//! pacer with a probability, so that long flows are and short ones hardly ever; the association expires.
+//! Choice of the paced flows (HULL paper, section 4.2). Each ACK with ECN-Echo associates its flow with the
+//! pacer with a given probability. So long flows are paced and short flows hardly ever are. The association
+//! expires.
 
 use alloc::collections::BTreeMap;
 use tailcut_units::{Duration, FiveTuple, HostId, Time, mix64};
 
-/// A flow as its host sends it.
+/// Name of a flow at its host: destination, source port, destination port.
 type Key = (HostId, u16, u16);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     expires: Time,
-    /// Packets of the flow in the pacer.
+    /// Number of packets of the flow in the pacer.
     queued: u32,
 }
 
-/// The flow association table.
+/// Flow association table.
 #[derive(Debug)]
 pub(crate) struct Associations {
     entries: BTreeMap<Key, Entry>,
     expiry: Duration,
-    /// The probability times 2^32.
+    /// Probability, multiplied by 2^32.
     chance: u64,
     seed: u64,
     draws: u64,
@@ -30,7 +31,7 @@ fn key(tuple: &FiveTuple) -> Key {
 }
 
 impl Associations {
-    /// None yet. `probability` is from 0 to 1.
+    /// Creates an empty table. `probability` is from 0 to 1.
     pub(crate) fn new(probability: f64, expiry: Duration, seed: u64) -> Self {
         Self {
             entries: BTreeMap::new(),
@@ -41,10 +42,17 @@ impl Associations {
         }
     }
 
-    /// An ACK with ECN-Echo came for the flow that leaves with `tuple`: draws whether it is associated,
-    /// or stays so for longer.
+    /// Sets the expiry of later associations.
+    pub(crate) fn set_expiry(&mut self, expiry: Duration) {
+        self.expiry = expiry;
+    }
+
+    /// Handles an ACK with ECN-Echo for the flow that leaves with `tuple`. A random draw decides whether the
+    /// flow becomes associated, or stays associated for longer.
     pub(crate) fn on_echo(&mut self, now: Time, tuple: &FiveTuple) {
         self.draws += 1;
+        // A probability of 1 is 2^32, which is above every draw of 32 bits, so the comparison needs no
+        // special case.
         if mix64(self.seed ^ mix64(self.draws)) >> 32 >= self.chance {
             return;
         }
@@ -53,14 +61,15 @@ impl Associations {
             entry.expires = expires;
             return;
         }
+        // Expired entries are removed only here, so that packets do not need a search.
         self.entries
             .retain(|_, entry| entry.expires > now || entry.queued > 0);
         self.entries
             .insert(key(tuple), Entry { expires, queued: 0 });
     }
 
-    /// Whether a packet with `tuple` goes through the pacer; if so it counts as queued there. A flow with
-    /// packets in the pacer stays associated, or its next ones would overtake them.
+    /// Returns whether a packet with `tuple` goes through the pacer. If so, it counts as queued there. A flow
+    /// with packets in the pacer stays associated, or later packets would overtake them.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {
             return false;
@@ -74,14 +83,14 @@ impl Associations {
         }
     }
 
-    /// A packet with `tuple` left the pacer.
+    /// Records that a packet with `tuple` left the pacer.
     pub(crate) fn left(&mut self, tuple: &FiveTuple) {
         if let Some(entry) = self.entries.get_mut(&key(tuple)) {
             entry.queued -= 1;
         }
     }
 
-    /// Whether a flow would be paced.
+    /// Returns whether a flow is paced at `now`.
     pub(crate) fn is_associated(&self, now: Time, tuple: &FiveTuple) -> bool {
         self.entries
             .get(&key(tuple))
@@ -143,7 +152,7 @@ mod tests {
             }
             table.entries.len() as f64 / 10_000.0
         };
-        // 1 - (1 - p)^echoes.
+        // Expected share of associated flows: 1 - (1 - p)^echoes.
         assert!((share(1) - 0.125).abs() < 0.01);
         assert!((share(50) - 0.9987).abs() < 0.001);
     }

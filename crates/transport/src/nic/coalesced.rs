@@ -1,34 +1,34 @@
-//! Receive interrupt coalescing: the NIC raises an interrupt after so many frames, or so long after the
-//! first of them, and the host then handles all of them at once (HULL paper, section 2; `rx-frames` and
+//! Receive interrupt coalescing. The NIC raises an interrupt after a number of frames, or at a fixed time
+//! after the first of them. The host then handles all of them at once (HULL paper, section 2; `rx-frames` and
 //! `rx-usecs` of ethtool).
 //!
-//! Generic receive offload, if it is on: the stack merges what one interrupt brings of a TCP connection
-//! into segments of up to 64 KB before TCP sees them (Linux, since 2.6.29), so that TCP acknowledges
-//! them together. Merged are segments of data that follow each other and whose headers say the same,
-//! ECN field included; a FIN ends one, and so does a segment shorter than the first.
+//! With generic receive offload, the stack merges the frames of an interrupt that belong to one TCP
+//! connection into segments of up to 64 KB before TCP sees them (Linux, since 2.6.29). So TCP acknowledges
+//! them together. The stack merges consecutive data segments with equal headers, including the ECN field. A
+//! FIN ends a merged segment, and so does a segment that is shorter than the first.
 //!
-//! Deviations: Linux may go on with what came after the interrupt while its processor is busy, and then
-//! merges more; there is no processor here.
+//! Deviations: if Linux's processor is busy, it may also merge frames that arrive after the interrupt. There
+//! is no processor here.
 
 use crate::tcp::TcpFlags;
 use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
 use alloc::vec::Vec;
-use tailcut_units::{Duration, FlowId, Time};
+use tailcut_units::{Duration, FlowId, Rate, Time};
 
-/// When a NIC interrupts its host.
+/// Interrupt coalescing of a NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coalescing {
-    /// Frames an interrupt, at least 1; 1 is no coalescing.
+    /// Number of frames per interrupt, at least 1; 1 turns coalescing off.
     pub frames: u32,
-    /// The longest that the first frame waits for others.
+    /// Longest time for which the first frame waits for others.
     pub timeout: Duration,
-    /// Whether what an interrupt brings is merged (generic receive offload).
+    /// Whether the frames of an interrupt are merged (generic receive offload).
     pub merge: bool,
 }
 
 impl Default for Coalescing {
-    /// None: an interrupt a frame. With more frames the first waits for 100 us at most; the sources give
-    /// no value.
+    /// One interrupt per frame. With more frames per interrupt, the first frame waits for at most 100 us. The sources
+    /// give no value.
     fn default() -> Self {
         Self {
             frames: 1,
@@ -38,22 +38,22 @@ impl Default for Coalescing {
     }
 }
 
-/// The payload of a merged segment at most: what an IP packet holds, less 40 B of headers.
+/// Largest payload of a merged segment in bytes: the maximum of an IP packet without 40 B of headers.
 const MOST_MERGED: u32 = 65_495;
-/// Connections whose segments are merged at one time (`MAX_GRO_SKBS` of Linux).
+/// Number of connections whose segments are merged at the same time (`MAX_GRO_SKBS` of Linux).
 const MERGED_AT_ONCE: usize = 8;
 
-/// A segment that others may be merged into.
+/// Segment into which later segments may be merged.
 #[derive(Debug)]
 struct Merged {
     segment: Segment,
-    /// Payload of its first part: a shorter one is the last.
+    /// Payload of the first part of the segment. A shorter part is the last part.
     part: u32,
     open: bool,
 }
 
 impl Merged {
-    /// The first part; `None` where nothing can be merged into it.
+    /// Creates a merged segment from its first part. Returns `None` if nothing can be merged into this part.
     fn new(segment: Segment) -> Option<Self> {
         let Header::Tcp(header) = &segment.header else {
             return None;
@@ -66,12 +66,14 @@ impl Merged {
         })
     }
 
-    /// Takes another segment of the connection. False where it does not follow, or says something else.
+    /// Merges the next segment of the connection. Returns `false` if it does not follow directly, or if its
+    /// header differs.
     fn absorb(&mut self, next: &Segment) -> bool {
         let (Header::Tcp(before), Header::Tcp(header)) = (&mut self.segment.header, &next.header)
         else {
             return false;
         };
+        // An offset from the network can be any number, so the sum must not overflow.
         let follows = before.offset.wrapping_add(u64::from(self.segment.payload)) == header.offset;
         let ends = header.flags == TcpFlags::ACK.with(TcpFlags::FIN);
         let alike = (header.flags == TcpFlags::ACK || ends)
@@ -82,26 +84,28 @@ impl Merged {
         if !(self.open && follows && alike && fits) {
             return false;
         }
+        // The FIN of the last part applies to the merged segment.
         before.flags = header.flags;
         self.segment.payload += next.payload;
+        // A FIN or a shorter part ends the merged segment.
         self.open = !ends && next.payload == self.part;
         true
     }
 }
 
-/// `T` behind a NIC that coalesces interrupts.
+/// Transport `T` behind a NIC that coalesces interrupts.
 #[derive(Debug)]
 pub struct Coalesced<T> {
     inner: T,
     config: Coalescing,
     waiting: Vec<Segment>,
-    /// When the frames that wait are handed over whatever their number.
+    /// Time at which the waiting frames are delivered, whatever their number.
     deadline: Option<Time>,
     interrupts: u64,
 }
 
 impl<T: Transport> Coalesced<T> {
-    /// `inner` behind such a NIC.
+    /// Puts `inner` behind a NIC that coalesces interrupts.
     pub const fn new(inner: T, config: Coalescing) -> Self {
         Self {
             inner,
@@ -112,11 +116,11 @@ impl<T: Transport> Coalesced<T> {
         }
     }
 
-    /// The transport behind the NIC.
+    /// Returns the transport behind the NIC.
     pub const fn inner(&self) -> &T {
         &self.inner
     }
-    /// Interrupts so far.
+    /// Returns the number of interrupts so far.
     pub const fn interrupts(&self) -> u64 {
         self.interrupts
     }
@@ -127,12 +131,13 @@ impl<T: Transport> Coalesced<T> {
         if self.config.merge {
             self.hand_over_merged(now);
         }
+        // After a merge no segment is left here.
         for segment in self.waiting.drain(..) {
             self.inner.on_segment(now, segment);
         }
     }
 
-    /// Hands over what waits, merged. The segments of a connection keep their order.
+    /// Merges and delivers the waiting segments. The segments of a connection keep their order.
     fn hand_over_merged(&mut self, now: Time) {
         let mut held: Vec<Merged> = Vec::new();
         for segment in self.waiting.drain(..) {
@@ -141,6 +146,7 @@ impl<T: Transport> Coalesced<T> {
                 if held[at].absorb(&segment) {
                     continue;
                 }
+                // The merged segment leaves first, so that this one cannot overtake it.
                 let before = held.remove(at);
                 self.inner.on_segment(now, before.segment);
             }
@@ -149,6 +155,7 @@ impl<T: Transport> Coalesced<T> {
                 continue;
             };
             if held.len() == MERGED_AT_ONCE {
+                // The oldest merged segment makes room, as in Linux.
                 let oldest = held.remove(0);
                 self.inner.on_segment(now, oldest.segment);
             }
@@ -187,6 +194,7 @@ impl<T: Transport> Transport for Coalesced<T> {
     }
 
     fn on_timeout(&mut self, now: Time) {
+        // Frames are delivered before timers expire, so an ACK among them prevents a retransmission timeout.
         if self.deadline.is_some_and(|at| at <= now) {
             self.interrupt(now);
         }
@@ -195,6 +203,10 @@ impl<T: Transport> Transport for Coalesced<T> {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.inner.poll_transmit(now)
+    }
+
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.inner.set_line_rate(now, rate, overhead);
     }
 
     fn has_transmit(&self) -> bool {

@@ -1,23 +1,26 @@
-//! What a NIC does between a host's transport and its link, as layers over any
+//! Functions of a NIC between a host's transport and its link, as layers over any
 //! [`Transport`](crate::Transport).
 //!
 //! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more: trading a little bandwidth for ultra-low
-//!   latency in the data center", NSDI 2012, section 4). Large flows that meet congestion go through one
-//!   token bucket a host, all others around it.
-//! - [`Coalesced`]: receive interrupt coalescing. The host sees segments in batches, which its stack may
+//!   latency in the data center", NSDI 2012, section 4). Large flows that meet congestion pass through one
+//!   token bucket per host. All other flows bypass it.
+//! - [`Coalesced`]: receive interrupt coalescing. The host receives segments in batches, which its stack may
 //!   merge before TCP sees them (GRO).
-//! - [`Queued`]: the host's own queue, a FIFO.
+//! - [`Queued`]: the host's own FIFO queue.
+//! - [`Jittered`]: random departures.
 //!
-//! Large-send offload, the other source of bursts, is the endpoint's
+//! Large-send offload, the other source of bursts, is part of the endpoint
 //! ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
 
 mod association;
 mod coalesced;
+mod jittered;
 mod paced;
 mod pacer;
 mod queued;
 
 pub use coalesced::{Coalesced, Coalescing};
+pub use jittered::{Departures, Jittered};
 pub use paced::{Paced, PacedConfig};
 pub use pacer::PacerConfig;
 pub use queued::Queued;

@@ -1,12 +1,12 @@
-//! The pacer between a host's transport and its link.
+//! Pacer between a host's transport and its link.
 //!
 //! Deviations
-//! - The hardware's NIC feeds the pacer at the line rate; so does this: a segment is taken from the
-//!   transport when the one before it would have crossed the NIC.
-//! - Where a paced and an unpaced segment could both leave, the unpaced one goes first (the sources say
-//!   only that it bypasses).
-//! - A flow that is associated again stays so for another T_i from then on; while packets of it wait it
-//!   stays associated beyond its time, so that none overtakes another.
+//! - The NIC of the original hardware feeds the pacer at the line rate. So does this layer: it takes a
+//!   segment from the transport when the previous segment would have crossed the NIC.
+//! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first. The sources only
+//!   state that it bypasses the pacer.
+//! - A flow that is associated again stays associated for another T_i. It also stays associated while its
+//!   packets wait, so that no packet overtakes another.
 
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
@@ -19,13 +19,13 @@ use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 /// Parameters of a host with a pacer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacedConfig {
-    /// The pacer's.
+    /// Parameters of the pacer.
     pub pacer: PacerConfig,
-    /// The rate at which the NIC feeds the pacer: the link's.
+    /// Rate at which the NIC feeds the pacer: the rate of the link.
     pub line_rate: Rate,
-    /// Bytes that a segment takes on the wire beside its payload.
+    /// Bytes of a segment on the wire in addition to its payload.
     pub overhead: u32,
-    /// Seed of the host's draws of association.
+    /// Seed of the host's random draws of association.
     pub seed: u64,
 }
 
@@ -33,43 +33,44 @@ impl PacedConfig {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// A parameter is outside its range. The error contains the first such parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let pacer = &self.pacer;
-        positive("interval", pacer.interval)?;
+        let pace = pacer.at(self.line_rate);
+        positive("interval", pace.interval)?;
         let eta = pacer.measurement_gain;
         let holds = eta > 0.0 && eta <= 1.0;
         check("measurement_gain", eta, holds, "more than 0, at most 1")?;
-        let beta = pacer.backlog_gain;
+        let beta = pacer.backlog_gain.unwrap_or_default();
         let holds = (0.0..=1e6).contains(&beta);
         check("backlog_gain", beta, holds, "0 to 1e6 Mb/s per KB")?;
         let chance = pacer.association_probability;
         within("association_probability", chance, 0.0..=1.0, "")?;
-        let holds = pacer.max_rate >= pacer.min_rate;
-        check("max_rate", pacer.max_rate, holds, "at least min_rate")
+        let holds = pace.max_rate >= pace.min_rate;
+        check("max_rate", pace.max_rate, holds, "at least min_rate")
     }
 }
 
-/// `T` behind HULL's pacer.
+/// Transport `T` behind HULL's pacer.
 #[derive(Debug)]
 pub struct Paced<T> {
     inner: T,
     config: PacedConfig,
     associations: Associations,
     pacer: Pacer,
-    /// When the NIC can feed the next segment.
+    /// Time at which the NIC can feed the next segment.
     nic_free: Time,
-    /// When to look again, if nothing else happens.
+    /// Time of the next wake-up, if nothing else happens before.
     wake: Option<Time>,
     paced: u64,
     bypassed: u64,
 }
 
 impl<T: Transport> Paced<T> {
-    /// `inner` behind a pacer.
+    /// Puts `inner` behind a pacer.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(inner: T, config: PacedConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let pacer = &config.pacer;
@@ -77,10 +78,10 @@ impl<T: Transport> Paced<T> {
             inner,
             associations: Associations::new(
                 pacer.association_probability,
-                pacer.association_expiry,
+                pacer.at(config.line_rate).expiry,
                 config.seed,
             ),
-            pacer: Pacer::new(config.pacer),
+            pacer: Pacer::new(config.pacer, config.line_rate),
             config,
             nic_free: Time::ZERO,
             wake: None,
@@ -89,32 +90,32 @@ impl<T: Transport> Paced<T> {
         })
     }
 
-    /// The transport behind the pacer.
+    /// Returns the transport behind the pacer.
     pub fn inner(&self) -> &T {
         &self.inner
     }
-    /// The transport behind the pacer, for a driver that gives it more than segments.
+    /// Returns the transport behind the pacer, for a driver that also calls methods of this transport.
     pub fn inner_mut(&mut self) -> &mut T {
         &mut self.inner
     }
-    /// The pacer's rate in bits per second, as of the last segment or update.
+    /// Returns the rate of the pacer in bits per second, as of the last segment or update.
     pub fn rate_bps(&self) -> f64 {
         self.pacer.rate_bps()
     }
-    /// Bytes on the wire that wait in the pacer.
+    /// Returns the number of bytes (on the wire) that wait in the pacer.
     pub fn backlog_bytes(&self) -> u64 {
         self.pacer.backlog_bytes()
     }
-    /// Segments that went through the pacer, and around it.
+    /// Returns the number of segments that went through the pacer, and of segments that bypassed it.
     pub fn segments(&self) -> (u64, u64) {
         (self.paced, self.bypassed)
     }
-    /// Whether a flow, named by the addresses with which this host sends, is paced.
+    /// Returns whether a flow is paced. `tuple` has the addresses with which this host sends.
     pub fn is_associated(&self, now: Time, tuple: &FiveTuple) -> bool {
         self.associations.is_associated(now, tuple)
     }
 
-    /// The next segment from the NIC, unless it goes into the pacer.
+    /// Returns the next segment from the NIC, unless it enters the pacer.
     fn feed(&mut self, now: Time) -> Option<Segment> {
         if self.nic_free > now {
             return None;
@@ -122,6 +123,7 @@ impl<T: Transport> Paced<T> {
         let segment = self.inner.poll_transmit(now)?;
         let bytes = segment.payload + self.config.overhead;
         let takes = self.config.line_rate.serialisation(u64::from(bytes));
+        // A segment that enters the pacer also occupies the NIC, which feeds at most the rate of the line.
         self.nic_free = now.saturating_add(takes);
         if self.associations.enters(now, &segment.tuple) {
             self.pacer.push(segment, bytes);
@@ -134,6 +136,7 @@ impl<T: Transport> Paced<T> {
 
     fn next(&mut self, now: Time) -> Option<Segment> {
         self.pacer.advance(now);
+        // An unpaced segment leaves first (see the deviations).
         if let Some(bypassing) = self.feed(now) {
             return Some(bypassing);
         }
@@ -161,6 +164,7 @@ impl<T: Transport> Transport for Paced<T> {
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {
+        // In a SYN-ACK, ECE negotiates ECN and is not an echo (RFC 3168, 6.1.1).
         if let Header::Tcp(header) = &segment.header
             && header.flags.has(TcpFlags::ACK.with(TcpFlags::ECE))
             && !header.flags.has(TcpFlags::SYN)
@@ -170,8 +174,16 @@ impl<T: Transport> Transport for Paced<T> {
         self.inner.on_segment(now, segment);
     }
 
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.config.line_rate = rate;
+        self.associations
+            .set_expiry(self.config.pacer.at(rate).expiry);
+        self.pacer.set_line_rate(now, rate);
+        self.inner.set_line_rate(now, rate, overhead);
+    }
+
     fn on_timeout(&mut self, now: Time) {
-        // What is due in the pacer leaves with the next `poll_transmit`.
+        // Segments that are due in the pacer leave with the next `poll_transmit`.
         self.wake = self.wake.filter(|at| *at > now);
         self.inner.on_timeout(now);
     }
@@ -180,7 +192,8 @@ impl<T: Transport> Transport for Paced<T> {
         let segment = self.next(now);
         let fed = (self.nic_free > now && self.inner.has_transmit()).then_some(self.nic_free);
         let wake = Time::earlier(fed, self.pacer.next_timeout());
-        // What could leave now waits for the link alone.
+        // A segment that could leave now waits only for the link, and the driver polls again when the link is
+        // free.
         self.wake = wake.filter(|at| *at > now);
         segment
     }

@@ -1,35 +1,42 @@
-//! The token bucket and the rate that it finds by itself (HULL paper, section 4.1).
+//! Token bucket of the pacer, and its rate, which adapts itself (HULL paper, section 4.1).
 //!
-//! Every interval T_r the rate becomes (1 - eta) R + eta R_measured + beta Q, clamped: R_measured is what
-//! entered over the last interval, Q what waits. In a steady state R = R_measured + (beta / eta) Q, so
-//! the backlog drains without anyone telling the flow's rate.
+//! In every interval T_r the rate becomes (1 - eta) R + eta R_measured + beta Q, within its bounds.
+//! R_measured is the rate at which bytes entered during the last interval, and Q is the backlog. In a steady
+//! state R = R_measured + (beta / eta) Q, so the backlog drains although the flow's rate is unknown.
 
 use crate::Segment;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time, TokenBucket};
 
-/// Parameters of the pacer.
+/// Parameters of the pacer. The parameters that are `None` follow the rate of the link, also if it changes during a run.
+///
+/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s. Up to 1 Gb/s the values of
+/// 1 Gb/s apply. Between the two rates, beta and the bytes that a link carries in T_r and T_i are interpolated, and above
+/// 10 Gb/s they stay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
-    /// T_r, the time between two updates of the rate, above 0. Default 64 us (public code, 1 Gb/s).
-    pub interval: Duration,
-    /// Eta, the weight of the newest measurement, above 0 to 1. Default 0.125 (public code).
+    /// T_r: time between two updates of the rate, more than 0. `None`: 64 us at 1 Gb/s (public code), 7.2 us at 10 Gb/s
+    /// (public scripts), which are the times of 8,000 and 9,000 B.
+    pub interval: Option<Duration>,
+    /// Eta: weight of the newest measurement, more than 0, at most 1. Default 0.125 (public code).
     pub measurement_gain: f64,
-    /// Beta, what an update adds to the rate for what waits, in Mb/s per KB of 1,024 B, at least 0.
-    /// Default 16 (the paper's number and unit), 1,953 a second. Public ns-2 code has a default of 122
-    /// a second, which is 1 Mb/s per KB. In a steady state the backlog drains with a time constant of
-    /// eta / beta, 64 us with the defaults.
-    pub backlog_gain: f64,
-    /// The probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125
-    /// (public code).
+    /// Beta: amount that an update adds to the rate for the backlog, in Mb/s per KB of 1,024 B, at least 0.
+    /// `None`: 16 at 1 Gb/s (number and unit of the paper), which is 1,953 per second, and 3,000 per second at 10 Gb/s
+    /// (public scripts, with 1/s as the unit). The public ns-2 code has a default of 122 per second, which is 1 Mb/s
+    /// per KB. In a steady state the backlog drains with a time constant of eta / beta, 64 us at 1 Gb/s and 42 us at
+    /// 10 Gb/s.
+    pub backlog_gain: Option<f64>,
+    /// Probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125 (public
+    /// code).
     pub association_probability: f64,
-    /// T_i, how long a flow is paced after it was last associated. Default 10 ms (public code).
-    pub association_expiry: Duration,
-    /// The lower bound of the rate. Default 10 Mb/s (public code).
-    pub min_rate: Rate,
-    /// The upper bound of the rate, at least the lower one. Default 1 Gb/s (public code: the link's).
-    pub max_rate: Rate,
-    /// Bytes on the wire that may leave at once after a pause; less than a packet counts as a packet.
+    /// T_i: time for which a flow is paced after its last association. `None`: 10 ms at 1 Gb/s (public code), 1 ms at
+    /// 10 Gb/s (public scripts), both the time of 1.25 MB.
+    pub association_expiry: Option<Duration>,
+    /// Lower bound of the rate. `None`: a hundredth of the rate of the link (public code: 10 Mb/s at 1 Gb/s).
+    pub min_rate: Option<Rate>,
+    /// Upper bound of the rate, at least the lower bound. `None`: the rate of the link (public code).
+    pub max_rate: Option<Rate>,
+    /// Bytes on the wire that may leave at once after a pause. The bucket always holds at least one packet.
     /// Default 3,100, two full packets (public scripts).
     pub bucket_bytes: u32,
 }
@@ -37,40 +44,82 @@ pub struct PacerConfig {
 impl Default for PacerConfig {
     fn default() -> Self {
         Self {
-            interval: Duration::from_us(64),
+            interval: None,
             measurement_gain: 0.125,
-            backlog_gain: 16.0,
+            backlog_gain: None,
             association_probability: 0.125,
-            association_expiry: Duration::from_ms(10),
-            min_rate: Rate::from_mbps(10),
-            max_rate: Rate::from_gbps(1),
+            association_expiry: None,
+            min_rate: None,
+            max_rate: None,
             bucket_bytes: 3_100,
         }
     }
 }
 
+/// Rates at which sources give parameters of the pacer.
+const SOURCES: [Rate; 2] = [Rate::from_gbps(1), Rate::from_gbps(10)];
+/// Bytes that a link carries in T_r, at these rates.
+const INTERVAL_BYTES: [f64; 2] = [8_000.0, 9_000.0];
+/// Beta in 1/s, at these rates.
+const BACKLOG_GAINS: [f64; 2] = [16.0 * GAIN_UNIT, 3_000.0];
+/// Bytes that a link carries in T_i.
+const EXPIRY_BYTES: u64 = 1_250_000;
+/// 1 Mb/s per KB of 1,024 B, in 1/s.
+const GAIN_UNIT: f64 = 1e6 / (8.0 * 1_024.0);
+
+/// Returns the value for a link's rate between two values at the rates of the sources.
+fn between(values: [f64; 2], line: Rate) -> f64 {
+    let [from, to] = SOURCES.map(|rate| rate.as_bps() as f64);
+    let share = ((line.as_bps() as f64 - from) / (to - from)).clamp(0.0, 1.0);
+    values[0] + (values[1] - values[0]) * share
+}
+
+/// Parameters of the pacer that may follow the rate of the link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Pace {
+    pub(crate) interval: Duration,
+    /// Beta in 1/s: bytes per second for each byte of backlog.
+    pub(crate) backlog_gain: f64,
+    pub(crate) expiry: Duration,
+    pub(crate) min_rate: Rate,
+    pub(crate) max_rate: Rate,
+}
+
 impl PacerConfig {
-    /// Beta in 1/s: bytes a second for each byte that waits.
-    pub(crate) fn backlog_gain_per_second(&self) -> f64 {
-        self.backlog_gain * 1e6 / (8.0 * 1_024.0)
+    /// Returns the parameters at a link with the rate `line`.
+    pub(crate) fn at(&self, line: Rate) -> Pace {
+        let known = line.max(SOURCES[0]);
+        let interval = || known.serialisation(between(INTERVAL_BYTES, line) as u64);
+        let gain = self.backlog_gain.map(|gain| gain * GAIN_UNIT);
+        let hundredth = Rate::from_bps(line.as_bps() / 100).unwrap_or(line);
+        Pace {
+            interval: self.interval.unwrap_or_else(interval),
+            backlog_gain: gain.unwrap_or_else(|| between(BACKLOG_GAINS, line)),
+            expiry: self
+                .association_expiry
+                .unwrap_or_else(|| known.serialisation(EXPIRY_BYTES)),
+            min_rate: self.min_rate.unwrap_or(hundredth),
+            max_rate: self.max_rate.unwrap_or(line),
+        }
     }
 }
 
-/// What is short of a token by less than this, in bytes, is not short: rates are not whole numbers.
+/// Tolerance in bytes when tokens are compared with a segment, because rates are not whole numbers.
 const ROUNDING: f64 = 1e-6;
 
-/// The pacer's queue, tokens and rate.
+/// Queue, tokens and rate of the pacer.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     config: PacerConfig,
-    /// Segments that wait with their bytes on the wire.
+    pace: Pace,
+    /// Waiting segments, with their bytes on the wire.
     queue: VecDeque<(Segment, u32)>,
     backlog_bytes: u64,
-    /// Bytes that entered since the last update.
+    /// Number of bytes that entered since the last update.
     measured_bytes: u64,
-    /// Bytes a second.
+    /// Rate in bytes per second.
     rate: f64,
-    /// Bytes that may leave.
+    /// Tokens: bytes that may leave.
     bytes: TokenBucket,
     next_update: Time,
 }
@@ -80,43 +129,68 @@ fn bytes_per_second(rate: Rate) -> f64 {
 }
 
 impl Pacer {
-    pub(crate) fn new(config: PacerConfig) -> Self {
+    pub(crate) fn new(config: PacerConfig, line: Rate) -> Self {
+        let pace = config.at(line);
         Self {
             config,
+            pace,
             queue: VecDeque::new(),
             backlog_bytes: 0,
             measured_bytes: 0,
-            // The link's in public scripts. Without traffic it is at the lower bound in some 35 updates.
-            rate: bytes_per_second(config.max_rate),
+            // The initial rate is the rate of the link, as in public scripts. Without traffic it falls to the
+            // lower bound in some 35 updates.
+            rate: bytes_per_second(pace.max_rate),
             bytes: TokenBucket::new(f64::from(config.bucket_bytes)),
-            next_update: Time::ZERO.saturating_add(config.interval),
+            next_update: Time::ZERO.saturating_add(pace.interval),
         }
+    }
+
+    /// Changes the rate of the link at `now`. The time until the next update counts from the last update.
+    pub(crate) fn set_line_rate(&mut self, now: Time, line: Rate) {
+        self.advance(now);
+        let before = core::mem::replace(&mut self.pace, self.config.at(line));
+        let pace = self.pace;
+        let updated_ps = self
+            .next_update
+            .as_ps()
+            .saturating_sub(before.interval.as_ps());
+        let next = Time::from_ps(updated_ps).saturating_add(pace.interval);
+        self.next_update = next.max(now);
+        self.set_rate(self.rate);
+    }
+
+    /// Sets the rate in bytes per second, within its bounds.
+    fn set_rate(&mut self, rate: f64) {
+        let [least, most] = [self.pace.min_rate, self.pace.max_rate].map(bytes_per_second);
+        // If the link has become slower than a lower bound that the user has set, the lower bound applies.
+        self.rate = rate.min(most).max(least);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Bytes on the wire that wait.
+    /// Returns the backlog in bytes on the wire.
     pub(crate) fn backlog_bytes(&self) -> u64 {
         self.backlog_bytes
     }
 
-    /// Bits a second.
+    /// Returns the rate in bits per second.
     pub(crate) fn rate_bps(&self) -> f64 {
         self.rate * 8.0
     }
 
-    /// Time has come to `now`: the updates that were due, and the tokens.
+    /// Advances the pacer to `now`: runs the updates that are due, and adds tokens.
     pub(crate) fn advance(&mut self, now: Time) {
         while self.next_update <= now {
+            // Tokens up to this update are earned at the old rate.
             self.fill(self.next_update);
             self.update();
             let resting =
-                self.queue.is_empty() && self.rate <= bytes_per_second(self.config.min_rate);
-            let interval = self.config.interval;
+                self.queue.is_empty() && self.rate <= bytes_per_second(self.pace.min_rate);
+            let interval = self.pace.interval;
             if resting {
-                // Nothing changes until something enters: the next update is the first one after now.
+                // Nothing changes until a segment enters, so the next update is the first one after now.
                 let passed = now.since(self.next_update).as_ps() / interval.as_ps();
                 self.next_update = self
                     .next_update
@@ -128,34 +202,32 @@ impl Pacer {
     }
 
     fn update(&mut self) {
-        let config = &self.config;
-        let measured = self.measured_bytes as f64 / config.interval.as_secs_f64();
-        let eta = config.measurement_gain;
+        let pace = &self.pace;
+        let measured = self.measured_bytes as f64 / pace.interval.as_secs_f64();
+        let eta = self.config.measurement_gain;
         let rate = (1.0 - eta) * self.rate
             + eta * measured
-            + config.backlog_gain_per_second() * self.backlog_bytes as f64;
-        self.rate = rate.clamp(
-            bytes_per_second(config.min_rate),
-            bytes_per_second(config.max_rate),
-        );
+            + pace.backlog_gain * self.backlog_bytes as f64;
+        self.set_rate(rate);
         self.measured_bytes = 0;
     }
 
-    /// Tokens that came since the last look; they do not pile up beyond the bucket.
+    /// Adds the tokens since the last call, up to the size of the bucket.
     fn fill(&mut self, now: Time) {
         let head = self.queue.front().map_or(0, |(_, bytes)| *bytes);
+        // A packet larger than the bucket would otherwise never leave.
         let most = f64::from(self.config.bucket_bytes.max(head));
         self.bytes.fill(now, self.rate, most);
     }
 
-    /// A segment of `bytes` on the wire enters.
+    /// Adds a segment of `bytes` on the wire.
     pub(crate) fn push(&mut self, segment: Segment, bytes: u32) {
         self.measured_bytes += u64::from(bytes);
         self.backlog_bytes += u64::from(bytes);
         self.queue.push_back((segment, bytes));
     }
 
-    /// The segment that may leave at the instant that `advance` came to.
+    /// Returns the segment that may leave at the time of the last `advance`, if any.
     pub(crate) fn pop(&mut self) -> Option<Segment> {
         let (_, bytes) = self.queue.front()?;
         if self.bytes.tokens() + ROUNDING < f64::from(*bytes) {
@@ -166,7 +238,8 @@ impl Pacer {
         self.queue.pop_front().map(|(segment, _)| segment)
     }
 
-    /// When the first segment can leave or the rate changes, if anything waits; not later than that.
+    /// Returns the time at which the first segment can leave or the rate changes, whichever is earlier;
+    /// `None` if the queue is empty.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let (_, bytes) = self.queue.front()?;
         let holds_at = self.bytes.holds_at(f64::from(*bytes), self.rate);
@@ -183,6 +256,7 @@ mod tests {
     use tailcut_units::{FiveTuple, FlowId};
 
     const SIZE: u32 = 1_000;
+    const LINE: Rate = Rate::from_gbps(1);
 
     fn segment() -> Segment {
         Segment {
@@ -201,10 +275,10 @@ mod tests {
 
     fn config() -> PacerConfig {
         PacerConfig {
-            // 100 a second.
-            backlog_gain: 0.819_2,
-            min_rate: Rate::from_mbps(1),
-            max_rate: Rate::from_gbps(100),
+            // Equals a gain of 100 per second.
+            backlog_gain: Some(0.819_2),
+            min_rate: Some(Rate::from_mbps(1)),
+            max_rate: Some(Rate::from_gbps(100)),
             bucket_bytes: 1_538,
             ..PacerConfig::default()
         }
@@ -217,20 +291,20 @@ mod tests {
     #[test]
     fn the_rate_converges_to_what_enters_and_the_backlog_over_eta_times_beta() {
         let config = config();
-        let mut pacer = Pacer::new(config);
+        let mut pacer = Pacer::new(config, LINE);
+        let pace = config.at(LINE);
         for _ in 0..50 {
             pacer.push(segment(), SIZE);
         }
-        // From now on one segment leaves and one enters an interval, so the backlog stays.
+        // In each interval, one segment leaves and one enters, so the backlog does not change.
         for update in 1..=400 {
             pacer.advance(after(update));
             pacer.pop().expect("the rate is above what enters");
             pacer.push(segment(), SIZE);
         }
-        let measured = f64::from(SIZE) / config.interval.as_secs_f64();
+        let measured = f64::from(SIZE) / pace.interval.as_secs_f64();
         let backlog = 50.0 * f64::from(SIZE);
-        let steady =
-            measured + config.backlog_gain_per_second() / config.measurement_gain * backlog;
+        let steady = measured + pace.backlog_gain / config.measurement_gain * backlog;
         let error = (pacer.rate_bps() / 8.0 - steady).abs() / steady;
         assert!(error < 1e-9, "{error}");
     }
@@ -238,14 +312,15 @@ mod tests {
     #[test]
     fn without_arrivals_the_rate_follows_its_geometric_series() {
         let config = config();
-        let mut pacer = Pacer::new(config);
+        let mut pacer = Pacer::new(config, LINE);
+        let pace = config.at(LINE);
         for _ in 0..50 {
             pacer.push(segment(), SIZE);
         }
         let backlog = 50.0 * f64::from(SIZE);
-        let (eta, beta) = (config.measurement_gain, config.backlog_gain_per_second());
-        let first = (1.0 - eta) * bytes_per_second(config.max_rate)
-            + eta * backlog / config.interval.as_secs_f64()
+        let (eta, beta) = (config.measurement_gain, pace.backlog_gain);
+        let first = (1.0 - eta) * bytes_per_second(pace.max_rate)
+            + eta * backlog / pace.interval.as_secs_f64()
             + beta * backlog;
         for update in 1..=60 {
             pacer.advance(after(update));
@@ -259,17 +334,17 @@ mod tests {
     #[test]
     fn the_default_gain_is_sixteen_megabits_a_second_for_each_kilobyte_that_waits() {
         let config = PacerConfig {
-            max_rate: Rate::from_gbps(100),
+            max_rate: Some(Rate::from_gbps(100)),
             ..PacerConfig::default()
         };
-        let mut pacer = Pacer::new(config);
+        let mut pacer = Pacer::new(config, LINE);
         assert_eq!(pacer.rate_bps(), 100e9, "it starts at the link's rate");
         pacer.advance(after(1_000));
         assert_eq!(pacer.rate_bps(), 10e6, "without traffic it goes down");
         for _ in 0..64 {
             pacer.push(segment(), SIZE);
         }
-        let measured = 64.0 * 8.0 * f64::from(SIZE) / config.interval.as_secs_f64();
+        let measured = 64.0 * 8.0 * f64::from(SIZE) / config.at(LINE).interval.as_secs_f64();
         let without_backlog = 0.875 * 10e6 + 0.125 * measured;
         pacer.advance(after(1_001));
         let added = (pacer.rate_bps() - without_backlog) / 1e6;
@@ -280,12 +355,38 @@ mod tests {
     }
 
     #[test]
+    fn the_parameters_have_the_values_of_the_sources_at_their_rates() {
+        let at = |gbps| PacerConfig::default().at(Rate::from_gbps(gbps));
+        let (one, ten) = (at(1), at(10));
+        assert_eq!(one.interval, Duration::from_us(64));
+        assert_eq!(ten.interval, Duration::from_ns(7_200));
+        assert_eq!([one.backlog_gain, ten.backlog_gain], [1_953.125, 3_000.0]);
+        let expiries = [one.expiry, ten.expiry];
+        assert_eq!(expiries, [Duration::from_ms(10), Duration::from_ms(1)]);
+        assert_eq!(one.min_rate, Rate::from_mbps(10));
+        assert_eq!(ten.max_rate, Rate::from_gbps(10));
+        let slower = PacerConfig::default().at(Rate::from_mbps(100));
+        assert_eq!(slower.interval, one.interval);
+    }
+
+    #[test]
+    fn a_link_that_changes_before_the_first_segment_leaves_the_pacer_of_the_new_rate() {
+        let (fast, slow) = (Rate::from_gbps(10), Rate::from_gbps(5));
+        let mut changed = Pacer::new(PacerConfig::default(), fast);
+        changed.set_line_rate(Time::ZERO, slow);
+        let native = Pacer::new(PacerConfig::default(), slow);
+        assert_eq!(changed.rate_bps(), native.rate_bps());
+        assert_eq!(changed.next_update, native.next_update);
+        assert_eq!(changed.pace, native.pace);
+    }
+
+    #[test]
     fn the_rate_stays_within_its_bounds() {
         let config = PacerConfig {
-            max_rate: Rate::from_mbps(100),
+            max_rate: Some(Rate::from_mbps(100)),
             ..config()
         };
-        let mut pacer = Pacer::new(config);
+        let mut pacer = Pacer::new(config, LINE);
         for _ in 0..1_000 {
             pacer.push(segment(), SIZE);
         }
@@ -301,11 +402,11 @@ mod tests {
     #[test]
     fn segments_leave_at_the_rate_and_at_the_instant_that_was_told() {
         let config = PacerConfig {
-            min_rate: Rate::from_mbps(80),
-            max_rate: Rate::from_mbps(80),
+            min_rate: Some(Rate::from_mbps(80)),
+            max_rate: Some(Rate::from_mbps(80)),
             ..config()
         };
-        let mut pacer = Pacer::new(config);
+        let mut pacer = Pacer::new(config, LINE);
         for _ in 0..20 {
             pacer.push(segment(), SIZE);
         }
@@ -318,7 +419,8 @@ mod tests {
             }
         }
         assert_eq!(left.len(), 20);
-        // The bucket of 1,538 B lets the first go at once; then 1,000 B take 100 us at 80 Mb/s.
+        // With the bucket of 1,538 B, the first segment leaves at once. Each further segment of 1,000 B takes 100 us at
+        // 80 Mb/s.
         for (nth, at) in left.iter().enumerate().skip(1) {
             let due = (nth as f64 * 1_000.0 - 538.0) / 10e6;
             assert!((at.as_secs_f64() - due).abs() < 1e-9, "{nth} at {at}");

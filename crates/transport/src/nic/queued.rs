@@ -1,24 +1,24 @@
-//! A host's own queue: a FIFO of a length between its transport and its link, as Linux's `pfifo_fast`
+//! Queue of the host: a FIFO of limited length between its transport and its link, like Linux's `pfifo_fast`
 //! (1,000 packets by default) or the device queue of ns-3 (100 packets).
 //!
-//! The host fills it by pulling: after whatever happens, it takes segments from the transport while there
-//! is room, and each then waits behind all that were taken before it. So a flow with a large window stands
-//! in the way of all others of its host, where a transport that is asked only when the link is free
-//! serves them in turn. Nothing is dropped: what finds no room stays with its connection, as under Linux's
-//! push-back (TCP small queues, 3.6 and later).
+//! After every input the host takes segments from the transport while the queue has room. Each segment then
+//! waits behind all segments that were taken before it. So a flow with a large window delays all other flows
+//! of its host. Without this queue, a transport is polled only when the link is free, and serves its flows in
+//! turn. Nothing is dropped: segments without room stay with their connection, as with Linux's back-pressure
+//! (TCP small queues, 3.6 and later).
 //!
 //! Deviations
 //! - Linux before 3.6 and ns-3 drop at a full queue, and Linux then reduces the window of the flow.
-//! - TCP small queues bound the share of each connection too, to about two large sends.
-//! - A large send is one packet to Linux and as many as it has segments here.
+//! - TCP small queues also limit the share of each connection, to about two large sends.
+//! - A large send counts as one packet in Linux, and here as its number of segments.
 
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use tailcut_units::{FlowId, Time};
+use tailcut_units::{FlowId, Rate, Time};
 
-/// `T` behind a FIFO.
+/// Transport `T` behind a FIFO.
 #[derive(Debug)]
 pub struct Queued<T> {
     inner: T,
@@ -27,7 +27,7 @@ pub struct Queued<T> {
 }
 
 impl<T: Transport> Queued<T> {
-    /// `inner` behind a FIFO of `length` packets.
+    /// Puts `inner` behind a FIFO of `length` packets.
     pub fn new(inner: T, length: NonZeroU32) -> Self {
         Self {
             inner,
@@ -36,11 +36,11 @@ impl<T: Transport> Queued<T> {
         }
     }
 
-    /// The transport behind the FIFO.
+    /// Returns the transport behind the FIFO.
     pub const fn inner(&self) -> &T {
         &self.inner
     }
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     pub fn backlog(&self) -> usize {
         self.waiting.len()
     }
@@ -86,11 +86,16 @@ impl<T: Transport> Transport for Queued<T> {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // Events that the application has polled since may have brought something.
+        // The polls of events since the last input may have produced segments.
         self.fill(now);
         let first = self.waiting.pop_front();
+        // The removed segment has made room for another one.
         self.fill(now);
         first
+    }
+
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.inner.set_line_rate(now, rate, overhead);
     }
 
     fn has_transmit(&self) -> bool {

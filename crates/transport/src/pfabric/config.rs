@@ -1,29 +1,29 @@
-//! pFabric's parameters.
+//! Parameters of pFabric.
 
 use crate::config::{ConfigError, SERVICE_PORT, payload, positive, service_port, some};
 use tailcut_units::Duration;
 
-/// Parameters of one host's pFabric.
+/// pFabric parameters of one host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PFabricConfig {
     /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
     pub mss: u32,
-    /// Packets that a flow starts with, at least 1: about the bandwidth-delay product. Default 12 (pFabric
-    /// paper, at 10 Gb/s and 14.6 us; public code has up to 70).
+    /// Initial window of a flow in packets, at least 1: about the bandwidth-delay product. Default 12
+    /// (pFabric paper, at 10 Gb/s and 14.6 us; public code has up to 70).
     pub initial_window: u32,
-    /// Packets in flight at most, at least 1: less than a switch's queue holds, so that a flow alone
-    /// drops nothing. Default 22, one less than fit in 36 KB.
+    /// Largest window in packets, at least 1. It must be below the capacity of a switch's queue, so that a single flow
+    /// loses no packets. Default 22: the number of packets that fit in 36 KB, minus 1.
     pub max_window: u32,
-    /// The retransmission timeout, fixed, above 0: about three round trips. Default 45 us (pFabric
-    /// paper; public code has up to 250 us). Below a round trip every packet is sent several times.
+    /// Retransmission timeout, fixed, above 0: about three round trips. Default 45 us (pFabric paper; public
+    /// code has up to 250 us). A timeout below a round trip makes the sender send each packet several times.
     pub rto: Duration,
-    /// Timeouts in a row after which the sender only probes, at least 1. Default 5 (pFabric paper).
+    /// Number of timeouts in a row after which the sender sends only probes, at least 1. Default 5 (pFabric paper).
     pub probe_after: u8,
-    /// How long the receiver of a finished flow remembers it after the last of its packets; the sender
-    /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
-    /// the retransmissions that follow a lost last ACK. Default 10 ms.
+    /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives. The
+    /// sender keeps the addresses for twice this time. The time must be longer than packets stay in the
+    /// network, and longer than the retransmissions that follow a lost last ACK. Default 10 ms.
     pub time_wait: Duration,
-    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,
 }
 
@@ -42,10 +42,10 @@ impl Default for PFabricConfig {
 }
 
 impl PFabricConfig {
-    /// Checks every parameter.
+    /// Checks all parameters.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// A parameter is outside its range. The error contains the first such parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
         service_port(self.port, "flows")?;
         payload("mss", self.mss)?;

@@ -1,29 +1,29 @@
-//! What pFabric endpoints tell each other.
+//! Header of pFabric packets.
 
-/// The kind of a pFabric packet.
+/// Kind of a pFabric packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum PFabricKind {
-    /// Data.
+    /// Data packet.
     #[default]
     Data,
-    /// Packet `index` has arrived.
+    /// Acknowledgement: packet `index` has arrived.
     Ack,
-    /// Asks for an ACK of nothing but what has arrived so far.
+    /// Probe: a request for an ACK that reports only the packets that have arrived so far.
     Probe,
-    /// The answer to a probe.
+    /// Answer to a probe.
     ProbeAck,
 }
 
-/// A pFabric header.
+/// pFabric header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct PFabricHeader {
-    /// What it is.
+    /// Kind of the packet.
     pub kind: PFabricKind,
-    /// The packet's number in its flow, from 0.
+    /// Number of the packet in its flow, from 0.
     pub index: u64,
-    /// Data, probe: packets of the flow, at least one.
+    /// Data, probe: number of packets of the flow, at least 1.
     pub packets: u64,
-    /// ACKs: every packet with a lower number has arrived.
+    /// ACKs: first missing packet. All packets with lower numbers have arrived.
     pub cumulative: u64,
 }

@@ -1,22 +1,22 @@
-//! pFabric's endpoint (Alizadeh et al., "pFabric: minimal near-optimal datacenter transport", SIGCOMM
-//! 2013, section 4.2): rate control that does little, since switches schedule and drop by remaining
-//! size.
+//! pFabric's endpoint (Alizadeh et al., "pFabric: minimal near-optimal datacenter transport", SIGCOMM 2013,
+//! section 4.2). Its rate control is simple, because the switches schedule and drop packets by the remaining
+//! size of their flows.
 //!
-//! - A flow starts without a handshake at a window of about the bandwidth-delay product.
-//! - Each packet's rank is what remains of its flow, in bytes that are not known to have arrived.
-//! - Every packet is acknowledged on its own, at the highest rank; the window grows as NewReno's.
-//! - Losses show by a timeout alone, fixed and of about three round trips; duplicate ACKs mean nothing.
-//!   After it the window is one packet, slow start goes to half of what was in flight, and what has not
-//!   been acknowledged is sent again from the front.
-//! - After five timeouts in a row the sender only probes, a packet without payload a timeout, until
-//!   something is acknowledged; then slow start.
-//! - Of several flows of a host the one with the least remaining goes first, as at switches.
+//! - A flow starts without a handshake, with a window of about the bandwidth-delay product.
+//! - The rank of a packet is the remaining size of its flow: the bytes not yet known to have arrived.
+//! - The receiver acknowledges each packet separately, with the highest rank. The window grows as in NewReno.
+//! - Only a timeout detects losses. It is fixed, at about three round trips. Duplicate ACKs have no meaning.
+//!   After a timeout the window is one packet, the slow-start threshold is half of the bytes in flight, and
+//!   the sender resends all unacknowledged packets, lowest number first.
+//! - After five timeouts in a row the sender only probes: it sends one packet without payload per timeout. An
+//!   ACK ends the probing, and slow start follows.
+//! - If a host has several flows, the flow with the smallest remaining size sends first, as at switches.
 //!
 //! Deviations
-//! - What is in flight is what was sent since the last timeout and has not been acknowledged, whatever
-//!   is acknowledged beside it; the paper's code is TCP with SACK, whose window hangs on the first hole.
-//! - A probe carries no payload; the paper's has one byte.
-//! - There is no FIN: each packet says how many its flow has. A sender never gives up.
+//! - Bytes in flight are all bytes that were sent since the last timeout and are not acknowledged, even if
+//!   later bytes are acknowledged. The paper's code is TCP with SACK, whose window stops at the first hole.
+//! - A probe has no payload. The paper's probe has one byte.
+//! - There is no FIN: each packet contains the number of packets of its flow. A sender never gives up.
 
 mod config;
 mod header;

@@ -1,26 +1,27 @@
-//! One flow at its receiver.
+//! Receiving half of one flow.
 
 use super::header::{PFabricHeader, PFabricKind};
 use crate::ndp::Window as Packets;
+use crate::receiver_driven::Receiving;
 use crate::{Condition, Ecn, Header, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Addresses as this host sends.
+    /// Addresses of the answers, with this host as the source.
     tuple: FiveTuple,
     flow: FlowId,
-    /// The sender's name of the session.
+    /// The sender's name for the session.
     session: FlowId,
     path: PathPin,
     packets: u64,
     arrived: Packets,
-    /// When a packet last arrived.
+    /// Arrival time of the latest packet.
     pub(crate) heard_at: Time,
 }
 
 impl Receiver {
-    /// The session that `segment` opens.
+    /// Returns the session that `segment` opens.
     pub(crate) fn new(now: Time, flow: FlowId, segment: &Segment, header: &PFabricHeader) -> Self {
         Self {
             tuple: segment.tuple.reversed(),
@@ -33,23 +34,11 @@ impl Receiver {
         }
     }
 
-    pub(crate) fn tuple(&self) -> &FiveTuple {
-        &self.tuple
-    }
-
-    pub(crate) fn flow(&self) -> FlowId {
-        self.flow
-    }
-
     pub(crate) fn session(&self) -> FlowId {
         self.session
     }
 
-    pub(crate) fn is_complete(&self) -> bool {
-        self.arrived.base() >= self.packets
-    }
-
-    /// Data or a probe arrives. Gives the answer; `None` for what cannot be.
+    /// Processes a data packet or a probe. Returns the answer, or `None` if the packet is invalid.
     pub(crate) fn on_packet(&mut self, now: Time, header: &PFabricHeader) -> Option<Segment> {
         let index = header.index;
         if index >= self.packets || header.packets != self.packets || !self.arrived.in_reach(index)
@@ -57,6 +46,7 @@ impl Receiver {
             return None;
         }
         self.heard_at = now;
+        // A complete flow still answers, because the ACK of its last packet may be lost.
         let kind = match header.kind {
             PFabricKind::Probe => PFabricKind::ProbeAck,
             _ => {
@@ -81,5 +71,23 @@ impl Receiver {
                 cumulative: self.arrived.base(),
             }),
         })
+    }
+}
+
+impl Receiving for Receiver {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        core::iter::once(self.tuple)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.arrived.base() >= self.packets
+    }
+
+    fn heard_at(&self) -> Time {
+        self.heard_at
     }
 }

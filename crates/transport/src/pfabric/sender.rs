@@ -1,33 +1,34 @@
-//! One flow at its sender.
+//! Sending half of one flow.
 
 use super::config::PFabricConfig;
 use super::header::{PFabricHeader, PFabricKind};
 use crate::ndp::{Task, Window as Packets};
+use crate::receiver_driven::Sending;
 use crate::tcp::congestion::{Ack, Congested, CongestionControl, NewReno, Window};
 use crate::{Condition, Ecn, FlowStats, Header, Segment};
-use tailcut_units::{Duration, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Sender {
     task: Task,
-    /// Packets of the flow, at least one.
+    /// Number of packets of the flow, at least 1.
     packets: u64,
-    /// Acknowledged (done), or in flight (waits).
+    /// State of each packet: done means acknowledged, waiting means in flight.
     states: Packets,
-    /// Bytes in flight; a packet without payload counts one.
+    /// Bytes in flight. A packet without payload counts as one byte, so 0 means that no packet is in flight.
     in_flight: u64,
-    /// One past the highest packet ever sent.
+    /// Highest packet number sent so far, plus 1.
     high: u64,
     window: Window,
     growth: NewReno,
     timeouts_in_row: u8,
     probe_due: bool,
-    /// When the timeout expires; `Time::MAX` while nothing is in flight and nothing is probed.
+    /// Time of the next timeout. `Time::MAX` if nothing is in flight and the sender does not probe.
     pub(crate) deadline: Time,
     pub(crate) stats: FlowStats,
-    /// What the flow stands in the host's queue with, while it does.
+    /// Remaining bytes with which the flow is entered in the host's queue. `None` if it is not in the queue.
     pub(crate) queued: Option<u64>,
-    /// When the earliest entry of this session in the timer queue is due.
+    /// Time of the session's earliest entry among the timers.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
 }
@@ -38,6 +39,7 @@ impl Sender {
         let first = config.initial_window.min(config.max_window);
         Self {
             task,
+            // A flow without bytes sends one empty packet, so that the receiver learns of it.
             packets: task.bytes.div_ceil(mss).max(1),
             states: Packets::default(),
             in_flight: 0,
@@ -60,17 +62,13 @@ impl Sender {
         }
     }
 
-    pub(crate) fn task(&self) -> &Task {
-        &self.task
-    }
-
-    /// Whether every packet is acknowledged.
+    /// Returns whether all packets are acknowledged.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {
         self.states.base() >= self.packets
     }
 
-    /// Whether the sender only probes.
+    /// Returns whether the sender sends only probes.
     fn probes(&self, config: &PFabricConfig) -> bool {
         self.timeouts_in_row >= config.probe_after
     }
@@ -80,10 +78,12 @@ impl Sender {
         (self.task.bytes - index * mss).min(mss) as u32
     }
 
-    /// Bytes that are not known to have arrived.
+    /// Returns the bytes that are not yet known to have arrived.
     #[inline]
     pub(crate) fn remaining(&self, config: &PFabricConfig) -> u64 {
         let mss = u64::from(config.mss);
+        // Only the last packet may be short. The product below counts it as full, so the difference is added
+        // back.
         let last = self.packets - 1;
         let short = if self.states.is_done(last) {
             mss - u64::from(self.payload_of(last, config))
@@ -93,13 +93,13 @@ impl Sender {
         self.task.bytes - (self.states.done() * mss - short)
     }
 
-    /// Whether there is something that may be sent now.
+    /// Returns whether a packet may be sent now.
     #[inline]
     pub(crate) fn can_send(&self, config: &PFabricConfig) -> bool {
         self.probe_due || self.next_data(config).is_some()
     }
 
-    /// The packet that the window admits.
+    /// Returns the next packet, if the window has room for it.
     #[inline]
     fn next_data(&self, config: &PFabricConfig) -> Option<u64> {
         if self.closed || self.probes(config) {
@@ -110,7 +110,7 @@ impl Sender {
         (fits && self.states.in_reach(index)).then_some(index)
     }
 
-    /// What leaves next, if anything.
+    /// Returns the next probe or data packet, if one may leave.
     pub(crate) fn transmit(&mut self, now: Time, config: &PFabricConfig) -> Option<Segment> {
         if core::mem::take(&mut self.probe_due) {
             return Some(self.segment(PFabricKind::Probe, self.states.base(), 0, config));
@@ -118,12 +118,14 @@ impl Sender {
         let index = self.next_data(config)?;
         let payload = self.payload_of(index, config);
         self.states.set_waits(index, true);
+        // A flow without bytes is one empty packet. It must also count as in flight.
         self.in_flight += u64::from(payload.max(1));
         self.stats.payload_sent += u64::from(payload);
         if index < self.high {
             self.stats.retransmissions += 1;
         }
         self.high = self.high.max(index + 1);
+        // The timer belongs to the oldest packet in flight, so a later packet does not restart it.
         if self.deadline == Time::MAX {
             self.deadline = now.saturating_add(config.rto);
         }
@@ -145,6 +147,7 @@ impl Sender {
             ecn: Ecn::NotCapable,
             priority: 0,
             path: self.task.pin,
+            // Flows with 4 GiB or more share the lowest rank.
             rank: u32::try_from(self.remaining(config)).unwrap_or(u32::MAX),
             trimmable: false,
             condition: Condition::Whole,
@@ -157,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// An ACK. Says whether it can be one of this flow's.
+    /// Processes an ACK. Returns `false` if the ACK is invalid for this flow.
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
@@ -175,7 +178,7 @@ impl Sender {
             self.acknowledge(header.index, config);
         }
         let acked = before - self.remaining(config);
-        // While it probes, an ACK of whatever shows that the way is open again.
+        // Any ACK ends the probing, because it shows that packets get through again.
         if self.probes(config) || acked > 0 {
             self.timeouts_in_row = 0;
             self.probe_due = false;
@@ -185,13 +188,15 @@ impl Sender {
         }
         if self.in_flight == 0 {
             self.deadline = Time::MAX;
+        // Only progress at the front restarts the timer. After an ACK beyond a hole, the timeout must still
+        // detect the hole.
         } else if self.states.base() > base {
             self.deadline = now.saturating_add(config.rto);
         }
         true
     }
 
-    /// Packet `index`, which has been sent, has arrived.
+    /// Records that packet `index`, which was sent, has arrived.
     fn acknowledge(&mut self, index: u64, config: &PFabricConfig) {
         if self.states.waits(index) {
             self.in_flight -= u64::from(self.payload_of(index, config).max(1));
@@ -209,19 +214,24 @@ impl Sender {
             nxt: self.high * mss,
             mss,
             may_grow: true,
+            // The limit L of NewReno is two segments (RFC 3465).
             slow_start_limit: 2 * mss,
+            // NewReno does not use the round trip, so pFabric does not measure it.
             srtt: Duration::ZERO,
+            rtt: None,
         };
         self.growth.on_ack(&mut self.window, &ack);
         let most = u64::from(config.max_window) * mss;
         self.window.cwnd = self.window.cwnd.min(most);
     }
 
-    /// The timeout has expired: all that was in flight counts as lost.
+    /// Processes a timeout: all packets in flight count as lost.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &PFabricConfig) {
         let mss = u64::from(config.mss);
         self.stats.timeouts += 1;
         self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
+        // Only the first of several timeouts in a row sets the threshold. At the later timeouts, only one packet was in
+        // flight.
         if self.timeouts_in_row == 1 {
             let congested = Congested {
                 now,
@@ -231,21 +241,45 @@ impl Sender {
             self.growth.on_timeout(&mut self.window, &congested);
         }
         self.window.cwnd = mss;
+        // Packets that do not wait are sent again, lowest number first.
         self.states.clear_waits();
         self.in_flight = 0;
         if self.probes(config) {
             self.probe_due = true;
             self.deadline = now.saturating_add(config.rto);
         } else {
+            // The next packet that leaves starts the timer.
             self.deadline = Time::MAX;
         }
     }
+}
 
-    /// The flow has ended: gives back what is large.
-    pub(crate) fn close(&mut self) {
+impl Sending for Sender {
+    fn flow(&self) -> FlowId {
+        self.task.flow
+    }
+
+    fn stats(&self) -> FlowStats {
+        self.stats
+    }
+
+    fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        core::iter::once(self.task.tuple)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn close(&mut self) {
+        // Frees the large parts now. The rest stays for the time-wait.
         self.closed = true;
         self.deadline = Time::MAX;
         self.probe_due = false;
         self.states.release();
+    }
+
+    fn timer_at(&mut self) -> &mut Time {
+        &mut self.timer_at
     }
 }

@@ -1,35 +1,48 @@
-//! PIAS (Bai et al., "Information-agnostic flow scheduling for commodity data centers", NSDI 2015):
-//! DCTCP whose packets carry a priority class by how much their flow has sent, over switches with
-//! strict priority and one ECN threshold a port. Short flows finish in the high classes without anyone
-//! knowing sizes in advance.
+//! PIAS (Bai et al., "Information-agnostic flow scheduling for commodity data centers", NSDI 2015): DCTCP
+//! whose packets carry a priority class that depends on the bytes that their flow has sent. Switches have
+//! strict priority and one ECN threshold per port. So short flows finish in the high classes, although no
+//! host knows flow sizes in advance.
 //!
-//! [`Tags`] are part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)), so that replicated
-//! flows are tagged too: each connection sets the class of a segment as it leaves, by the stream offset of
-//! its first byte. Everything that is not data of a flow under way (SYN, RST, pure ACKs of a receiver) has
-//! offset 0 and so the highest class. A host serves its own connections in the same order.
+//! [`Tags`] are a part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)), so that replicated flows
+//! are tagged too. Each connection sets the class of a segment as it leaves, by the stream offset of its first byte.
+//! Segments that carry no data (SYN, RST, pure ACKs of a receiver) have offset 0, and so the highest class. A host
+//! serves its own connections in the same order.
 //!
 //! Deviations
-//! - A segment that is sent again has the class that it had at first, since the class follows from the
-//!   offset; so bytes sent again do not count twice. The authors' simulation code does the same, their
-//!   kernel module tags it by all that the flow has sent ([`Tags::resends_count`]).
-//! - Both connections of a replicated flow count on their own.
+//! - A retransmission keeps its first class, because the class follows from the offset. So bytes that are
+//!   sent again do not count twice. The authors' simulation code does the same. Their kernel module also counts
+//!   new bytes only, but it tags a retransmission by all bytes that the flow has sent so far.
+//! - A flow that starves in a low class stays there, as in the authors' simulation code. Their kernel module counts
+//!   from zero again after several timeouts in a row ([`Tags::relief_after`]).
+//! - Each connection of a replicated flow counts separately.
 
 use crate::receiver_driven::Demotion;
+use core::num::NonZeroU32;
 
-/// How connections of a host tag what they send.
+/// Tags that connections of a host put on their segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tags {
-    /// Classes by bytes sent.
+    /// Thresholds of sent bytes, which determine the class.
     pub demotion: Demotion,
-    /// Whether bytes that are sent again count as sent once more.
+    /// Whether bytes that are sent again count again.
     pub resends_count: bool,
-    /// Whether the host serves its connections by class, strictly; else all of them in turn.
+    /// Whether the host serves its connections in strict order of class. Otherwise it serves all of them in
+    /// turn.
     pub in_order: bool,
+    /// Number of timeouts in a row after which the count of sent bytes starts from zero again, so that the flow returns
+    /// to the highest class. `None`: never.
+    pub relief_after: Option<NonZeroU32>,
 }
 
 impl Tags {
-    /// The class of a segment at `offset` of its stream, before which the connection has sent `sent` bytes,
-    /// those sent again included.
+    /// Returns whether the count of sent bytes starts again after this number of timeouts in a row.
+    pub(crate) fn relieves(&self, timeouts: u8) -> bool {
+        self.relief_after
+            .is_some_and(|after| u32::from(timeouts).is_multiple_of(after.get()))
+    }
+
+    /// Returns the class of a segment at `offset` of its stream. The connection has sent `sent` bytes before
+    /// it, including retransmissions.
     #[inline]
     pub fn class(&self, offset: u64, sent: u64) -> u8 {
         let bytes = if self.resends_count { sent } else { offset };

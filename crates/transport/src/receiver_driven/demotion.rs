@@ -1,11 +1,11 @@
-//! Multi-level feedback queueing at the sender (PIAS, Bai et al., NSDI 2015, section 4.1; SCDP paper,
-//! sections IV-C and V): a flow starts in the highest class and goes down one for each threshold that
-//! the bytes it has *sent* pass, whatever its size.
+//! Multi-level feedback queue at the sender (PIAS, Bai et al., NSDI 2015, section 4.1; SCDP paper, sections
+//! IV-C and V). A flow starts in the highest class, whatever its size. It moves down one class at each
+//! threshold of bytes *sent*.
 
-/// Thresholds at most: eight classes, as switches have.
+/// Largest number of thresholds: switches have eight classes.
 pub const MAX_THRESHOLDS: usize = 7;
 
-/// Thresholds of bytes sent, each greater than the one before.
+/// Thresholds in bytes sent, in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demotion {
     thresholds: [u64; MAX_THRESHOLDS],
@@ -13,14 +13,18 @@ pub struct Demotion {
 }
 
 impl Demotion {
-    /// All packets in the one class 0.
+    /// No demotion: all packets are in class 0.
     pub const NONE: Self = Self {
         thresholds: [u64::MAX; MAX_THRESHOLDS],
         count: 0,
     };
 
-    /// Demotion at each of `thresholds`, in bytes; `None` when there are more than
-    /// [`MAX_THRESHOLDS`], or one is not greater than the one before it.
+    /// Thresholds of SCDP, and of NDP+ if it is compared with SCDP: 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper,
+    /// section V).
+    pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+    /// Creates a demotion at each of `thresholds`, in bytes. Returns `None` if there are more than
+    /// [`MAX_THRESHOLDS`], or if they do not ascend.
     pub fn at(thresholds: &[u64]) -> Option<Self> {
         let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
         if thresholds.len() > MAX_THRESHOLDS || !ascending {
@@ -32,7 +36,7 @@ impl Demotion {
         Some(demotion)
     }
 
-    /// The class of a packet before which `sent` bytes of the flow were sent: 0 is the highest.
+    /// Returns the class of a packet, if the flow has sent `sent` bytes before it; 0 is the highest class.
     #[inline]
     pub fn class(&self, sent: u64) -> u8 {
         let passed = |threshold: &&u64| sent >= **threshold;
@@ -42,7 +46,7 @@ impl Demotion {
             .count() as u8
     }
 
-    /// Classes in all: one more than thresholds.
+    /// Returns the number of classes: one more than thresholds.
     pub const fn classes(&self) -> u8 {
         self.count + 1
     }

@@ -1,22 +1,23 @@
-//! Which session a segment belongs to, and which addresses are still in use by segments on their way.
+//! Table that finds the session of a segment. It also keeps the addresses of ended sessions until their last
+//! segments have left the network.
 
-use super::{SessionKey, Sessions};
+use super::SessionKey;
 use crate::tcp::demux::{Demux, Key};
 use crate::{Event, Origin, Segment};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// Local ports given to outgoing flows (Linux's default range).
+/// Local ports of outgoing flows (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Which of a host's two tables of sessions a slot belongs to.
+/// Table of sessions to which a slot belongs: a host has two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Sender,
     Receiver,
 }
 
-/// A session that has ended and waits for its last segments to be gone from the network.
+/// Session that has ended, and waits until its last segments have left the network.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     until: Time,
@@ -24,22 +25,22 @@ struct Waiting {
     session: SessionKey,
 }
 
-/// From addresses to sessions.
+/// Table from addresses to sessions.
 #[derive(Debug)]
 pub(crate) struct Directory {
     host: HostId,
-    /// The port that hosts are reached at.
+    /// Port on which hosts accept flows.
     port: u16,
     demux: Demux,
     waiting: VecDeque<Waiting>,
     time_wait: Duration,
     next_port: u16,
-    /// This host's name of the next flow that comes; `None`: flows have their senders' names.
+    /// Name of the next incoming flow; `None`: incoming flows keep the names of their senders.
     next_name: Option<FlowId>,
 }
 
 impl Directory {
-    /// The first port of outgoing flows.
+    /// First port of outgoing flows.
     pub(crate) const FIRST_OUTGOING: u16 = *EPHEMERAL_PORTS.start();
 
     pub(crate) fn new(host: HostId, port: u16, time_wait: Duration) -> Self {
@@ -54,18 +55,19 @@ impl Directory {
         }
     }
 
-    /// Flows that come have names of this host's own from now on, counted from `first`.
+    /// Sets the first of the numbers by which this host names incoming flows.
     pub(crate) fn name_incoming(&mut self, first: FlowId) {
         self.next_name = Some(first);
     }
 
-    /// What this host calls the flow that `segment` opens. Names of its own are told the
-    /// application.
+    /// Returns the name of the flow that `segment` opens. If this host names incoming flows, it reports the
+    /// name to the application.
     pub(crate) fn name(&mut self, segment: &Segment, events: &mut VecDeque<Event>) -> FlowId {
         let Some(next) = &mut self.next_name else {
             return segment.flow;
         };
         let name = *next;
+        // The numbers wrap, so that a host never runs out of names.
         next.0 = next.0.wrapping_add(1);
         let origin = Origin {
             tuple: segment.tuple,
@@ -75,20 +77,21 @@ impl Directory {
         name
     }
 
-    /// Whether another session may take the addresses of a receiver that is complete, or not, and
-    /// that last heard its sender at `heard_at`: that one has ended, or its sender is silent and
-    /// may have begun anew.
+    /// Returns whether a new session may take the addresses of a receiver. `complete` shows whether the
+    /// receiver is complete, and `heard_at` is the time of the last segment from its sender. A complete
+    /// receiver has ended. The sender of an incomplete receiver may have restarted if it has been silent for
+    /// the time-wait.
     pub(crate) fn may_be_replaced(&self, now: Time, complete: bool, heard_at: Time) -> bool {
-        complete || now.since(heard_at) >= self.time_wait
+        complete || !self.is_waiting(now, heard_at)
     }
 
-    /// Addresses for a flow to `dst` that no session has; `None` when every port is in use.
+    /// Returns addresses for a flow to `dst` that no session uses; `None` if every port is in use.
     pub(crate) fn unused(&mut self, dst: HostId) -> Option<FiveTuple> {
         self.unused_with_all(&[dst], self.port)
     }
 
-    /// Addresses for a flow to `dst_port` of the first of `peers` such that no session has them with any
-    /// of these; `None` when every port is in use.
+    /// Returns addresses for a flow to `dst_port` of the first of `peers`, with a local port that no session
+    /// uses with any of `peers`; `None` if every port is in use.
     pub(crate) fn unused_with_all(&mut self, peers: &[HostId], dst_port: u16) -> Option<FiveTuple> {
         let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
         let mut tuple = FiveTuple {
@@ -100,6 +103,7 @@ impl Directory {
         };
         for _ in EPHEMERAL_PORTS {
             tuple.src_port = self.next_port;
+            // Ports are used in turn, so that a port is not used again soon.
             self.next_port = if self.next_port == last {
                 first
             } else {
@@ -116,19 +120,20 @@ impl Directory {
         None
     }
 
-    /// Enters a session that sends with `tuple`.
+    /// Adds a session that sends with `tuple`.
     pub(crate) fn enter(&mut self, tuple: &FiveTuple, side: Side, session: SessionKey) {
+        // One table serves both sides: the lowest bit of an entry is the side.
         let slot = session.slot << 1 | u32::from(side == Side::Receiver);
         self.demux.insert(Key::of_outgoing(tuple), slot);
     }
 
-    /// The session that `tuple` arrives at: its side and slot.
+    /// Returns the side and slot of the session at which `tuple` arrives.
     #[inline]
     pub(crate) fn arriving(&self, tuple: &FiveTuple) -> Option<(Side, u32)> {
         self.demux.get(Key::of_arriving(tuple)).map(Self::unpack)
     }
 
-    /// The session that sent `tuple`, which came back.
+    /// Returns the side and slot of the session that sent `tuple`, for a segment that a switch returned.
     #[inline]
     pub(crate) fn returning(&self, tuple: &FiveTuple) -> Option<(Side, u32)> {
         self.demux.get(Key::of_outgoing(tuple)).map(Self::unpack)
@@ -143,14 +148,14 @@ impl Directory {
         (side, entry >> 1)
     }
 
-    /// Forgets the addresses of a session that sent with `tuple`.
+    /// Removes the addresses of a session that sent with `tuple`.
     pub(crate) fn remove(&mut self, tuple: &FiveTuple) {
         self.demux.remove(Key::of_outgoing(tuple));
     }
 
-    /// A session has ended; its addresses stay in use for the time-wait. A sender waits twice as
-    /// long as a receiver, so that the receiver of a new session with the same addresses has
-    /// forgotten the old one.
+    /// Starts the time-wait of a session that has ended. Its addresses stay in use during this time. A sender
+    /// waits twice as long as a receiver, so that the receiver of a new session with the same addresses has
+    /// removed the old one.
     pub(crate) fn wait(&mut self, now: Time, side: Side, session: SessionKey) {
         let span = match side {
             Side::Sender => self.time_wait * 2,
@@ -163,38 +168,13 @@ impl Directory {
         });
     }
 
-    /// Removes the sessions whose time-wait is over, for hosts whose sessions have one pair of addresses
-    /// each. A receiver waits on from the last segment that it `heard`.
-    pub(crate) fn forget<S, R>(
-        &mut self,
-        now: Time,
-        senders: &mut Sessions<S>,
-        sends_with: impl Fn(&S) -> FiveTuple,
-        receivers: &mut Sessions<R>,
-        heard: impl Fn(&R) -> (FiveTuple, Time),
-    ) {
-        while let Some((side, key)) = self.waited(now) {
-            let tuple = match side {
-                Side::Sender => senders.remove(key).map(|sender| sends_with(&sender)),
-                Side::Receiver => {
-                    let Some((tuple, at)) = receivers.get_mut(key).map(|r| heard(r)) else {
-                        continue;
-                    };
-                    if now.since(at) < self.time_wait {
-                        self.wait(now, side, key);
-                        continue;
-                    }
-                    receivers.remove(key).map(|_| tuple)
-                }
-            };
-            if let Some(tuple) = tuple {
-                self.remove(&tuple);
-            }
-        }
+    /// Returns whether a receiver is still in its time-wait. The last segment from its sender arrived at `heard_at`.
+    pub(crate) fn is_waiting(&self, now: Time, heard_at: Time) -> bool {
+        now.since(heard_at) < self.time_wait
     }
 
-    /// A session whose wait may be over: the caller removes it, or has it wait again if something
-    /// arrived for it meanwhile. Waits of both sides share a queue, so one may end late, never early.
+    /// Returns a session whose time-wait may be over. The caller removes it, or starts its wait again if a
+    /// segment has arrived meanwhile. Both sides share a queue, so a wait may end late, but never early.
     pub(crate) fn waited(&mut self, now: Time) -> Option<(Side, SessionKey)> {
         let first = self.waiting.front()?;
         if first.until > now {

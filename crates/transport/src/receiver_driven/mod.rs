@@ -1,12 +1,14 @@
-//! What several hosts share. NDP, SCDP and pFabric: sessions and the table that finds one by its
-//! five-tuple, which stays taken for a while after the session has ended. NDP and SCDP: one queue of
-//! pulls for each host, and messages that grow. NDP+, SCDP and PIAS: demotion by bytes sent.
+//! Parts that several designs share. NDP, SCDP and pFabric share sessions, and the table that finds a session
+//! by its five-tuple. An entry of this table remains for a while after its session has ended. NDP and SCDP
+//! also share a queue of pulls per host, and messages that grow. NDP+, SCDP and PIAS share demotion by bytes
+//! sent.
 
 mod demotion;
 mod directory;
 mod pull_queue;
 mod sessions;
 mod streams;
+mod table;
 
 pub use demotion::{Demotion, MAX_THRESHOLDS};
 pub(crate) use directory::{Directory, Side};
@@ -14,3 +16,4 @@ pub(crate) use pull_queue::PullQueue;
 pub(crate) use sessions::{SessionKey, Sessions};
 pub(crate) use streams::Register;
 pub use streams::Streams;
+pub(crate) use table::{Receiving, Sending, SessionTable, arm};

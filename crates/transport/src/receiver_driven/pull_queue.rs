@@ -1,30 +1,31 @@
-//! The one queue of pulls that all sessions of an interface share (NDP paper, section 3.2; SCDP paper,
-//! section IV-C): sessions take turns, and pulls leave no faster than full packets can arrive on the
-//! interface, headers, preamble and gap counted, so that what they ask for arrives at line rate.
+//! Queue of pulls, one per interface, which all sessions share (NDP paper, section 3.2; SCDP paper, section
+//! IV-C). Sessions take turns. Pulls leave no faster than full packets can arrive on the interface, including
+//! headers, preamble and gap. So the requested packets arrive at line rate.
 
 use super::SessionKey;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Intervals that may be saved at most: so many pulls may leave at once.
+/// Largest number of intervals that can be saved, and so of pulls that may leave at once.
 const MOST_SAVED: u64 = 8;
 
-/// Sessions with pulls to send, in turn, and when the next pull may leave.
+/// Sessions with pulls to send, in turn, and the time of the next pull.
 #[derive(Debug)]
 pub(crate) struct PullQueue {
     turns: VecDeque<SessionKey>,
-    /// Those below all classes, which have a turn when no other session has.
+    /// Sessions in the class below all others. They have a turn only if no other session waits.
     below: VecDeque<SessionKey>,
     interval: Duration,
     next_at: Time,
-    /// What pulls of short packets have left of the time that they were charged, to be taken off the next.
+    /// Time that pulls of short packets were charged but did not use. It is subtracted from the next
+    /// intervals.
     saved: Duration,
-    /// Whether all pulls wait in the queue.
+    /// Whether all pulls must wait in the queue.
     is_held: bool,
 }
 
 impl PullQueue {
-    /// One pull each `interval`.
+    /// Creates a queue that sends one pull per `interval`.
     pub(crate) const fn new(interval: Duration) -> Self {
         Self {
             turns: VecDeque::new(),
@@ -36,25 +37,26 @@ impl PullQueue {
         }
     }
 
-    /// While it is held, no pull goes past the queue.
+    /// Turns holding on or off. While it is on, no pull bypasses the queue.
     pub(crate) fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
     }
 
-    /// One pull each `interval` from now on, counted from the last pull that was sent; none is due
-    /// before `now` that was not.
+    /// Changes the interval between pulls, counted from the last pull that was sent. A pull that was not due yet
+    /// becomes due at `now` at the earliest.
     pub(crate) fn set_interval(&mut self, now: Time, interval: Duration) {
+        // Before the first pull there is no time to move.
         if self.next_at > Time::ZERO {
             let moved = self.next_at.saturating_add(interval).as_ps() - self.interval.as_ps();
             self.next_at = Time::from_ps(moved).max(now.min(self.next_at));
         }
         self.interval = interval;
-        // It was saved at another rate.
+        // The saved time belongs to the old rate.
         self.saved = Duration::ZERO;
     }
 
-    /// A session, not in the queue yet, has a pull to send; one that is `below` all classes waits for the
-    /// others.
+    /// Adds a session that has a pull to send and is not in the queue. A session that is `below` all classes
+    /// waits for the others.
     #[inline]
     pub(crate) fn enter(&mut self, session: SessionKey, below: bool) {
         match below {
@@ -63,20 +65,21 @@ impl PullQueue {
         }
     }
 
-    /// Takes the right to send one pull at once, past the queue: only when nobody waits.
+    /// Reserves the right to send one pull at once, past the queue. Returns `false` if a session waits or the
+    /// next pull is not due.
     #[inline]
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
         let idle = !self.is_held && self.is_empty() && self.next_at <= now;
         if idle {
-            // The link stood idle too: nothing is to be made up for.
+            // The link was idle too, so saved time must not cause a burst.
             self.saved = Duration::ZERO;
             self.next_at = now + self.interval;
         }
         idle
     }
 
-    /// The session whose turn it is, if a pull may leave now. The caller tells by [`Self::sent`] that
-    /// one did, and enters the session again if it has more.
+    /// Returns the session whose turn it is, if a pull may leave now. The caller reports a sent pull with
+    /// [`Self::sent`], and adds the session again if it has more pulls.
     #[inline]
     pub(crate) fn turn(&mut self, now: Time) -> Option<SessionKey> {
         if self.next_at > now {
@@ -90,31 +93,36 @@ impl PullQueue {
         self.turns.is_empty() && self.below.is_empty()
     }
 
-    /// A pull has been sent.
+    /// Records that a pull was sent.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time) {
         let taken_off = self.saved.min(self.interval);
         self.saved -= taken_off;
+        // The interval counts from now, so a call that comes late causes no burst of pulls.
         self.next_at = now + self.interval - taken_off;
     }
 
-    /// The pull that was just sent asked for so many packets, not for one. One that asks for none takes
-    /// as long as a header.
+    /// Charges the pull that was just sent for `packets` packets instead of one. A pull for no packets costs
+    /// the time of a header.
     #[inline]
     pub(crate) fn charge(&mut self, packets: u32) {
+        // A sixteenth of a full packet is about the length of a header. At least 1 ps, so that the loop over due pulls
+        // ends even if the interval is below 16 ps.
         let header = (self.interval / 16).max(Duration::from_ps(1));
         let span = (self.interval * u64::from(packets)).max(header);
         let charged = self.next_at.saturating_add(span);
+        // `sent` has already charged one interval.
         self.next_at = Time::from_ps(charged.as_ps().saturating_sub(self.interval.as_ps()));
     }
 
-    /// The packet that a pull asked for took `less` than the full one that the pull was charged.
+    /// Returns unused time: the requested packet was shorter, by `less`, than the full packet for which the
+    /// pull was charged.
     #[inline]
     pub(crate) fn refund(&mut self, less: Duration) {
         self.saved = (self.saved + less).min(self.interval * MOST_SAVED);
     }
 
-    /// When the next pull may leave, if any waits.
+    /// Returns the time at which the next pull may leave, if any waits.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         (!self.is_empty()).then_some(self.next_at)

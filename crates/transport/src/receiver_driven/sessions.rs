@@ -1,9 +1,9 @@
-//! Sessions in slots that are used again, under keys that are not.
+//! Table of sessions. Slots are used again, but keys are not.
 
 use crate::tcp::timers::TimerKey;
 use alloc::vec::Vec;
 
-/// Names one session: a slot and how often it has been used.
+/// Name of one session: a slot, and the number of earlier uses of the slot.
 pub(crate) type SessionKey = TimerKey;
 
 #[derive(Debug)]
@@ -12,7 +12,7 @@ struct Slot<T> {
     session: Option<T>,
 }
 
-/// A slab of sessions.
+/// Table of sessions.
 #[derive(Debug)]
 pub(crate) struct Sessions<T> {
     slots: Vec<Slot<T>>,
@@ -43,7 +43,7 @@ impl<T> Sessions<T> {
         }
     }
 
-    /// The session in a slot that is in use, and its key.
+    /// Returns the session in a slot, and its key, if the slot is in use.
     #[inline]
     pub(crate) fn at(&mut self, slot: u32) -> Option<(SessionKey, &mut T)> {
         let place = self.slots.get_mut(slot as usize)?;
@@ -54,7 +54,7 @@ impl<T> Sessions<T> {
         Some((key, place.session.as_mut()?))
     }
 
-    /// The session in a slot that is in use, to look at.
+    /// Returns the session in a slot for reading, if the slot is in use.
     pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
         self.slots.get(slot as usize)?.session.as_ref()
     }
@@ -79,12 +79,13 @@ impl<T> Sessions<T> {
     pub(crate) fn remove(&mut self, key: SessionKey) -> Option<T> {
         self.get_mut(key)?;
         let place = &mut self.slots[key.slot as usize];
+        // The old key becomes invalid.
         place.generation = place.generation.wrapping_add(1);
         self.free.push(key.slot);
         place.session.take()
     }
 
-    /// The first session of which `is` holds. Looks through all of them.
+    /// Returns the key of the first session for which `is` returns `true`. Searches all sessions.
     pub(crate) fn find(&self, is: impl Fn(&T) -> bool) -> Option<SessionKey> {
         let holds = |slot: &Slot<T>| slot.session.as_ref().is_some_and(&is);
         let slot = self.slots.iter().position(holds)?;

@@ -1,7 +1,7 @@
-//! What a leg that comes later has to be given.
+//! Archive of a flow: the written data that a later leg must also receive.
 
-/// What has been written to a flow from byte 0 on, as a count, and whether that is all. Whoever owns
-/// the bytes (a driver over real sockets) keeps them as long as the archive is [kept](Self::is_kept).
+/// Number of bytes written to a flow since byte 0, and whether the flow's end was written. The owner of the
+/// bytes (a driver over real sockets) keeps them while the archive is [kept](Self::is_kept).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Archive {
     bytes: u64,
@@ -10,7 +10,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// An archive that keeps everything.
+    /// Creates an archive that keeps everything.
     pub const fn start() -> Self {
         Self {
             bytes: 0,
@@ -19,19 +19,19 @@ impl Archive {
         }
     }
 
-    /// The application wrote `bytes` more.
+    /// Adds `bytes` that the application wrote.
     pub const fn write(&mut self, bytes: u64) {
         if self.kept && !self.finished {
             self.bytes = self.bytes.saturating_add(bytes);
         }
     }
 
-    /// The application wrote its last byte.
+    /// Records that the application wrote its last byte.
     pub const fn finish(&mut self) {
         self.finished |= self.kept;
     }
 
-    /// Forgets everything; nothing is kept from now on.
+    /// Frees the archive. It keeps nothing after this call.
     pub const fn free(&mut self) {
         *self = Self {
             bytes: 0,
@@ -40,15 +40,15 @@ impl Archive {
         };
     }
 
-    /// Whether there is an archive.
+    /// Returns whether the archive keeps data.
     pub const fn is_kept(&self) -> bool {
         self.kept
     }
-    /// Bytes kept.
+    /// Returns the number of kept bytes.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// Whether the end of the stream is kept.
+    /// Returns whether the end of the stream is kept.
     pub const fn is_finished(&self) -> bool {
         self.finished
     }

@@ -1,22 +1,22 @@
-//! RepNet's parameters.
+//! Parameters of RepNet.
 
 use super::state::Mode;
 use crate::config::{ConfigError, positive};
 use crate::{Message, Replication};
 use tailcut_units::Duration;
 
-/// RepNet's parameters (RepNet paper, sections II-C and III).
+/// Parameters of RepNet (RepNet paper, sections II-C and III).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RepNetConfig {
-    /// What is replicated where a message does not say.
+    /// Replication mode of a message that does not choose one.
     pub mode: Mode,
-    /// Messages under this many bytes are replicated (100 KB in the paper); 0 for none.
+    /// Messages of fewer bytes are replicated (100 KB in the paper). With 0, no message is replicated.
     pub limit: u64,
-    /// A server that has written more than this many bytes to a flow whose second connection has
-    /// not come settles on the first. The paper gives no value.
+    /// Number of written bytes after which a server gives up a missing second connection and continues on the
+    /// first. The paper gives no value.
     pub archive_limit: u64,
-    /// How long a server waits for the second connection of a flow, and how long a client tries to
-    /// open it once the first one is established. More than 0; 0.8 to 1 s in the released code.
+    /// Time for which a server waits for the second connection of a flow, and for which a client tries to open
+    /// it after the first connection is established. More than 0; 0.8 to 1 s in the released code.
     pub waiting_list_timeout: Duration,
 }
 
@@ -25,6 +25,7 @@ impl Default for RepNetConfig {
         Self {
             mode: Mode::RepFlow,
             limit: 100_000,
+            // As long as `limit`, so that a server which writes a replicated message keeps its second connection.
             archive_limit: 100_000,
             waiting_list_timeout: Duration::from_ms(1_000),
         }
@@ -32,7 +33,7 @@ impl Default for RepNetConfig {
 }
 
 impl RepNetConfig {
-    /// What is replicated of a message; `None` for one plain connection.
+    /// Returns the replication mode of a message; `None` for one plain connection.
     pub fn mode_of(&self, message: &Message) -> Option<Mode> {
         match message.replication {
             Replication::AsConfigured => (message.bytes < self.limit).then_some(self.mode),
@@ -45,7 +46,7 @@ impl RepNetConfig {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// A parameter is outside its range. The error contains the first such parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
         positive("waiting_list_timeout", self.waiting_list_timeout)
     }

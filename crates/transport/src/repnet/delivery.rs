@@ -1,32 +1,32 @@
-//! One stream out of two: each leg counts the bytes that it has brought in order, and the
-//! application gets those by which a count exceeds what it has.
+//! Merge of two copies of a stream. Each leg counts the bytes that it has delivered in order. The application
+//! receives the bytes by which a count exceeds the bytes delivered so far.
 
-/// What the application of a flow has been given.
+/// Amount of data that the application of a flow has received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Delivery {
     delivered: u64,
     finished: bool,
 }
 
-/// The legs brought streams of different lengths.
+/// Error: the legs carried streams of different lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Diverged;
 
 impl Delivery {
-    /// Bytes that the application has.
+    /// Returns the number of bytes that the application has received.
     pub const fn delivered(&self) -> u64 {
         self.delivered
     }
-    /// Whether a leg has brought the end of the stream.
+    /// Returns whether a leg has delivered the end of the stream.
     pub const fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// A leg has brought `total` bytes so far. How many the application has then, if they are more
-    /// than before.
+    /// Records that a leg has delivered `total` bytes so far. Returns the new number of bytes of the
+    /// application, if it has grown.
     ///
     /// # Errors
-    /// The stream has ended with less.
+    /// The stream has already ended with fewer bytes.
     pub fn advance(&mut self, total: u64) -> Result<Option<u64>, Diverged> {
         if total <= self.delivered {
             return Ok(None);
@@ -38,10 +38,11 @@ impl Delivery {
         Ok(Some(total))
     }
 
-    /// A leg has brought the end of the stream after `total` bytes. Whether it is the first to.
+    /// Records that a leg has delivered the end of the stream after `total` bytes. Returns whether it is the
+    /// first leg to do so.
     ///
     /// # Errors
-    /// The other leg brought more, or ended with less.
+    /// The other leg delivered more, or ended with fewer bytes.
     pub fn finish(&mut self, total: u64) -> Result<bool, Diverged> {
         if total < self.delivered {
             return Err(Diverged);

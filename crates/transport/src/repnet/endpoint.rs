@@ -1,10 +1,9 @@
-//! Many flows of one host, each over one or two connections of its TCP endpoint.
+//! All RepNet flows of one host, each over one or two connections of its TCP endpoint.
 //!
-//! Methods fall in four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer's above
-//! (`connect`, `write`, `finish`, `abort`, `poll_event`), the network's (`on_segment`,
-//! `poll_transmit`, `has_transmit`), the clock's (`on_timeout`, `next_timeout`) and getters. Call
-//! one input, then drain `poll_event`, then `poll_transmit` as the NIC has room. Time never goes
-//! back.
+//! Methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer above (`connect`, `write`,
+//! `finish`, `abort`, `poll_event`), the network (`on_segment`, `poll_transmit`, `has_transmit`), the clock
+//! (`on_timeout`, `next_timeout`), and getters. After each input, call `poll_event` until it returns `None`, and then
+//! `poll_transmit` while the NIC has room. The time never decreases.
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
@@ -17,7 +16,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// A connection that must be established by some time, or is given up.
+/// Latest time at which a connection must be established. After this time the leg is given up.
 #[derive(Clone, Copy, Debug)]
 struct Deadline {
     at: Time,
@@ -25,7 +24,7 @@ struct Deadline {
     leg: Leg,
 }
 
-/// RepNet on one host.
+/// RepNet of one host.
 #[derive(Debug)]
 pub struct Endpoint {
     tcp: tcp::Endpoint,
@@ -33,19 +32,19 @@ pub struct Endpoint {
     port: u16,
     sockets: Sockets,
     waiting: WaitingList<SocketId>,
-    /// By time, since all are equally long.
+    /// Deadlines in order of time. All have the same duration, so new ones go to the end.
     deadlines: VecDeque<Deadline>,
     events: VecDeque<SocketEvent>,
-    /// The earliest of the layer's own timeouts; `Time::MAX` without one.
+    /// Earliest timeout of this layer; `Time::MAX` without one.
     own_timeout: Time,
     late: u64,
 }
 
 impl Endpoint {
-    /// RepNet on `host`, which serves `port` and the port after it.
+    /// Creates RepNet on `host`. It serves `port` and the next port.
     ///
     /// # Errors
-    /// A parameter outside its range; `port` is the last one.
+    /// A parameter is outside its range, or `port` is the last port.
     pub fn new(
         host: HostId,
         port: u16,
@@ -75,16 +74,16 @@ impl Endpoint {
         })
     }
 
-    /// Whether [`SocketEvent::Delivered`] is wanted. Off at first: it costs an event a segment.
+    /// Turns [`SocketEvent::Delivered`] on or off. It is off at first, because it costs an event per segment.
     pub fn report_delivered(&mut self, wanted: bool) {
         self.tcp.report_delivered(wanted);
     }
 
     // The layer above.
 
-    /// Opens a flow to the same service on `dst`: over two connections that differ in the
-    /// destination port only, or with `None` over one. All go along `path`. `None` when every port
-    /// is in use.
+    /// Opens a flow to the same service on `dst`: over two connections that differ only in the destination
+    /// port, or over one connection if `replicated` is `None`. All connections use `path`. Returns `None` if
+    /// every port is in use.
     pub fn connect(
         &mut self,
         now: Time,
@@ -93,8 +92,8 @@ impl Endpoint {
         path: PathPin,
         replicated: Option<Mode>,
     ) -> Option<SocketId> {
-        // A plain flow too needs a port of which no other flow uses either half: its server would
-        // pair them.
+        // Even a plain flow needs a local port that no other flow uses with either service port. Otherwise
+        // the server would pair two flows.
         let src_port = self.tcp.unused_port(dst, &ports(self.port))?;
         let (machine, legs) = match replicated {
             Some(mode) => (Machine::client(mode), &Leg::ALL[..]),
@@ -117,7 +116,7 @@ impl Endpoint {
         Some(id)
     }
 
-    /// Adds `bytes` to what the flow is to send. Nothing after `finish`.
+    /// Adds `bytes` to the data that the flow sends. It has no effect after `finish`.
     pub fn write(&mut self, now: Time, id: SocketId, bytes: u64) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -127,6 +126,7 @@ impl Endpoint {
             self.tcp.write(now, connection, bytes);
         }
         let socket = &*socket;
+        // Only a server has this limit. A client chooses by the size of the message before it opens the flow.
         if socket.machine.role() == state::Role::Server
             && socket.archive.bytes() > self.config.archive_limit
             && let Some(leg) = socket.machine.awaited_leg()
@@ -136,7 +136,7 @@ impl Endpoint {
         }
     }
 
-    /// Closes this direction once everything written has been sent.
+    /// Closes this direction after all written data has been sent.
     pub fn finish(&mut self, now: Time, id: SocketId) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -147,13 +147,13 @@ impl Endpoint {
         }
     }
 
-    /// Destroys the flow: every connection is reset, and [`SocketEvent::Closed`] follows.
+    /// Aborts the flow: every connection is reset, and [`SocketEvent::Closed`] follows.
     pub fn abort(&mut self, now: Time, id: SocketId) {
         self.apply(now, id, state::Event::Abort, Leg::First);
         self.refresh_timeout();
     }
 
-    /// What happened, in order.
+    /// Returns the next event, in order.
     #[inline]
     pub fn poll_event(&mut self) -> Option<SocketEvent> {
         self.events.pop_front()
@@ -161,26 +161,28 @@ impl Endpoint {
 
     // The network and the clock.
 
-    /// The network delivered `segment` to this host.
+    /// Handles a segment that the network delivered to this host.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.tcp.on_segment(now, segment);
         self.relay(now);
     }
 
-    /// The next segment for the NIC.
+    /// Returns the next segment for the NIC.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.tcp.poll_transmit(now)
     }
 
-    /// Whether `poll_transmit` may give a segment. Never no where it would.
+    /// Returns whether `poll_transmit` may return a segment. It may return `true` in error, but never
+    /// `false`.
     #[inline]
     pub fn has_transmit(&self) -> bool {
         self.tcp.has_transmit()
     }
 
-    /// `now` is at or past `next_timeout`. A call that comes early does nothing.
+    /// Runs the timers that are due. Call it at or after `next_timeout`. A call that comes early does
+    /// nothing.
     pub fn on_timeout(&mut self, now: Time) {
         self.tcp.on_timeout(now);
         self.relay(now);
@@ -206,7 +208,8 @@ impl Endpoint {
         self.refresh_timeout();
     }
 
-    /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
+    /// Returns the time at which `on_timeout` must be called, if any. It may be earlier than needed, but
+    /// never later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let next = self.tcp.next_timeout().unwrap_or(Time::MAX);
@@ -216,20 +219,20 @@ impl Endpoint {
 
     // Getters.
 
-    /// RepNet's parameters.
+    /// Returns RepNet's parameters.
     pub fn config(&self) -> &RepNetConfig {
         &self.config
     }
-    /// The connections under the flows.
+    /// Returns the TCP endpoint below the flows.
     pub fn tcp(&self) -> &tcp::Endpoint {
         &self.tcp
     }
-    /// Flows that live.
+    /// Returns the number of live flows.
     pub fn len(&self) -> usize {
         self.sockets.len()
     }
 
-    /// The flows that have not ended, with their cost so far.
+    /// Returns the flows that have not ended, with their cost so far.
     pub fn unfinished(&self) -> impl Iterator<Item = Summary> {
         self.sockets.iter().map(|socket| {
             let mut all = socket.summary();
@@ -241,38 +244,39 @@ impl Endpoint {
             all
         })
     }
-    /// Whether no flow lives.
+    /// Returns whether there is no live flow.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Flows that have ended and are remembered, since a connection of them may still come.
+    /// Returns the number of ended flows that are remembered, because a connection of them may still arrive.
     pub fn tombstones(&self) -> usize {
         self.waiting.tombstones()
     }
-    /// Connections that were turned away since their flow took none (any more).
+    /// Returns the number of connections that were rejected, because their flow accepts no further
+    /// connection.
     pub fn late(&self) -> u64 {
         self.late
     }
-    /// The socket that this end opened for a flow. Looks through all of them.
+    /// Returns the socket that this end opened for a flow. Searches all sockets.
     pub fn opened(&self, flow: FlowId) -> Option<SocketId> {
         self.sockets.opened(flow)
     }
-    /// The flow of a socket.
+    /// Returns the flow of a socket.
     pub fn flow(&self, id: SocketId) -> Option<FlowId> {
         self.sockets.get(id).map(|socket| socket.flow)
     }
-    /// Which end of a flow this is.
+    /// Returns the end of a flow at this host.
     pub fn role(&self, id: SocketId) -> Option<state::Role> {
         self.sockets.get(id).map(|socket| socket.machine.role())
     }
-    /// The state of a flow.
+    /// Returns the state of a flow.
     pub fn state(&self, id: SocketId) -> Option<State> {
         self.sockets.get(id).map(|socket| socket.machine.state())
     }
 
     // From connections to flows.
 
-    /// Turns what happened to connections into what happened to flows. Mostly nothing did.
+    /// Converts events of connections into events of flows. In most calls there is no event.
     #[inline]
     fn relay(&mut self, now: Time) {
         if let Some(event) = self.tcp.poll_event() {
@@ -309,8 +313,8 @@ impl Endpoint {
             ConnectionEvent::PeerFinished { id, total } => {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
-                    // The loser of a flow that had ended before it came has brought its copy. It is
-                    // reset and not closed: what the flow answered was not sent on it.
+                    // The second connection of a flow that ended before it arrived has delivered its copy. It
+                    // is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -329,7 +333,7 @@ impl Endpoint {
         }
     }
 
-    /// Sorts a connection that this host accepted (III-D).
+    /// Assigns a connection that this host accepted to a flow (III-D).
     fn on_accepted(&mut self, now: Time, id: ConnectionId, tuple: &FiveTuple, flow: FlowId) {
         let leg = if tuple.dst_port == self.port {
             Leg::First
@@ -342,7 +346,8 @@ impl Endpoint {
         };
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
-                // Nothing in a SYN tells RepSYN from RepFlow: a server serves both alike (III-E).
+                // A SYN does not show whether the mode is RepSYN or RepFlow, so a server treats both alike
+                // (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
                 self.sockets.attach(socket, leg, id);
@@ -357,7 +362,8 @@ impl Endpoint {
                 self.apply(now, socket, state::Event::SecondLegJoined, leg);
             }
             Arrival::Late(socket) => {
-                // The machine answers with a reset of what has come, which is none of its legs.
+                // The state machine orders a reset of the late connection. This connection is not one of its legs, so
+                // the reset happens here.
                 self.turn_away(now, id);
                 if let Some(place) = self.sockets.get_mut(socket) {
                     let actions = place.machine.handle(state::Event::LateLeg, leg);
@@ -366,17 +372,19 @@ impl Endpoint {
                     }
                 }
             }
-            // It belongs to no socket from here on: see `on_connection_event`.
+            // The flow has ended already, so the connection belongs to no socket. `on_connection_event` handles the close
+            // of the connection.
             Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }
+        // Tombstones are removed when a connection arrives, so that they need no timer.
         while let Some(unseen) = self.waiting.pop_forgotten(now) {
             self.turn_away_unseen(now, unseen);
         }
     }
 
-    /// Resets a connection of a flow that is forgotten, if its handshake has begun: it would be taken
-    /// for a new flow when it finishes.
+    /// Resets a connection of a flow that is no longer remembered, if its handshake has begun. Otherwise the
+    /// connection would count as a new flow when its handshake ends.
     fn turn_away_unseen(&mut self, now: Time, Unseen { client, leg }: Unseen) {
         let connection = self.tcp.find(&FiveTuple {
             src: self.tcp.host(),
@@ -419,8 +427,9 @@ impl Endpoint {
         }
     }
 
-    /// A leg has ended cleanly. A client whose other leg is still pending does not tell the machine
-    /// yet: it would drop that one, and the copy's load is the cost of replication.
+    /// Handles the clean end of a leg. If the other leg of a client is still pending, the machine is not
+    /// notified yet: it would drop the pending leg, although the load of the second copy is a cost of
+    /// replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -433,7 +442,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection has ended: whose leg it was, with its cost added to the flow's.
+    /// Removes a connection that has ended, and adds its cost to the flow. Returns the flow and the leg.
     fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
         let (socket, leg) = self.sockets.owner(id)?;
         self.sockets.detach(socket, leg);
@@ -441,7 +450,8 @@ impl Endpoint {
         Some((socket, leg))
     }
 
-    /// The first connection is established: the other one has as long as the server waits for it.
+    /// Starts the deadline of the second connection, after the first is established. The server waits equally
+    /// long.
     fn limit_wait(&mut self, now: Time, id: SocketId) {
         if let Some(leg) = self.sockets.get(id).and_then(|s| s.machine.awaited_leg()) {
             self.deadlines.push_back(Deadline {
@@ -452,8 +462,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether the connection that a deadline is for is still not established. It stands even when
-    /// the first connection has failed meanwhile: the server may have seen the flow, and end it.
+    /// Returns whether the connection of a deadline is still pending. The deadline remains even if the first
+    /// connection has failed, because the server may have seen the flow and may end it.
     fn awaits(&self, deadline: &Deadline) -> bool {
         let socket = self.sockets.get(deadline.socket);
         socket.is_some_and(|socket| socket.machine.leg(deadline.leg) == LegState::Pending)
@@ -461,6 +471,7 @@ impl Endpoint {
 
     fn refresh_timeout(&mut self) {
         while let Some(deadline) = self.deadlines.front() {
+            // A leg that was established or given up leaves its deadline behind. It must not wake the endpoint.
             if self.awaits(deadline) {
                 break;
             }
@@ -470,13 +481,15 @@ impl Endpoint {
         self.own_timeout = deadline.min(self.waiting.next_timeout().unwrap_or(Time::MAX));
     }
 
-    // What the machine orders.
+    // Actions of the state machine.
 
     fn apply(&mut self, now: Time, id: SocketId, event: state::Event, leg: Leg) {
         if let Some(socket) = self.sockets.get_mut(id) {
             let actions = socket.machine.handle(event, leg);
             self.perform_all(now, id, leg, actions);
         }
+        // A clean close that waited for a pending leg is reported now. If the leg is still pending, it waits
+        // again.
         let closed = self.sockets.get_mut(id).and_then(|s| s.closed.take());
         if let Some(leg) = closed {
             self.on_closed(now, id, leg);
@@ -543,10 +556,10 @@ impl Endpoint {
                 }
             }
             Action::SurfaceError => socket.failed = true,
-            // Done where the flow is made.
+            // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
-            // A connection's error has no content to hold, and no confirm timeout runs: each
-            // connection goes on to its own end.
+            // These actions need no work: the error of a connection has no content to keep, and without a confirm
+            // timeout each connection runs to its own end.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }
     }
@@ -574,12 +587,12 @@ impl Endpoint {
     }
 }
 
-/// The service's port and the one after it.
+/// Returns the port of the service and the next port.
 const fn ports(port: u16) -> [u16; 2] {
     [port, port + 1]
 }
 
-/// The connections that writes go to.
+/// Returns the connections that receive writes.
 fn live(socket: &Socket) -> impl Iterator<Item = ConnectionId> {
     let machine = socket.machine;
     Leg::ALL

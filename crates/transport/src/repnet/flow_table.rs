@@ -1,40 +1,40 @@
-//! The flows of one server over real sockets: [`FlowsByName`] under the rules of a server whose clients
-//! may be anybody's. A tombstone never goes before its time, and a server that could not remember one
-//! more takes no new flow.
+//! Flows of one server over real sockets. [`FlowTable`] is a [`FlowsByName`] with the rules of a server that
+//! serves unknown clients. A tombstone always stays for its whole lifetime. A server that cannot store
+//! another tombstone accepts no new flow.
 
 use super::flows_by_name::{FlowsByName, Holder, Ticket};
 use super::state::Leg;
 use tailcut_units::{Duration, Time};
 
-/// Where a leg belongs.
+/// Decision about an arriving leg.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place<F> {
-    /// It opens a flow.
+pub enum Placement<F> {
+    /// The leg opens a flow.
     New,
-    /// It would open one, which could not be remembered after its end.
+    /// The leg would open a flow, but the table has no room to remember the flow after its end.
     Full,
-    /// Its flow has ended.
+    /// The flow of the leg has ended.
     Late,
-    /// It is one of this flow, which may or may not take it.
+    /// The leg belongs to this flow, which may accept or reject it.
     Known(F),
 }
 
-/// The flows of one server. `K` names a flow on the wire, `F` in the driver.
+/// Flows of one server. `K` is a flow's name on the wire, `F` its handle in the driver.
 #[derive(Debug)]
 pub struct FlowTable<K, F> {
-    /// Keys come again: they are a client's address and port. A leg that its flow has seen already
-    /// is the first of a new one then.
+    /// Whether keys are used again: they are then a client's address and port. In that case, a leg that its
+    /// flow has already seen is the first leg of a new flow.
     reusable: bool,
     lifetime: Duration,
     limit: usize,
     flows: FlowsByName<K, F>,
-    /// With reusable keys: until then flows may have ended that could not be remembered.
+    /// With reusable keys: until this time, there may be ended flows without a tombstone.
     blind_until: Time,
 }
 
 impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
-    /// A table that remembers ended flows for `lifetime`, and at most `limit` flows, those that
-    /// live included. `reusable`: keys are addresses of clients, not random.
+    /// Creates a table that remembers ended flows for `lifetime`, and holds at most `limit` flows, live flows
+    /// included. `reusable` means that keys are addresses of clients, not random numbers.
     pub const fn new(reusable: bool, lifetime: Duration, limit: usize) -> Self {
         Self {
             reusable,
@@ -45,33 +45,36 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         }
     }
 
-    /// Where a leg that has come belongs.
-    pub fn place(&mut self, now: Time, key: &K, leg: Leg) -> Place<F> {
+    /// Returns the decision about a leg that has arrived.
+    pub fn place(&mut self, now: Time, key: &K, leg: Leg) -> Placement<F> {
         self.forget(now);
         let may_open = self.may_open(now, leg);
         match self.flows.holder(key) {
             Holder::Live(live) => match self.reusable && live.seen.has(leg) {
-                true => Place::New,
-                false => Place::Known(live.flow.clone()),
+                true => Placement::New,
+                false => Placement::Known(live.flow.clone()),
             },
+            // A random key is never used again, so every further leg is late. Each of them extends the
+            // tombstone.
             Holder::Ended(stone) if !self.reusable => {
                 let until = now.saturating_add(self.lifetime);
                 let seen = stone.seen.with(leg);
                 self.flows.bury(*key, seen, stone.entered, until);
-                Place::Late
+                Placement::Late
             }
+            // This is the missing leg, so no other leg can arrive, and the tombstone is removed.
             Holder::Ended(stone) if !stone.seen.has(leg) => {
                 self.flows.dig_up(key);
-                Place::Late
+                Placement::Late
             }
-            _ if may_open => Place::New,
-            _ => Place::Full,
+            _ if may_open => Placement::New,
+            _ => Placement::Full,
         }
     }
 
-    /// Whether a new flow can be remembered after its end. With reusable keys nobody can be told
-    /// to go elsewhere: a first leg is taken all the same, and second ones are turned away as long
-    /// as one of them may belong to a flow that was not remembered.
+    /// Returns whether a new flow can be remembered after its end. With reusable keys there is no way to redirect a
+    /// client. So a first leg is always accepted, and second legs are rejected while any of them may belong to a flow
+    /// without a tombstone.
     fn may_open(&self, now: Time, leg: Leg) -> bool {
         if self.reusable && leg == Leg::First {
             return true;
@@ -80,24 +83,24 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
             && !(self.reusable && now < self.blind_until)
     }
 
-    /// A new flow lives at `now`, whose first leg was `leg`.
+    /// Adds a new flow at `now`, whose first leg was `leg`.
     pub fn add(&mut self, now: Time, key: K, leg: Leg, flow: F) -> Ticket {
         self.flows.add(now, key, leg, flow)
     }
 
-    /// A leg has come to a flow that lives, whether or not it was taken.
+    /// Records that a leg has arrived at a live flow, whether or not the flow accepted it.
     pub fn saw(&mut self, key: &K, leg: Leg) {
         if let Holder::Live(live) = self.flows.holder(key) {
             live.seen = live.seen.with(leg);
         }
     }
 
-    /// The flow of this key, while it lives.
+    /// Returns the flow of this key, if it is live.
     pub fn live(&self, key: &K) -> Option<F> {
         self.flows.live(key).map(|live| live.flow.clone())
     }
 
-    /// A flow has ended: a tombstone takes its place if a leg of it may still come.
+    /// Ends a flow. A tombstone replaces it if a leg may still arrive.
     pub fn bury(&mut self, now: Time, key: &K, ticket: Ticket) {
         self.forget(now);
         let Some(live) = self.flows.end(key, ticket) else {
@@ -107,6 +110,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
             return;
         }
         let until = now.saturating_add(self.lifetime);
+        // There is no room for a tombstone, so second legs are rejected until the tombstone would have expired.
         if self.reusable && self.flows.tombstones() >= self.limit {
             self.blind_until = until;
         } else {
@@ -118,21 +122,21 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         while self.flows.pop_forgotten(now, usize::MAX).is_some() {}
     }
 
-    /// Nothing comes any more: nothing has to be remembered. The flows that live.
+    /// Stops the table, because no more legs arrive: all tombstones are removed. Returns the live flows.
     pub fn stop(&mut self) -> impl Iterator<Item = F> + '_ {
         self.flows.forget_all_tombstones();
         self.flows.flows().cloned()
     }
 
-    /// Flows that live.
+    /// Returns the number of live flows.
     pub fn len(&self) -> usize {
         self.flows.len()
     }
-    /// Whether no flow lives.
+    /// Returns whether there is no live flow.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Flows that have ended and are remembered.
+    /// Returns the number of ended flows that are remembered.
     pub fn tombstones(&self) -> usize {
         self.flows.tombstones()
     }

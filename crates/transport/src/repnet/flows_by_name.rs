@@ -1,24 +1,24 @@
-//! What a server remembers of its flows by their names: those that live, and *tombstones* of those that
-//! ended while a leg of theirs may still come. A leg that finds a tombstone is turned away; taken for a
-//! new flow it would run the request twice.
+//! Flows of a server by name: live flows, and *tombstones* of flows that ended while one of their legs may
+//! still arrive. A leg that finds a tombstone is rejected. If it counted as a new flow, the request would run
+//! twice.
 //!
-//! Both servers stand on it: the simulated one with its [`WaitingList`](super::WaitingList), where a
-//! name is a client's address, and the one over real sockets with its [`FlowTable`](super::FlowTable).
-//! They differ in when a tombstone goes and in what becomes of a leg that finds one.
+//! Two servers use it: the simulated server with its [`WaitingList`](super::WaitingList), where a name is a
+//! client's address, and the server over real sockets with its [`FlowTable`](super::FlowTable). They differ
+//! in the lifetime of a tombstone, and in the treatment of a leg that finds one.
 
 use super::state::Leg;
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::Time;
 
-/// Names a flow's entry, also when its name is in use again.
+/// Number of a flow's entry. It stays unique when the flow's name is used again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(u64);
 
-/// The legs of a flow that have come.
+/// Set of the legs of a flow that have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seen(u8);
+pub(super) struct LegSet(u8);
 
-impl Seen {
+impl LegSet {
     pub const fn first(leg: Leg) -> Self {
         Self(1 << leg as u8)
     }
@@ -31,45 +31,44 @@ impl Seen {
         Self(self.0 | (1 << leg as u8))
     }
 
-    /// The leg that has not come.
+    /// Returns the leg that has not arrived.
     pub fn missing(self) -> Option<Leg> {
         Leg::ALL.into_iter().find(|leg| !self.has(*leg))
     }
 }
 
-/// A flow that lives.
+/// Entry of a live flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live<F> {
     pub ticket: Ticket,
-    pub seen: Seen,
-    /// When its first leg came.
+    pub seen: LegSet,
+    /// Arrival of the first leg.
     pub entered: Time,
     pub flow: F,
 }
 
-/// A flow that has ended.
+/// Entry of a flow that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tombstone {
-    pub seen: Seen,
+    pub seen: LegSet,
     pub entered: Time,
-    /// The last of several with one name is the one that counts.
+    /// Time of removal. It identifies the valid entry of `by_time` if there are several for one name.
     until: Time,
 }
 
-/// Who has a name.
+/// Flow that a name belongs to.
 pub(super) enum Holder<'a, F> {
     Nobody,
     Live(&'a mut Live<F>),
     Ended(Tombstone),
 }
 
-/// See the module. `K` names a flow, `F` is what its owner keeps of it.
+/// Live flows and tombstones by name. `K` is the name of a flow, `F` the data that its owner stores.
 #[derive(Debug)]
 pub(super) struct FlowsByName<K, F> {
     live: BTreeMap<K, Live<F>>,
     tombstones: BTreeMap<K, Tombstone>,
-    /// When tombstones go, in the order in which they were put up; those that went before are
-    /// among them.
+    /// Removal times of tombstones, in the order of their creation. Entries of removed tombstones stay in it.
     by_time: VecDeque<(Time, K)>,
     tickets: u64,
 }
@@ -101,14 +100,15 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         (live.ticket == ticket).then_some(live)
     }
 
-    /// A new flow lives, whose first leg was `leg`.
+    /// Adds a new live flow, whose first leg was `leg`.
     pub fn add(&mut self, now: Time, name: K, leg: Leg, flow: F) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
+        // The new flow replaces the tombstone of an old flow with the same name.
         self.tombstones.remove(&name);
         let live = Live {
             ticket,
-            seen: Seen::first(leg),
+            seen: LegSet::first(leg),
             entered: now,
             flow,
         };
@@ -116,14 +116,15 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         ticket
     }
 
-    /// A flow lives no longer.
+    /// Ends a live flow and returns its entry.
     pub fn end(&mut self, name: &K, ticket: Ticket) -> Option<Live<F>> {
         self.live_mut(name, ticket)?;
         self.live.remove(name)
     }
 
-    /// Puts a tombstone up until some time, never earlier than those before. One of the same name goes.
-    pub fn bury(&mut self, name: K, seen: Seen, entered: Time, until: Time) {
+    /// Adds a tombstone until a given time, which is never earlier than the times of older tombstones. It
+    /// replaces a tombstone of the same name.
+    pub fn bury(&mut self, name: K, seen: LegSet, entered: Time, until: Time) {
         let stone = Tombstone {
             seen,
             entered,
@@ -131,7 +132,9 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         };
         self.tombstones.insert(name, stone);
         self.by_time.push_back((until, name));
-        // A leg that comes again and again leaves its old times behind.
+        // A leg that arrives again and again leaves old times in the queue, so the queue is cleaned when most
+        // entries are old.
+        // The 64 entries keep a short queue from a cleaning at every call.
         if self.by_time.len() > 2 * self.tombstones.len() + 64 {
             let stones = &self.tombstones;
             let stands = |(at, name): &(Time, K)| stones.get(name).is_some_and(|s| s.until == *at);
@@ -143,9 +146,9 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.tombstones.remove(name);
     }
 
-    /// Forgets a flow whose tombstone is too old at `now`, or one of more than `most`. To be called
-    /// until `None`.
-    pub fn pop_forgotten(&mut self, now: Time, most: usize) -> Option<(K, Seen)> {
+    /// Removes a tombstone that has expired at `now`, or the oldest of more than `most`. Call it until it
+    /// returns `None`.
+    pub fn pop_forgotten(&mut self, now: Time, most: usize) -> Option<(K, LegSet)> {
         loop {
             let (at, name) = *self.by_time.front()?;
             if at > now && self.tombstones.len() <= most {
@@ -153,6 +156,7 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
             }
             self.by_time.pop_front();
             let stone = self.tombstones.get(&name);
+            // A tombstone that was renewed has a later entry in `by_time`, so this entry is obsolete.
             if let Some(seen) = stone.filter(|stone| stone.until == at).map(|s| s.seen) {
                 self.tombstones.remove(&name);
                 return Some((name, seen));

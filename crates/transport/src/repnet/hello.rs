@@ -1,81 +1,81 @@
-//! The hello by which two connections of a flow find each other over real sockets
-//! (`docs/repnet-wire.md`): what it says. `tailcut_wire::repnet` has its bytes.
+//! Content of the hello by which a server over real sockets matches the two connections of a flow
+//! (`docs/repnet-wire.md`). `tailcut_wire::repnet` encodes it.
 
 use super::state::{Leg, Mode};
 
-/// A flow's name on the wire: 128 random bits, never all zeros.
+/// Name of a flow on the wire: 128 random bits, never all zeros.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey(pub u128);
 
 impl FlowKey {
-    /// Its first four bytes, by which a banner names the preamble that it answers.
+    /// Returns the first four bytes of the key. A banner repeats them to identify its preamble.
     pub const fn check(self) -> u32 {
         (self.0 >> 96) as u32
     }
 }
 
-/// A listening server's name on the wire: 128 random bits, never all zeros. Tells two servers
-/// behind one address apart.
+/// Name of a listening server on the wire: 128 random bits, never all zeros. It distinguishes two servers
+/// behind one address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstanceId(pub u128);
 
-/// Where a second leg of a connection that was idle comes in. Each number is at most 2^53 - 1.
+/// Positions at which a second leg joins an idle connection. Each number is at most 2^53 - 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rejoin {
-    /// Counts the legs that the client has tried to rejoin with, from 1.
+    /// Number of legs with which the client has tried to rejoin, from 1.
     pub message: u64,
-    /// Bytes of the application from client to server before the first one on this leg.
+    /// Bytes of the application from client to server before the first byte on this leg.
     pub sent: u64,
-    /// The same from server to client.
+    /// Bytes of the application from server to client before the first byte on this leg.
     pub received: u64,
 }
 
-/// What a preamble asks for.
+/// Purpose of a preamble.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// To know whether a RepNet server is here.
+    /// Tests whether a RepNet server listens here.
     Probe,
-    /// To open a flow, or to join the one that the other leg has opened.
+    /// Opens a flow, or joins the flow that the other leg has opened.
     Open(Mode),
-    /// To join a flow that goes on over one leg and is idle.
+    /// Joins a flow that continues over one leg and is idle.
     Rejoin(Rejoin),
 }
 
-/// The first bytes of a client on a connection to a replica port.
+/// First bytes of a client on a connection to a replica port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preamble {
-    /// What it asks for.
+    /// Purpose of the leg.
     pub purpose: Purpose,
-    /// Which of the flow's two legs this is; the first in a probe.
+    /// Leg of the flow; the first leg in a probe.
     pub leg: Leg,
-    /// The flow.
+    /// Name of the flow.
     pub flow: FlowKey,
 }
 
-/// What a banner says.
+/// Result of a preamble, in the banner of the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     /// The leg opened a new flow.
     Opened,
     /// The leg was attached to the flow that the other leg opened.
     Joined,
-    /// The answer to a probe.
+    /// The banner answers a probe.
     Probed,
-    /// The preamble's version is not spoken here.
+    /// The server does not support the version of the preamble.
     Unsupported,
-    /// The server takes no flow now.
+    /// The server accepts no flow now.
     Busy,
 }
 
-/// The server's answer to a preamble.
+/// Answer of the server to a preamble.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Banner {
-    /// What it says.
+    /// Result of the preamble.
     pub status: Status,
-    /// The preamble's leg.
+    /// Leg of the preamble.
     pub leg: Leg,
-    /// [`FlowKey::check`] of the preamble's flow.
+    /// Value of [`FlowKey::check`] for the flow of the preamble.
     pub check: u32,
-    /// The server.
+    /// Name of the server.
     pub instance: InstanceId,
 }

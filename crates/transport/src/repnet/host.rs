@@ -1,5 +1,5 @@
-//! A RepNet host: each message is one flow over one or two TCP connections, opened when it is
-//! submitted. So a flow's completion time includes the handshake, which is what RepSYN improves.
+//! RepNet host: each message is one flow over one or two TCP connections, which open when the message is submitted. So
+//! the completion time of a flow includes the handshake, which RepSYN shortens.
 
 use super::config::RepNetConfig;
 use super::endpoint::Endpoint;
@@ -11,8 +11,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// [`Transport`] over an [`Endpoint`]. Both connections of a flow that is pinned to a path are
-/// pinned to the same one.
+/// [`Transport`] over an [`Endpoint`]. Both connections of a flow use the path to which the flow is pinned.
 #[derive(Debug)]
 pub struct Host {
     endpoint: Endpoint,
@@ -20,10 +19,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// RepNet of `host` over TCP with any congestion control.
+    /// Creates the RepNet transport of the host with number `host`, over TCP with any congestion control.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(host: HostId, tcp: TcpConfig, config: RepNetConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(host, tcp.port, tcp, config)?,
@@ -31,12 +30,12 @@ impl Host {
         })
     }
 
-    /// The flows.
+    /// Returns the endpoint with the flows.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Turns what happened to sockets into what happened to flows. Mostly nothing did.
+    /// Converts events of sockets into events of flows. In most calls there is no event.
     #[inline]
     fn relay(&mut self, now: Time) {
         if let Some(event) = self.endpoint.poll_event() {
@@ -63,6 +62,7 @@ impl Host {
                 if self.endpoint.role(id) == Some(Role::Server) {
                     let flow = self.endpoint.flow(id);
                     self.events.extend(flow.map(Event::Completed));
+                    // The receiver of a message has nothing to send, so it ends its direction too.
                     self.endpoint.finish(now, id);
                 }
             }
@@ -72,7 +72,7 @@ impl Host {
         }
     }
 
-    /// Only the opener's application hears of the end.
+    /// Reports the end of a flow. Only the opener's application receives this event.
     fn end(&mut self, summary: Summary, event: fn(FlowId, FlowStats) -> Event) {
         if summary.role == tcp::Role::Opener {
             self.events.push_back(event(summary.flow, summary.stats));
@@ -81,7 +81,7 @@ impl Host {
 }
 
 impl Transport for Host {
-    /// A message for which every port is in use fails at once.
+    /// Opens a flow for a message. The message fails at once if every port is in use.
     fn submit(&mut self, now: Time, message: Message) {
         let replicated = self.endpoint.config().mode_of(&message);
         let Message {
@@ -107,6 +107,7 @@ impl Transport for Host {
         let id = self.endpoint.opened(flow)?;
         self.endpoint.abort(now, id);
         self.relay(now);
+        // `abort` queues the end as an event, but the caller of `cancel` receives the cost as a return value.
         let is_end = |event: &Event| matches!(event, Event::Closed(its, _) | Event::Failed(its, _) if *its == flow);
         let place = self.events.iter().position(is_end)?;
         match self.events.remove(place) {

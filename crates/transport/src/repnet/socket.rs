@@ -1,4 +1,4 @@
-//! One logical socket: a flow over one or two connections (RepNet paper, III-C).
+//! Logical socket: a flow over one or two connections (RepNet paper, III-C).
 
 use super::archive::Archive;
 use super::delivery::Delivery;
@@ -9,58 +9,57 @@ use crate::tcp::{ConnectionId, Role, Summary};
 use alloc::vec::Vec;
 use tailcut_units::FlowId;
 
-/// Names a socket of one endpoint. One whose flow has ended names nothing, even when its slot is in
-/// use again.
+/// Name of a socket of one endpoint. After the flow has ended, the name stays invalid, even when its slot is
+/// in use again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SocketId {
     slot: u32,
     generation: u32,
 }
 
-/// What happened to a flow.
+/// Event of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SocketEvent {
-    /// A peer's flow has come, with its first connection.
+    /// A flow of a peer has arrived, with its first connection.
     Accepted {
-        /// The new socket.
+        /// Name of the new socket.
         id: SocketId,
-        /// The flow that the peer named.
+        /// Flow in the peer's SYN.
         flow: FlowId,
     },
     /// The first connection of a flow that this host opened is established.
     Established {
-        /// The socket.
+        /// Name of the socket.
         id: SocketId,
     },
-    /// More bytes have arrived in order over one connection or the other. Only with
+    /// More bytes have arrived in order over either connection. This event occurs only after
     /// [`Endpoint::report_delivered`](super::Endpoint::report_delivered).
     Delivered {
-        /// The socket.
+        /// Name of the socket.
         id: SocketId,
-        /// Bytes delivered so far.
+        /// Number of bytes delivered so far.
         total: u64,
     },
-    /// The end of the peer's stream and every byte before it have arrived, on the first connection
-    /// to bring them.
+    /// One connection has delivered the end of the peer's stream and every byte before it.
     PeerFinished {
-        /// The socket.
+        /// Name of the socket.
         id: SocketId,
-        /// Bytes delivered in all.
+        /// Total number of delivered bytes.
         total: u64,
     },
-    /// Every connection of the flow has ended. The id names nothing any more.
+    /// Every connection of the flow has ended. The name of the socket is no longer valid.
     Closed {
-        /// The socket.
+        /// Name of the socket.
         id: SocketId,
-        /// What it was and what it cost, over all its connections.
+        /// Summary of the flow, with its cost over all its connections.
         summary: Summary,
     },
-    /// The last connection failed, or the connections carried different streams. The id names
-    /// nothing any more.
+    /// The last connection failed, or the connections carried different streams. The name of the socket is no
+    /// longer valid.
     Failed {
-        /// The socket.
+        /// Name of the socket.
         id: SocketId,
-        /// What it was and what it cost, over all its connections.
+        /// Summary of the flow, with its cost over all its connections.
         summary: Summary,
     },
 }
@@ -68,20 +67,20 @@ pub enum SocketEvent {
 #[derive(Debug)]
 pub(super) struct Socket {
     pub machine: Machine,
-    /// The connections that carry, or are to carry, the flow.
+    /// Connections that carry the flow now or will carry it.
     pub connections: [Option<ConnectionId>; 2],
     pub archive: Archive,
     pub delivery: Delivery,
     pub flow: FlowId,
-    /// Of the connections that have ended.
+    /// Cost of the connections that have ended.
     pub stats: FlowStats,
-    /// A leg whose connection has closed while the other leg was pending, see
-    /// [`Endpoint`](super::Endpoint).
+    /// Leg whose connection closed while the other leg was pending. [`Endpoint`](super::Endpoint) reports it
+    /// to the machine later.
     pub closed: Option<Leg>,
-    /// A server's place in the waiting list.
+    /// Entry of a server's flow in the waiting list.
     pub entry: Option<EntryId>,
     pub opened: bool,
-    /// An error surfaced.
+    /// Whether an error was reported.
     pub failed: bool,
 }
 
@@ -113,12 +112,12 @@ impl Socket {
     }
 }
 
-/// The sockets of an endpoint, and the way from a connection to its socket.
+/// Sockets of an endpoint, with a table from connections to sockets.
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// By the connection's slot in the TCP endpoint.
+    /// Owner of each connection, by the connection's slot in the TCP endpoint.
     owners: Vec<Option<Owner>>,
 }
 
@@ -158,6 +157,7 @@ impl Sockets {
             return None;
         }
         let socket = place.socket.take()?;
+        // A stale id of the slot then finds no socket.
         place.generation = place.generation.wrapping_add(1);
         self.free.push(id.slot);
         Some(socket)
@@ -179,7 +179,7 @@ impl Sockets {
         self.slots.len() - self.free.len()
     }
 
-    /// The socket that this end opened for a flow. Looks through all of them.
+    /// Returns the socket that this end opened for a flow. Searches all sockets.
     pub fn opened(&self, flow: FlowId) -> Option<SocketId> {
         let is_it =
             |socket: &Socket| socket.flow == flow && socket.machine.role() == state::Role::Client;
@@ -197,7 +197,7 @@ impl Sockets {
         self.slots.iter().filter_map(|slot| slot.socket.as_ref())
     }
 
-    /// `connection` is `leg` of a socket from now on.
+    /// Makes `connection` the leg `leg` of a socket.
     pub fn attach(&mut self, socket: SocketId, leg: Leg, connection: ConnectionId) {
         let slot = connection.slot as usize;
         if self.owners.len() <= slot {
@@ -213,13 +213,13 @@ impl Sockets {
         }
     }
 
-    /// Whose leg `connection` is.
+    /// Returns the socket and leg to which `connection` belongs.
     pub fn owner(&self, connection: ConnectionId) -> Option<(SocketId, Leg)> {
         let owner = (*self.owners.get(connection.slot as usize)?)?;
         (owner.connection == connection).then_some((owner.socket, owner.leg))
     }
 
-    /// A socket's leg is its no more. The connection that it was.
+    /// Removes a leg's connection from a socket and returns it.
     pub fn detach(&mut self, socket: SocketId, leg: Leg) -> Option<ConnectionId> {
         let connection = self.get_mut(socket)?.connections[leg as usize].take()?;
         self.owners[connection.slot as usize] = None;

@@ -1,70 +1,70 @@
-//! The state machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O and
-//! without a word of TCP: the layer above connections performs its actions.
+//! State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O and independent
+//! of TCP. The layer above connections performs its actions.
 //!
-//! `packages/repnet/spec/state-machine.json` is the same machine as a table and says what every word
-//! means; the tests hold this file to it row by row. A flow has two *legs*, its connections; an
-//! event has a *subject*, one of them.
+//! `packages/repnet/spec/state-machine.json` contains the same machine as a table, and defines all terms.
+//! Tests compare this file with the table row by row. A flow has two *legs*, its connections. An event has a
+//! *subject*, which is one of the legs.
 
 use Action::*;
 use LegState::*;
 use State::*;
 
-/// Which end of a flow this is.
+/// End of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It opened the flow.
+    /// The end that opened the flow.
     Client,
-    /// It accepted the flow.
+    /// The end that accepted the flow.
     Server,
 }
 
-/// What is replicated.
+/// Replication mode of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// RepFlow: every byte goes over both legs.
+    /// RepFlow: both legs carry every byte.
     RepFlow,
-    /// RepSYN: only the handshake is raced; the first leg to finish it carries everything.
+    /// RepSYN: only the handshakes race. The first leg to finish its handshake carries everything.
     RepSyn,
 }
 
-/// Table I of the paper.
+/// State of a flow (Table I of the paper).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// One leg carries bytes, the other has not arrived; the flow is on the waiting list.
+    /// One leg carries bytes, and the other has not arrived. The flow is on the waiting list.
     OneConn,
-    /// Both legs are wanted.
+    /// Both legs are in use or expected.
     DupConn,
-    /// One leg is settled on, the other can no longer carry a byte of this flow.
+    /// The flow uses one leg. The other leg cannot carry bytes of this flow any more.
     Chosen,
     /// No leg carries bytes any more.
     Ended,
 }
 
-/// What one leg is doing.
+/// State of one leg.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LegState {
-    /// Neither established (client) or arrived (server), nor gone.
+    /// The leg is not yet established (client) or has not yet arrived (server), and is not gone.
     Pending,
-    /// Established or arrived, and neither failed nor dropped nor finished.
+    /// The leg is established or has arrived, and has not failed, finished or been dropped.
     Live,
-    /// Failed, dropped, finished, or given up while it was pending.
+    /// The leg has failed, finished, been dropped, or been given up while it was pending.
     Gone,
 }
 
-/// Leg 0 goes to the service's port, leg 1 to the port after it.
+/// Leg of a flow. The first leg uses the port of the service, the second leg the next port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leg {
-    /// To port p.
+    /// Leg to port p.
     First = 0,
-    /// To port p + 1.
+    /// Leg to port p + 1.
     Second = 1,
 }
 
 impl Leg {
-    /// Both.
+    /// Both legs.
     pub const ALL: [Self; 2] = [Self::First, Self::Second];
 
-    /// The other one.
+    /// Returns the other leg.
     pub const fn other(self) -> Self {
         match self {
             Self::First => Self::Second,
@@ -73,87 +73,86 @@ impl Leg {
     }
 }
 
-/// What happened to a flow. The subject is a leg.
+/// Event of a flow. Its subject is a leg.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// At the client: the subject's handshake has finished.
     LegEstablished,
-    /// At the server: the subject was matched with the flow's entry on the waiting list.
+    /// At the server: the subject matched the flow's entry on the waiting list.
     SecondLegJoined,
-    /// At the client: the connection was idle, and the subject, a new leg, is to carry the bytes from
-    /// here on too.
+    /// At the client: the connection was idle, and the subject, a new leg, will also carry later bytes.
     RejoinStarted,
-    /// At a server that knows that the flow is RepSYN: the client chose the subject.
+    /// At a server that received the mode RepSYN: the client has chosen the subject.
     ChoiceLearned,
-    /// The subject was refused, reset or timed out.
+    /// The subject was refused or reset, or it timed out.
     LegFailed,
     /// At the client: the subject was not established in time.
     LegDeadline,
     /// At the server: the subject did not arrive in time.
     WaitingListTimeout,
-    /// The archive for the subject, which is pending, is over its limit.
+    /// The archive for the subject, which is pending, exceeds its limit.
     ArchiveOverThreshold,
-    /// At the client: the flow turned out longer than replication is for; the subject is given up.
+    /// At the client: the flow is longer than the limit of replication, and the subject is given up.
     BytesOverLimit,
-    /// At the client: the subject is behind the other leg by more than a cap.
+    /// At the client: the subject lags behind the other leg by more than the cap.
     LagOverCap,
-    /// Both directions of the subject ended cleanly; the other leg is live or pending.
+    /// Both directions of the subject ended cleanly. The other leg is live or pending.
     LegFinished,
-    /// The subject did not finish in time after the other leg had.
+    /// The subject did not finish in time after the other leg.
     ConfirmTimeout,
     /// Both directions of the subject ended cleanly, and it was the last leg.
     BothClosed,
-    /// At the server: a connection of this flow came when the flow takes none.
+    /// At the server: a connection of this flow arrived, but the flow accepts none.
     LateLeg,
-    /// The application destroyed the flow. The subject does not matter.
+    /// The application aborted the flow. The subject has no meaning.
     Abort,
-    /// The legs carried different bytes or ended at different lengths.
+    /// The legs carried different bytes, or ended at different lengths.
     Diverged,
 }
 
-/// What the layer does, in the order given.
+/// Action of the layer above connections. Actions are performed in the given order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// The subject carries bytes from now on.
+    /// Use the subject to carry bytes.
     AttachLeg,
-    /// Give the flow to the application, unless it has it.
+    /// Report the flow to the application, unless it was reported before.
     OpenFlow,
-    /// Put the flow on the waiting list.
+    /// Add the flow to the waiting list.
     EnterWaitingList,
-    /// Take it off.
+    /// Remove the flow from the waiting list.
     LeaveWaitingList,
-    /// It stays there, without a timeout.
+    /// Keep the flow on the waiting list, without a timeout.
     KeepOnWaitingList,
-    /// Keep what is written from byte 0.
+    /// Keep all written bytes, from byte 0.
     StartArchive,
-    /// Write the whole archive on the subject before anything new.
+    /// Write the whole archive to the subject before new data.
     ReplayArchive,
-    /// Forget the archive.
+    /// Free the archive.
     FreeArchive,
     /// Drop the subject with a reset.
     ResetLeg,
     /// Drop the other leg with a reset.
     ResetOtherLeg,
-    /// Keep the subject's error, to surface if the other leg never comes.
+    /// Keep the subject's error, and report it if the other leg never arrives.
     HoldError,
-    /// The other leg goes on; a confirm timeout may start.
+    /// Continue with the other leg. A confirm timeout may start.
     AwaitOtherLeg,
     /// Close the subject.
     ReleaseLeg,
-    /// Close every leg as the application asked.
+    /// Close every leg, as the application requested.
     CloseLegs,
     /// Report the error to the application.
     SurfaceError,
-    /// At the server: put up a tombstone.
+    /// At the server: add a tombstone.
     Bury,
 }
 
-/// What a flow does on an event.
+/// Reaction of a flow to an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// The state after it.
+    /// State after the event.
     pub next: State,
-    /// What to do.
+    /// Actions in their order.
     pub actions: &'static [Action],
 }
 
@@ -161,20 +160,21 @@ const fn to(next: State, actions: &'static [Action]) -> Option<Step> {
     Some(Step { next, actions })
 }
 
-/// How a client's flow starts: in DUP_CONN, with both legs pending.
+/// Start of a client's flow: in DUP_CONN, with both legs pending.
 pub const CLIENT_START: Step = Step {
     next: DupConn,
     actions: &[StartArchive],
 };
 
-/// How a server's flow starts when its first leg arrives.
+/// Start of a server's flow, when its first leg arrives.
 pub const SERVER_START: Step = Step {
     next: OneConn,
     actions: &[AttachLeg, EnterWaitingList, StartArchive, OpenFlow],
 };
 
-/// What a flow in `state` does on `event`, given what the leg that is not the subject is doing and
-/// whether the flow is on the waiting list. `None`: nothing, the event does not concern it.
+/// Returns the reaction of a flow in `state` to `event`. `other` is the state of the leg that is not the
+/// subject, and `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event
+/// has no effect.
 pub const fn transition(
     role: Role,
     mode: Mode,
@@ -199,16 +199,22 @@ const fn one_conn(mode: Mode, event: Event, other: LegState) -> Option<Step> {
     const SETTLED: &[Action] = &[FreeArchive, KeepOnWaitingList];
     match (event, other) {
         (Event::SecondLegJoined, Live) => to(DupConn, JOINED),
+        // The first leg has failed, and the flow continues where it stood.
         (Event::SecondLegJoined, Gone) => to(Chosen, JOINED),
+        // The client has given up the other leg, so this leg needs no archive.
         (Event::ChoiceLearned, Pending) if matches!(mode, Mode::RepSyn) => to(Chosen, SETTLED),
         (Event::WaitingListTimeout, Live) => to(Chosen, &[LeaveWaitingList, FreeArchive]),
         (Event::WaitingListTimeout, Gone) => {
             to(Ended, &[LeaveWaitingList, FreeArchive, SurfaceError, Bury])
         }
         (Event::ArchiveOverThreshold, Live) => to(Chosen, SETTLED),
+        // No leg is left, and a late leg could not get the whole stream any more.
         (Event::ArchiveOverThreshold, Gone) => to(Ended, &[FreeArchive, SurfaceError, Bury]),
+        // The other leg may still carry the flow, so the error is not reported yet.
         (Event::LegFailed, Pending) => to(OneConn, &[ResetLeg, HoldError]),
+        // The tombstone rejects a second leg that arrives later, so the request never runs twice.
         (Event::LegFinished, Pending) => CLOSED,
+        // The leg that is already here has arrived twice.
         (Event::LateLeg, _) => to(OneConn, &[ResetLeg]),
         (Event::Abort, _) => ABORTED,
         _ => None,
@@ -218,8 +224,10 @@ const fn one_conn(mode: Mode, event: Event, other: LegState) -> Option<Step> {
 const CLOSED: Option<Step> = to(Ended, &[FreeArchive, Bury]);
 const ABORTED: Option<Step> = to(Ended, &[CloseLegs, FreeArchive, Bury]);
 const RELEASED: Option<Step> = to(Ended, &[ReleaseLeg, FreeArchive, Bury]);
+// The other leg has finished the flow, so an error of this leg does not matter.
 const AFTER_THE_FINISH: Option<Step> = to(Ended, &[ResetLeg, FreeArchive, Bury]);
 const GAVE_UP: Option<Step> = to(Ended, &[ResetLeg, FreeArchive, SurfaceError, Bury]);
+// Two different answers to one request are an error, so the application must get a report.
 const DIVERGED: Option<Step> = to(
     Ended,
     &[ResetLeg, ResetOtherLeg, FreeArchive, SurfaceError, Bury],
@@ -228,6 +236,7 @@ const DIVERGED: Option<Step> = to(
 const SETTLED: Option<Step> = to(Chosen, &[ResetLeg, FreeArchive]);
 
 const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<Step> {
+    // The archive stays until the other leg is established.
     const LEFT_WITH_PENDING: Option<Step> = to(Chosen, &[ResetLeg]);
     const RACE_WON: &[Action] = &[
         ResetOtherLeg,
@@ -237,21 +246,27 @@ const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<St
         OpenFlow,
     ];
     match (event, other, mode) {
+        // The first established leg opens the flow. The archive stays for the other leg.
         (Event::LegEstablished, Pending, Mode::RepFlow) => {
             to(DupConn, &[AttachLeg, ReplayArchive, OpenFlow])
         }
         (Event::LegEstablished, Live, Mode::RepFlow) => {
             to(DupConn, &[AttachLeg, ReplayArchive, FreeArchive])
         }
+        // RepSYN: the race is over, and the other leg is reset at once.
         (Event::LegEstablished, Pending, Mode::RepSyn) => to(Chosen, RACE_WON),
+        // A client must not wait for a leg without limit, so that the server's tombstones can end.
         (Event::LegFailed | Event::LegDeadline, Live, _) => SETTLED,
         (Event::LegFailed | Event::LegDeadline, Pending, _) => LEFT_WITH_PENDING,
         (Event::LegFailed, Gone, _) => AFTER_THE_FINISH,
+        // These events bound the memory of the client. They also end the replication of a flow that turns out
+        // to be long.
         (
             Event::ArchiveOverThreshold | Event::BytesOverLimit | Event::LagOverCap,
             Live,
             Mode::RepFlow,
         ) => SETTLED,
+        // Data that was sent on the other leg may not be delivered yet, so that leg is not dropped now.
         (Event::LegFinished, Live, Mode::RepFlow) => to(DupConn, &[AwaitOtherLeg]),
         (Event::LegFinished, Pending, Mode::RepFlow) => to(Ended, &[ResetOtherLeg, FreeArchive]),
         _ => dup_conn(event, other),
@@ -263,17 +278,21 @@ const fn dup_conn_server(mode: Mode, event: Event, other: LegState) -> Option<St
         (Event::ChoiceLearned, Live) if matches!(mode, Mode::RepSyn) => {
             to(Chosen, &[ResetOtherLeg, FreeArchive])
         }
+        // The archive was freed when the second leg joined, so it need not be freed here.
         (Event::LegFailed, Live) => to(Chosen, &[ResetLeg]),
         (Event::LegFailed, Gone) => AFTER_THE_FINISH,
+        // Data that was sent on the other leg may not be delivered yet, so that leg is not dropped now.
         (Event::LegFinished, Live) => to(DupConn, &[AwaitOtherLeg]),
+        // A third leg is never part of a flow.
         (Event::LateLeg, _) => to(DupConn, &[ResetLeg]),
         _ => dup_conn(event, other),
     }
 }
 
-/// What both ends do alike in DUP_CONN.
+/// Returns the reactions that client and server share in DUP_CONN.
 const fn dup_conn(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
+        // The application has the ends of both directions, each over another leg.
         (Event::ConfirmTimeout, Live) => to(DupConn, &[ReleaseLeg]),
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
@@ -297,6 +316,7 @@ const fn chosen_client(mode: Mode, event: Event, other: LegState) -> Option<Step
         {
             SETTLED
         }
+        // The leg that failed may have carried bytes, so this leg starts from byte 0.
         (Event::LegEstablished, Gone) => to(Chosen, OPENED),
         (Event::LegDeadline, Gone) => to(Ended, &[ResetLeg, FreeArchive, SurfaceError]),
         _ => chosen(event, other),
@@ -310,29 +330,36 @@ const fn chosen_server(
     on_waiting_list: bool,
 ) -> Option<Step> {
     match event {
+        // A leg that rejoins starts where the flow stands, so nothing is replayed.
         Event::SecondLegJoined if matches!((mode, other), (Mode::RepFlow, Live)) => {
             to(DupConn, &[LeaveWaitingList, AttachLeg])
         }
+        // The flow stays on the list without a timeout, so that its late leg is still recognised.
         Event::WaitingListTimeout => to(Chosen, &[KeepOnWaitingList]),
+        // Both legs have arrived now, so no other leg can arrive.
         Event::LateLeg if on_waiting_list => to(Chosen, &[ResetLeg, LeaveWaitingList]),
+        // If a late leg counted as a new flow, as in the paper, the request would run twice.
         Event::LateLeg => to(Chosen, &[ResetLeg]),
         _ => chosen(event, other),
     }
 }
 
-/// What both ends do alike in CHOSEN.
+/// Returns the reactions that client and server share in CHOSEN.
 const fn chosen(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
         (Event::LegFailed, Gone) => GAVE_UP,
+        // The leg with the end of the stream has failed since. The application needs nothing more from the
+        // other leg.
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
         (Event::Abort, _) => ABORTED,
+        // The leg that is left has ended before the last byte that the other leg had delivered.
         (Event::Diverged, _) => GAVE_UP,
         _ => None,
     }
 }
 
-/// One flow's place in the machine.
+/// State of one flow in the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
     role: Role,
@@ -343,7 +370,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A replicated flow at the end that opens it: perform [`CLIENT_START`].
+    /// Creates the state of a replicated flow at its client. The caller performs [`CLIENT_START`].
     pub const fn client(mode: Mode) -> Self {
         Self {
             role: Role::Client,
@@ -354,11 +381,12 @@ impl Machine {
         }
     }
 
-    /// A flow of one plain connection: settled on its first leg from the start. Perform
+    /// Creates the state of a flow with one plain connection: it uses its first leg from the start. The caller performs
     /// [`CLIENT_START`] here too.
     pub const fn plain_client() -> Self {
         Self {
             role: Role::Client,
+            // The mode has no effect, because steps of a flow without a second leg do not depend on it.
             mode: Mode::RepFlow,
             state: Chosen,
             legs: [Pending, Gone],
@@ -366,7 +394,7 @@ impl Machine {
         }
     }
 
-    /// A flow at the end that accepts it, when `leg` is the first to arrive: perform
+    /// Creates the state of a flow at its server, when `leg` is the first leg to arrive. The caller performs
     /// [`SERVER_START`].
     pub const fn server(mode: Mode, leg: Leg) -> Self {
         let mut legs = [Pending; 2];
@@ -380,7 +408,7 @@ impl Machine {
         }
     }
 
-    /// Takes `event`, whose subject is `leg`, and gives what is to be done.
+    /// Handles `event`, whose subject is `leg`. Returns the actions to perform.
     pub fn handle(&mut self, event: Event, leg: Leg) -> &'static [Action] {
         let other = self.leg(leg.other());
         let Some(step) = transition(
@@ -401,7 +429,7 @@ impl Machine {
         for action in step.actions {
             match action {
                 AttachLeg => self.legs[this] = Live,
-                // A late connection is none of the flow's legs.
+                // A late connection is not a leg of the flow.
                 ResetLeg | ReleaseLeg if event != Event::LateLeg => self.legs[this] = Gone,
                 ResetOtherLeg => self.legs[that] = Gone,
                 LeaveWaitingList | Bury => self.on_waiting_list = false,
@@ -411,7 +439,7 @@ impl Machine {
         if matches!(event, Event::LegFinished | Event::BothClosed) {
             self.legs[this] = Gone;
         }
-        // A server waits in ONE_CONN only.
+        // A server waits for a leg only in ONE_CONN.
         if self.role == Role::Server && self.state != OneConn {
             self.legs = self.legs.map(|leg| if leg == Pending { Gone } else { leg });
         }
@@ -421,23 +449,23 @@ impl Machine {
         step.actions
     }
 
-    /// Which end of the flow this is.
+    /// Returns the end of the flow at this host.
     pub const fn role(&self) -> Role {
         self.role
     }
-    /// What is replicated.
+    /// Returns the replication mode.
     pub const fn mode(&self) -> Mode {
         self.mode
     }
-    /// The flow's state.
+    /// Returns the state of the flow.
     pub const fn state(&self) -> State {
         self.state
     }
-    /// What a leg is doing.
+    /// Returns the state of a leg.
     pub const fn leg(&self, leg: Leg) -> LegState {
         self.legs[leg as usize]
     }
-    /// The leg that may yet come while the other one carries the flow.
+    /// Returns the leg that may still arrive while the other leg carries the flow.
     pub fn awaited_leg(&self) -> Option<Leg> {
         Leg::ALL
             .into_iter()

@@ -1,70 +1,72 @@
-//! The server's waiting list (RepNet paper, III-D): flows whose second connection has not come,
-//! named by the client's address and port.
+//! Waiting list of a server (RepNet paper, III-D): flows whose second connection has not arrived, by the
+//! client's address and port.
 //!
-//! Two mends of the paper's list. A flow's name stays known as long as the flow lives, on the list
-//! or off it; and a flow that ends with one connection seen leaves a *tombstone*: a second
-//! connection that comes then would be taken for a new flow, and the request would run twice. A
-//! tombstone outlives its flow by two timeouts, in which the client has sent its last SYN of it (it
-//! gives up one timeout after the first connection was established, see
-//! [`Endpoint`](super::Endpoint)). A connection whose SYN came earlier, but whose handshake is not
-//! finished when the last memory of the flow goes, is to be reset then: the list names it. Memory is
-//! bounded by the live flows and a number of tombstones, of which the oldest go first.
+//! Two changes to the paper's list. First, the name of a flow stays known while the flow lives, whether or not the flow
+//! is on the list. Second, a flow that ends after only one of its connections has arrived leaves a *tombstone*. Without
+//! it, a later second connection would count as a new flow, and the request would run twice.
+//!
+//! A tombstone stays for two timeouts after the end of its flow. In this time the client has sent its last
+//! SYN of the flow (it gives up one timeout after the first connection was established, see
+//! [`Endpoint`](super::Endpoint)). The SYN of a connection may have arrived earlier, while its handshake is
+//! still unfinished when the tombstone is removed. Such a connection must be reset then, so the list returns
+//! it. Memory is limited by the number of live flows and a fixed number of tombstones, of which the oldest
+//! are removed first.
 
-use super::flows_by_name::{FlowsByName, Holder, Seen, Ticket};
+use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};
 use super::state::Leg;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, HostId, Time};
 
-/// Tombstones that are kept at most.
+/// Largest number of tombstones.
 const MAX_TOMBSTONES: usize = 1 << 16;
 
-/// What names a flow at its server.
+/// Name of a flow at its server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ClientAddress {
-    /// The client.
+    /// Host of the client.
     pub host: HostId,
-    /// The port that both connections come from.
+    /// Source port of both connections.
     pub port: u16,
 }
 
-/// Names an entry as long as its flow lives.
+/// Name of an entry, valid while its flow lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryId {
     client: ClientAddress,
     ticket: Ticket,
 }
 
-/// What a connection that has just arrived is.
+/// Kind of a connection that has just arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival<T> {
-    /// The first of a new flow.
+    /// First connection of a new flow.
     First,
-    /// The second of a flow that waits for it.
+    /// Second connection of a flow that waits for it.
     Second(T),
-    /// One of a flow that takes none (any more).
+    /// Connection of a flow that accepts no further connection.
     Late(T),
-    /// The second of a flow that has ended, while it would still have waited: to be let run to its
-    /// end for nothing.
+    /// Second connection of a flow that has ended, within the time for which the flow would have waited. It
+    /// runs to its end without effect.
     AfterTheEnd,
-    /// The same, later: to be turned away.
+    /// Second connection of a flow that has ended, after the time for which the flow would have waited. It is rejected.
     TooLate,
 }
 
-/// A connection of a flow that has ended, which may be in its handshake.
+/// Connection of a flow that has ended. It has not arrived, but its handshake may have begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unseen {
-    /// Where it would come from.
+    /// Address and port of the client.
     pub client: ClientAddress,
-    /// Which of the two it would be.
+    /// Leg of the flow to which the connection belongs.
     pub leg: Leg,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {
     Waiting,
-    /// On the list without a timeout: the second connection must come and be turned away.
+    /// The flow is on the list without a timeout: its second connection will arrive, and is rejected then.
     Kept,
-    /// The flow takes no connection.
+    /// The flow accepts no connection.
     Settled,
 }
 
@@ -74,22 +76,22 @@ struct Entry<T> {
     standing: Standing,
 }
 
-fn unseen(client: ClientAddress, seen: Seen) -> Option<Unseen> {
+fn unseen(client: ClientAddress, seen: LegSet) -> Option<Unseen> {
     let leg = seen.missing()?;
     Some(Unseen { client, leg })
 }
 
-/// The waiting list of one server. `T` names a flow.
+/// Waiting list of one server. `T` is the handle of a flow.
 #[derive(Debug)]
 pub struct WaitingList<T> {
     timeout: Duration,
     flows: FlowsByName<ClientAddress, Entry<T>>,
-    /// By time, since all wait equally long.
+    /// Timeouts in order of time. All have the same duration, so new ones go to the end.
     timeouts: VecDeque<(Time, EntryId)>,
 }
 
 impl<T: Copy> WaitingList<T> {
-    /// A list whose entries wait for `timeout`.
+    /// Creates a list whose entries wait for `timeout`.
     pub const fn new(timeout: Duration) -> Self {
         Self {
             timeout,
@@ -98,7 +100,7 @@ impl<T: Copy> WaitingList<T> {
         }
     }
 
-    /// Sorts a connection that arrived from `client` as `leg`, and notes that it was seen.
+    /// Returns the kind of a connection that arrived from `client` as `leg`, and records its arrival.
     pub fn arrival(&mut self, now: Time, client: ClientAddress, leg: Leg) -> Arrival<T> {
         match self.flows.holder(&client) {
             Holder::Nobody => Arrival::First,
@@ -106,13 +108,15 @@ impl<T: Copy> WaitingList<T> {
                 let again = live.seen.has(leg);
                 live.seen = live.seen.with(leg);
                 match live.flow.standing {
+                    // The address and port belong to the flow while it lives, so a repeated leg is no new flow.
                     Standing::Waiting if !again => Arrival::Second(live.flow.flow),
                     _ => Arrival::Late(live.flow.flow),
                 }
             }
             Holder::Ended(stone) => {
-                // Both connections have been seen: no other can come. A connection that has been
-                // seen before belongs to a new flow from the same port.
+                // If the same leg has arrived before, this connection belongs to a new flow from the same port. If it
+                // is the missing leg, all connections of the old flow have now arrived. In both cases the tombstone is
+                // removed.
                 let in_time = now < stone.entered.saturating_add(self.timeout);
                 self.flows.dig_up(&client);
                 match (stone.seen.has(leg), in_time) {
@@ -124,8 +128,8 @@ impl<T: Copy> WaitingList<T> {
         }
     }
 
-    /// Puts `flow` on the list, whose first connection came from `client` as `leg`. The client must
-    /// have no entry.
+    /// Adds `flow` to the list. Its first connection came from `client` as `leg`. The client must have no
+    /// entry.
     pub fn enter(&mut self, now: Time, client: ClientAddress, leg: Leg, flow: T) -> EntryId {
         let standing = Standing::Waiting;
         let ticket = self.flows.add(now, client, leg, Entry { flow, standing });
@@ -135,12 +139,12 @@ impl<T: Copy> WaitingList<T> {
         entry
     }
 
-    /// Takes a flow off the list. Its name stays known.
+    /// Removes a flow from the list. Its name stays known.
     pub fn leave(&mut self, entry: EntryId) {
         self.stand(entry, Standing::Settled);
     }
 
-    /// The flow stays on the list without a timeout.
+    /// Keeps a flow on the list without a timeout.
     pub fn keep(&mut self, entry: EntryId) {
         self.stand(entry, Standing::Kept);
     }
@@ -152,14 +156,14 @@ impl<T: Copy> WaitingList<T> {
         self.skip_stale_timeouts();
     }
 
-    /// The flow has ended: a tombstone takes its place if a connection of it may still come. The
-    /// entry's id names nothing any more. Without a tombstone, gives the connection that was never
-    /// seen.
+    /// Ends a flow. A tombstone replaces it if a connection may still arrive, and the entry's name is no
+    /// longer valid. If a connection may arrive but there is no tombstone, returns that connection.
     pub fn bury(&mut self, now: Time, EntryId { client, ticket }: EntryId) -> Option<Unseen> {
         let lifetime = self.timeout.saturating_mul(2);
         let live = self.flows.end(&client, ticket)?;
         self.skip_stale_timeouts();
         let unseen = unseen(client, live.seen)?;
+        // The flow lived longer than a tombstone does, so the missing connection has sent its last SYN.
         if live.entered.saturating_add(lifetime) <= now {
             return Some(unseen);
         }
@@ -168,14 +172,14 @@ impl<T: Copy> WaitingList<T> {
         None
     }
 
-    /// Forgets a flow whose tombstone is too old at `now`, or one too many, and gives the connection
-    /// of it that was never seen. To be called until `None` now and then.
+    /// Removes a flow whose tombstone has expired at `now`, or the oldest if there are too many. Returns its
+    /// connection that never arrived. Call it regularly, until it returns `None`.
     pub fn pop_forgotten(&mut self, now: Time) -> Option<Unseen> {
         let (client, seen) = self.flows.pop_forgotten(now, MAX_TOMBSTONES)?;
         unseen(client, seen)
     }
 
-    /// A flow that has waited for too long by `now`.
+    /// Removes and returns a flow whose timeout has passed at `now`.
     pub fn pop_timed_out(&mut self, now: Time) -> Option<T> {
         let (_, entry) = *self.timeouts.front().filter(|(at, _)| *at <= now)?;
         self.timeouts.pop_front();
@@ -184,22 +188,23 @@ impl<T: Copy> WaitingList<T> {
         Some(flow)
     }
 
-    /// When [`pop_timed_out`](Self::pop_timed_out) will give a flow, unless something happens to it.
+    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) returns a flow, unless its state
+    /// changes before.
     pub fn next_timeout(&self) -> Option<Time> {
         self.timeouts.front().map(|(at, _)| *at)
     }
 
-    /// Flows that live.
+    /// Returns the number of live flows.
     pub fn live(&self) -> usize {
         self.flows.len()
     }
 
-    /// Flows that have ended and are remembered.
+    /// Returns the number of ended flows that are remembered.
     pub fn tombstones(&self) -> usize {
         self.flows.tombstones()
     }
 
-    /// The first timeout in the queue is always one that counts.
+    /// Removes invalid timeouts at the head of the queue, so that the first timeout is always valid.
     fn skip_stale_timeouts(&mut self) {
         while let Some((_, EntryId { client, ticket })) = self.timeouts.front().copied() {
             let live = self.flows.live_mut(&client, ticket);

@@ -1,4 +1,4 @@
-//! SCDP's parameters.
+//! Parameters of SCDP.
 
 use super::common::limits::{Limits, MAX_WINDOW};
 use super::credit::config::CreditConfig;
@@ -9,90 +9,93 @@ use crate::receiver_driven::Demotion;
 
 use tailcut_units::{Duration, Time};
 
-/// How a receiver hands objects to its application.
+/// Delivery of objects to the application of a receiver.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// [`Event::Completed`](crate::Event::Completed) tells of the whole object. The application is
-    /// taken to have read all that has arrived.
+    /// [`Event::Completed`](crate::Event::Completed) reports the whole object. The application counts as
+    /// having read everything that has arrived.
     #[default]
     Whole,
-    /// [`Event::Block`](crate::Event::Block) tells of each block, and
-    /// [`Event::Failed`](crate::Event::Failed) of a session that was given up.
+    /// [`Event::Block`](crate::Event::Block) reports each block, and [`Event::Failed`](crate::Event::Failed)
+    /// reports a failed session.
     Blocks {
-        /// Which block is told of first.
+        /// Order of the reports.
         order: BlockOrder,
-        /// Bytes of the blocks of one session that are held for the application at most: those
-        /// that have been asked for and that it has not [consumed](super::Host::consume). What is
-        /// beyond is not pulled, and an object of which one block is more is not received.
-        /// `u64::MAX`: no limit.
+        /// Largest amount of data in bytes that one session may request before the application
+        /// [consumes](super::Host::consume) it. The receiver does not pull blocks beyond this window. It
+        /// rejects an object whose single block is larger than the window. `u64::MAX` means no limit.
         window: u64,
     },
 }
 
-/// The order in which an application is told of whole blocks.
+/// Order in which complete blocks are reported to the application.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BlockOrder {
-    /// The first one first: one that is whole before those in front of it waits for them.
+    /// Ascending block numbers. A complete block waits until all blocks before it are complete.
     #[default]
     Ascending,
-    /// Each as soon as it is whole.
+    /// Order of completion. Each block is reported as soon as it is complete.
     AsWhole,
 }
 
-/// The protocol. Both ends of a session have the same.
+/// Protocol variant. Both ends of a session must use the same variant.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub enum Mode {
-    /// The paper's: as many symbols are in flight as the sender pushes. For networks that trim.
+    /// The paper's protocol: a fixed window of symbols is in flight, for networks that trim.
     #[default]
     Paper,
-    /// Receivers give credits: as many symbols are in flight as the path carries, by delay, losses and
-    /// marks. For networks that do not trim.
+    /// Credits: delay, losses and marks limit the symbols in flight to the capacity of the path, for networks
+    /// that do not trim.
     Credit(CreditConfig),
 }
 
-/// Parameters of one host's SCDP.
+/// SCDP parameters of one host.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ScdpConfig {
     /// Payload bytes of a full symbol, 1 to 65,535. Default 1,460.
     pub symbol: u32,
-    /// Symbols that a sender pushes before the first pull, 1 to 4,096. Default 12 (SCDP paper, section
-    /// V, at 1 Gb/s; 24 at 5 and 32 at 10 Gb/s). Below the bandwidth-delay product throughput is lost.
+    /// Symbols that a sender pushes before the first pull, 1 to 4,096. Default 12 (SCDP paper, section V, at
+    /// 1 Gb/s; 24 at 5 Gb/s and 32 at 10 Gb/s). A window below the bandwidth-delay product reduces
+    /// throughput.
     pub initial_window: u32,
-    /// Symbols that each sender of several pushes, 1 to 4,096; all of them together should push more than
-    /// one alone would, so that some fill the receiver's link without the rest. The paper leaves it to
-    /// the application. Default 8: three senders push twice what one does.
+    /// Symbols that each of several senders pushes, 1 to 4,096. Together they should push more symbols than a
+    /// single sender, so that some of the senders can fill the receiver's link without the others. The paper
+    /// leaves the value to the application. Default 8: three senders together push twice the symbols of a
+    /// single sender.
     pub shared_window: u32,
-    /// Source symbols of a block at most, 1 to 56,403. The paper's value is not known; default 100,
-    /// up to which codecs are fast.
+    /// Largest number of source symbols in a block, 1 to 56,403. The paper's value is unknown. Default 100,
+    /// because codecs are fast up to this size.
     pub block_symbols: u32,
-    /// Symbols beyond K that a receiver asks for once a header has come. Default 2 (section IV-C).
+    /// Symbols beyond K that a receiver requests after a trimmed header has arrived. Default 2 (section
+    /// IV-C).
     pub overhead: u32,
-    /// Classes by bytes sent. Default 10 KB, 100 KB, 1 MB and 10 MB (section V).
+    /// Priority classes by bytes sent. Default thresholds: 10 KB, 100 KB, 1 MB and 10 MB (section V).
     pub demotion: Demotion,
-    /// Whether the host serves its own sessions by class, strictly; else all of them in turn. Default true.
+    /// Whether the host serves its own sessions by class, in strict priority. If not, sessions take turns.
+    /// Default true.
     pub in_order: bool,
-    /// The time between two pulls of this host, above 0: what a full symbol takes on its link, with
+    /// Time between two pulls of this host, above 0: the time of a full symbol on the host's link, with
     /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
-    /// What a payload byte takes on the host's link, for pulls of short symbols. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link, for pulls of short symbols. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
-    /// How long either end hears nothing that it waits for before it tries again, above 0; twice as
-    /// long each time it still hears nothing. The paper names no value. Default 20 ms.
+    /// Time without an expected packet after which a sender or receiver tries again, above 0. It doubles with each
+    /// timeout in a row. The paper gives no value. Default 20 ms.
     pub timeout: Duration,
-    /// The upper bound of the timeout. Default 1 s.
+    /// Upper bound of the timeout. Default 1 s.
     pub max_timeout: Duration,
-    /// Timeouts in a row after which a session is given up. Default 15, as Linux's TCP.
+    /// Number of timeouts in a row after which a session fails. Default 15, as in Linux's TCP.
     pub max_timeouts: u32,
-    /// How long the receiver of a finished session remembers it after the last of its packets; the
-    /// sender keeps the addresses for twice as long. Default 100 ms.
+    /// Time for which a receiver remembers a finished session, counted from the last packet that arrives. The
+    /// sender keeps the addresses for twice this time. Default 100 ms.
     pub time_wait: Duration,
-    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,
-    /// What the host's application is told of what arrives. Default: of whole objects.
+    /// Delivery of objects to the host's application. Default: whole objects.
     pub delivery: Delivery,
-    /// The protocol. Default: the paper's.
+    /// Protocol variant. Default: the variant of the paper.
     pub mode: Mode,
-    /// What peers may claim. Default: [`Limits::WIDEST`].
+    /// Limits for values that peers send. Default: [`Limits::WIDEST`].
     pub limits: Limits,
 }
 
@@ -104,8 +107,7 @@ impl Default for ScdpConfig {
             shared_window: 8,
             block_symbols: 100,
             overhead: 2,
-            demotion: Demotion::at(&[10_000, 100_000, 1_000_000, 10_000_000])
-                .unwrap_or(Demotion::NONE),
+            demotion: Demotion::at(&Demotion::SCDP).unwrap_or(Demotion::NONE),
             in_order: true,
             pull_interval: Duration::from_ps(1_230_400),
             byte_time: Duration::from_ps(800),
@@ -122,10 +124,10 @@ impl Default for ScdpConfig {
 }
 
 impl ScdpConfig {
-    /// Checks every parameter.
+    /// Checks all parameters.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// A parameter is outside its range. The error contains the first such parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
         service_port(self.port, "flows")?;
         payload("symbol", self.symbol)?;
@@ -151,9 +153,9 @@ impl ScdpConfig {
         check("delivery", self.delivery, has_room, window)
     }
 
-    /// When an end gives up that has heard nothing since `start`.
+    /// Returns the time at which a sender or receiver gives up, if it has received nothing since `start`.
     pub(crate) fn given_up_at(&self, start: Time) -> Time {
-        // The timeouts after these are all as long.
+        // `backed_off` grows no further after 30 doublings, so all later timeouts are equally long.
         let growing = self.max_timeouts.min(31);
         let spans = (0..=growing).map(|timeouts| self.backed_off(timeouts));
         let rest = u64::from(self.max_timeouts - growing);
@@ -162,8 +164,9 @@ impl ScdpConfig {
             .saturating_add(self.max_timeout.saturating_mul(rest))
     }
 
-    /// The timeout after so many in a row.
+    /// Returns the timeout after a number of timeouts in a row.
     pub(crate) fn backed_off(&self, timeouts: u32) -> Duration {
+        // The limit keeps the shift in range, for any number of timeouts.
         let factor = 1 << timeouts.min(30);
         self.timeout.saturating_mul(factor).min(self.max_timeout)
     }

@@ -1,4 +1,4 @@
-//! What receivers have asked a sender for and not got.
+//! Symbols that receivers have requested from a sender and not yet received.
 
 use super::common::header::ScdpHeader;
 use super::common::limits::{ALL, MAX_AHEAD};
@@ -8,38 +8,38 @@ use super::paper::group_demand::GroupDemand;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// The demand for a session's symbols.
+/// Demand for the symbols of a session.
 #[derive(Debug)]
 pub(crate) enum Demand {
-    /// Of an only receiver.
+    /// Demand of a single receiver.
     Unicast(UnicastDemand),
-    /// Of several, to whom a symbol goes when each of them has a pull pending.
+    /// Demand of several receivers. A symbol is sent when each of them has a pull pending.
     Group(GroupDemand),
-    /// Of receivers that give credits.
+    /// Demand of receivers that give credits.
     Credit(CreditDemand),
 }
 
-/// The demand of an only receiver: a count of pulls a block.
+/// Demand of a single receiver, which counts its pulls for each block.
 #[derive(Default, Debug)]
 pub(crate) struct UnicastDemand {
-    /// By block: the highest count of pulls heard.
+    /// Highest count of pulls received, by block.
     pulled: Vec<u32>,
-    /// By block: symbols sent in answer.
+    /// Symbols sent as answers to pulls, by block.
     answered: Vec<u32>,
-    /// Blocks of which symbols are owed, in the order of the pulls.
+    /// Blocks with unanswered pulls, in the order of the pulls.
     owed: VecDeque<u32>,
-    /// How many blocks, from the first, the receiver has whole and waits for nothing of.
+    /// Number of blocks, counted from the first, that the receiver has completely and does not wait for.
     whole: u32,
-    /// Blocks that cannot be sent yet; `None` where all can.
+    /// Blocks that cannot be sent yet. `None` if all blocks can be sent.
     missing: Option<Missing>,
 }
 
-/// Blocks that the application has not handed over.
+/// Blocks that the application has not provided yet.
 #[derive(Debug)]
 struct Missing {
-    /// The first of them.
+    /// First of these blocks.
     from: u32,
-    /// Those of which symbols will be owed, in the order of the pulls.
+    /// Blocks among them that the receiver has requested, in the order of the pulls.
     owed: Vec<u32>,
 }
 
@@ -51,8 +51,9 @@ impl Demand {
         }
     }
 
-    /// A receiver's pull. No more than `most` symbols are owed by it. Says of an only receiver whether more
-    /// is owed by it than before; `None` where it asks for a block too far ahead of what it has.
+    /// Processes a pull of a receiver. At most `most` symbols of a block remain owed to it. For a single
+    /// receiver, the result is whether more symbols are owed than before. Returns `None` if the block is too
+    /// far ahead of the receiver's complete blocks.
     #[inline]
     pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> Option<bool> {
         match self {
@@ -62,7 +63,8 @@ impl Demand {
         }
     }
 
-    /// The application of a sender to one receiver has handed over the blocks before `from`; `None`: all.
+    /// Sets the first block that the application has not provided, for a sender with one receiver. `None`
+    /// means that the application has provided all blocks.
     pub(crate) fn set_missing(&mut self, from: Option<u32>) {
         if let Self::Credit(demand) = self {
             demand.set_ready(from.unwrap_or(ALL));
@@ -80,18 +82,19 @@ impl Demand {
         }
     }
 
-    /// Whether a symbol may be sent.
+    /// Returns whether a symbol may be sent.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         match self {
-            // What is owed of a block may turn out to be answered.
+            // An owed block may turn out to be answered already, so this can be true without a symbol to
+            // send.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
             Self::Credit(demand) => demand.next().is_some(),
         }
     }
 
-    /// A symbol is sent in answer, if one is due: of the block that this gives.
+    /// Returns the block of which a symbol is sent now, if one is due.
     #[inline]
     pub(crate) fn answer(&mut self) -> Option<u32> {
         match self {
@@ -101,7 +104,7 @@ impl Demand {
         }
     }
 
-    /// The receivers; `None` where there is one, without credits.
+    /// Returns the receivers, or `None` for a single receiver without credits.
     fn receivers(&self) -> Option<&Receivers> {
         match self {
             Self::Unicast(_) => None,
@@ -110,7 +113,7 @@ impl Demand {
         }
     }
 
-    /// Whether nothing is sent for want of this receiver's pulls.
+    /// Returns whether the sender must wait for pulls of this receiver.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receivers = self.receivers();
         receivers.is_some_and(|receivers| receivers.holds_up(receiver))
@@ -120,7 +123,7 @@ impl Demand {
         self.first_wanted(receiver) == ALL
     }
 
-    /// Receivers that need nothing more.
+    /// Returns the number of receivers that need nothing more.
     pub(crate) fn done(&self) -> usize {
         match self {
             Self::Unicast(demand) => usize::from(demand.whole == ALL),
@@ -129,7 +132,7 @@ impl Demand {
         }
     }
 
-    /// Whether the only receiver waits for nothing of a block.
+    /// Returns whether the single receiver waits for nothing more of a block.
     #[inline]
     pub(crate) fn is_closed(&self, block: u32) -> bool {
         match self {
@@ -138,7 +141,7 @@ impl Demand {
         }
     }
 
-    /// The first block that a receiver has not said to have whole.
+    /// Returns the first block that a receiver has not reported as complete.
     pub(crate) fn first_wanted(&self, receiver: usize) -> u32 {
         match self {
             Self::Unicast(demand) => demand.whole,
@@ -147,7 +150,7 @@ impl Demand {
         }
     }
 
-    /// A receiver needs nothing more.
+    /// Records that a receiver needs nothing more.
     pub(crate) fn finish(&mut self, receiver: usize) {
         match self {
             Self::Unicast(demand) => demand.whole = ALL,
@@ -171,12 +174,12 @@ impl UnicastDemand {
         if header.blocks > self.whole {
             self.leave_unanswered(header.blocks);
         } else if header.blocks <= header.block && header.pull > self.pulled[block] {
-            // It has not got the block after all: decoding has failed.
+            // A new pull for a complete block shows that its decoding has failed.
             self.whole = self.whole.min(header.block);
         }
         let before = self.credit(block);
         self.pulled[block] = header.pull.max(self.pulled[block]);
-        // What is beyond any honest demand is not owed.
+        // The surplus counts as answered, so that a faulty receiver cannot request without limit.
         let after = self.credit(block);
         self.answered[block] += after.saturating_sub(most);
         let owes_more = after.min(most) > before;
@@ -189,16 +192,16 @@ impl UnicastDemand {
         Some(owes_more)
     }
 
-    /// The receiver waits for nothing more of the first `whole` blocks, whatever it has asked for.
+    /// Cancels all pulls for the first `whole` blocks, for which the receiver does not wait.
     fn leave_unanswered(&mut self, whole: u32) {
-        // No look at those that were whole before.
+        // The range starts at the blocks that became complete now, so that each block is visited only once.
         let end = self.answered.len().min(whole as usize);
         let closed = (self.whole as usize).min(end)..end;
         self.answered[closed.clone()].copy_from_slice(&self.pulled[closed]);
         self.whole = whole;
     }
 
-    /// Symbols of a block that may be sent now.
+    /// Returns the number of symbols of a block that may be sent now.
     fn credit(&self, block: usize) -> u32 {
         if self.whole as usize > block {
             return 0;
@@ -257,8 +260,9 @@ mod tests {
         demand.pull(0, &pull(1, 2), 100);
         assert_eq!(demand.answer(), Some(0));
         demand.pull(0, &enough_of(2, 1, 2), 100);
-        assert_eq!(answers(&mut demand), []);
-        // Block 0 could not be decoded: one symbol more, not the three that were left unanswered.
+        assert!(answers(&mut demand).is_empty());
+        // Block 0 could not be decoded: the receiver needs one more symbol, not the three that were
+        // cancelled.
         demand.pull(0, &enough_of(0, 0, 5), 100);
         assert_eq!(answers(&mut demand), [0]);
     }

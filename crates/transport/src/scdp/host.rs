@@ -1,4 +1,4 @@
-//! A host's SCDP: its sessions, the pull queue of its interface, its timers.
+//! SCDP of one host: its sessions, the pull queue of its interface, and its timers.
 
 mod driven;
 mod feedback;
@@ -13,29 +13,31 @@ use super::common::object::Object;
 use super::config::{Mode, ScdpConfig};
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
+use crate::receiver_driven::{
+    Directory, PullQueue, Receiving, SessionKey, SessionTable, Side, arm,
+};
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
 use crate::{
     Condition, ConfigError, Event, FlowStats, Header, Message, NotShared, Part, Segment, Share,
     Stragglers, Transport,
 };
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use tailcut_units::{FiveTuple, FlowId, HostId, Time};
+use tailcut_units::{FiveTuple, FlowId, HostId, Rate, Time};
 
-/// An object that is collected from several senders.
+/// Object that this host collects from several senders.
 #[derive(Clone, Copy, Debug)]
 struct Collection {
     flow: FlowId,
-    /// The session, once a sender has been heard.
+    /// Session of the object. `None` until a packet of a sender arrives.
     session: Option<SessionKey>,
-    /// When it is given up if no sender has been heard.
+    /// Time at which the collection fails if no packet of a sender has arrived.
     until: Time,
 }
 
 impl Collection {
-    /// The key of the timer of the one at `port`: that of no receiver.
+    /// Returns the timer key of the collection at `port`. It differs from the keys of all receivers.
     const fn timer(port: u16) -> SessionKey {
         SessionKey {
             slot: u32::MAX,
@@ -44,39 +46,29 @@ impl Collection {
     }
 }
 
-/// [`Transport`] by SCDP: each message is one object in one session. Flows are not replicated,
-/// whatever the message says. [`FlowStats::retransmissions`] counts repair symbols.
+/// SCDP of one host, as a [`Transport`]. Each message is one object in one session. SCDP never replicates flows, even
+/// if the message requests it. [`FlowStats::retransmissions`] counts repair symbols.
 #[derive(Debug)]
 pub struct Host<C> {
-    host: HostId,
     config: ScdpConfig,
     codec: C,
-    directory: Directory,
-    senders: Sessions<Sender>,
-    receivers: Sessions<Receiver>,
-    /// Senders that may send, by class.
+    table: SessionTable<Sender, Receiver>,
+    /// Sessions that may send, by class.
     ready: Turns<SessionKey>,
-    /// Pulls, which leave before symbols.
-    control: VecDeque<Segment>,
     pulls: PullQueue,
-    /// Ports at which objects are collected from several senders.
+    /// Objects that are collected from several senders, by port.
     collections: BTreeMap<u16, Collection>,
-    sender_timers: Timers,
     receiver_timers: Timers,
-    events: VecDeque<Event>,
-    register: Register,
-    open: usize,
     census: Census,
-    /// Whether the driver vouches for the address that a segment comes from.
+    /// Whether the driver has verified the source address of the current segment.
     is_vouched: bool,
-    ignored: u64,
 }
 
-/// What a sender's session has beside its message.
+/// Parameters of a sending session that are not in its message.
 #[derive(Clone, Copy, Debug)]
 struct Outlook<'a> {
     tuple: Option<FiveTuple>,
-    /// None listed for the message's destination.
+    /// Receivers of the object. Empty if the message's destination is the only receiver.
     receivers: &'a [HostId],
     stragglers: Option<Stragglers>,
     share: Share,
@@ -96,51 +88,42 @@ impl Outlook<'_> {
 }
 
 impl<C: Codec> Host<C> {
-    /// The SCDP of `host`.
+    /// Returns the SCDP transport of the host with number `host`.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(host: HostId, config: ScdpConfig, codec: C) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
-            host,
             config,
             codec,
-            directory: Directory::new(host, config.port, config.time_wait),
-            senders: Sessions::new(),
-            receivers: Sessions::new(),
+            table: SessionTable::new(host, config.port, config.time_wait),
             ready: Turns::new(),
-            control: VecDeque::new(),
             pulls: PullQueue::new(config.pull_interval),
             collections: BTreeMap::new(),
-            sender_timers: Timers::default(),
             receiver_timers: Timers::default(),
-            events: VecDeque::new(),
-            register: Register::default(),
-            open: 0,
             census: Census::default(),
             is_vouched: false,
-            ignored: 0,
         })
     }
 
-    /// Sessions that this host sends or receives in and that have not ended, those in time-wait not
-    /// counted.
+    /// Returns the number of sessions in which this host sends or receives and that have not ended. Sessions
+    /// in time-wait are not counted.
     pub fn open_sessions(&self) -> usize {
-        self.open
+        self.table.open
     }
 
-    /// Segments that were dropped because they belong to no session or make no sense.
+    /// Returns the number of dropped segments that were invalid or belonged to no session.
     pub fn ignored(&self) -> u64 {
-        self.ignored
+        self.table.ignored
     }
 
-    /// The codec.
+    /// Returns the codec.
     pub fn codec(&self) -> &C {
         &self.codec
     }
 
-    /// The application has something to send: its session, unless it has failed.
+    /// Opens a session that sends `message`. Returns its key, or `None` if the flow has failed.
     fn open_sender(
         &mut self,
         now: Time,
@@ -150,8 +133,7 @@ impl<C: Codec> Host<C> {
         let config = &self.config;
         let object = Object::new(message.bytes, config.symbol, config.block_symbols);
         let (Some(object), Some(tuple)) = (object, outlook.tuple) else {
-            let failed = Event::Failed(message.flow, FlowStats::default());
-            self.events.push_back(failed);
+            self.table.fail(message.flow);
             return None;
         };
         let task = Task {
@@ -167,52 +149,45 @@ impl<C: Codec> Host<C> {
             receivers => receivers,
         };
         let sender = Sender::new(now, task, receivers, outlook.window, config.mode);
-        let tuples: Vec<FiveTuple> = sender.tuples().collect();
-        let key = self.senders.insert(sender);
-        for tuple in &tuples {
-            self.directory.enter(tuple, Side::Sender, key);
-        }
-        self.open += 1;
-        self.events.push_back(Event::Established(message.flow));
-        Some(key)
+        Some(self.table.add_sender(sender))
     }
 
-    /// The same, and it may send.
+    /// Opens a session that sends `message`, and lets it send.
     fn start_sender(&mut self, now: Time, message: Message, outlook: Outlook<'_>) {
         if let Some(key) = self.open_sender(now, message, outlook) {
             self.settle_sender(key);
         }
     }
 
-    /// The session of a message that this host sends.
-    fn outgoing(&mut self, flow: FlowId) -> Option<(SessionKey, &mut Sender)> {
-        let key = *self.register.outgoing.get(&flow)?;
-        Some((key, self.senders.get_mut(key)?))
-    }
-
-    /// A symbol, or the header of one, for this host as a receiver.
+    /// Processes a symbol or a trimmed header as a receiver.
     fn on_symbol(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
-        let slot = match self.directory.arriving(&segment.tuple) {
+        let slot = match self.table.directory.arriving(&segment.tuple) {
             Some((Side::Receiver, slot)) => Some(slot),
             None if header.syn => self.on_new_source(now, segment, header),
             _ => None,
         };
-        let Some((key, receiver)) = slot.and_then(|slot| self.receivers.at(slot)) else {
-            self.ignored += 1;
+        let Some((key, receiver)) = slot.and_then(|slot| self.table.receivers.at(slot)) else {
+            self.table.ignored += 1;
             return;
         };
         let was_complete = receiver.complete;
-        if self.register.reports {
+        if self.table.register.reports {
+            // The class below all classes of the demotion carries messages that were opened with `below`.
             receiver.below = segment.priority >= self.config.demotion.classes();
         }
         if !receiver.on_symbol(now, segment, header, &mut self.codec, &self.config) {
             self.on_nonsense(now, key, segment, header);
             return;
         }
+        // A requested symbol proves that the sender receives packets at its address.
         if receiver.half_open && !header.syn {
             receiver.half_open = false;
             self.census.half_open -= 1;
         }
+        // Every pull is charged for a full symbol. A short symbol returns the unused time. Pushed
+        // symbols had no pull. A trimmed symbol returns nothing: it met a full queue, and earlier pulls would
+        // bring more symbols to that queue. After the end of a session no symbol returns time, so at worst the next
+        // pulls leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
         if is_whole && !header.syn && !was_complete {
@@ -221,7 +196,7 @@ impl<C: Codec> Host<C> {
         }
         if was_complete {
             if receiver.receipt().is_some() {
-                self.events.push_back(Event::Late(receiver.flow()));
+                self.table.events.push_back(Event::Late(receiver.flow()));
             }
             self.repeat_done(key, segment);
             return;
@@ -229,48 +204,55 @@ impl<C: Codec> Host<C> {
         self.settle_receiver(now, key);
     }
 
-    /// After any input to a receiver that was not complete: its end, its place in the pull queue, its
-    /// timer.
+    /// Updates a receiver that was not complete: its end, its entry in the pull queue, and its timer. Called
+    /// after each input to the receiver.
     fn settle_receiver(&mut self, now: Time, key: SessionKey) {
-        let Some(receiver) = self.receivers.get_mut(key) else {
+        let Some(receiver) = self.table.receivers.get_mut(key) else {
             return;
         };
-        if self.register.reports {
+        // Arrivals and blocks are reported before the end of the flow.
+        if self.table.register.reports {
             let (flow, news) = (receiver.flow(), receiver.news());
-            self.events
+            self.table
+                .events
                 .extend(news.map(|bytes| Event::Arrived(flow, bytes)));
         }
         if receiver.has_reader() {
             let flow = receiver.flow();
             let blocks = core::iter::from_fn(|| receiver.next_block());
-            self.events
+            self.table
+                .events
                 .extend(blocks.map(|block| Event::Block(flow, block)));
-            self.control.extend(receiver.still_here(now));
+            self.table.control.extend(receiver.still_here(now));
         }
+        // A short object completes with pushed symbols alone, before any requested symbol arrives.
         if receiver.half_open && receiver.complete {
             receiver.half_open = false;
             self.census.half_open -= 1;
         }
         if receiver.complete {
-            self.open -= 1;
             self.census.waiting += 1;
-            self.register.incoming.remove(&receiver.flow());
+            let flow = receiver.flow();
             if let Some(receipt) = receiver.receipt() {
-                let received = Event::Received(receiver.flow(), receipt);
-                self.events.push_back(received);
+                let received = Event::Received(flow, receipt);
+                self.table.events.push_back(received);
             }
-            self.events.push_back(Event::Completed(receiver.flow()));
-            self.control.extend(receiver.done());
+            self.table.control.extend(receiver.done());
             receiver.release();
-            self.directory.wait(now, Side::Receiver, key);
+            self.table.complete(now, key, flow);
             return;
         }
+        // Other sources have replaced late symbols, so a late source may owe symbols that are not needed any more.
         if receiver.has_several_sources() {
-            self.control.extend(receiver.enough());
+            self.table.control.extend(receiver.enough());
         }
         if !receiver.in_pull_queue && receiver.can_pull(now) {
+            // An idle interface sends one pull at once. Further pulls wait, so that their symbols fit the
+            // link.
             if self.pulls.take_if_idle(now) {
-                self.control.push_back(receiver.pull(now, &self.config));
+                self.table
+                    .control
+                    .push_back(receiver.pull(now, &self.config));
                 if receiver.gives_credits() {
                     self.pulls.charge(receiver.last_credits());
                 }
@@ -288,15 +270,17 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Sends the pulls that may leave now.
+    /// Sends all pulls that are due.
     fn release_pulls(&mut self, now: Time) {
         while let Some(key) = self.pulls.turn(now) {
-            let Some(receiver) = self.receivers.get_mut(key) else {
+            let Some(receiver) = self.table.receivers.get_mut(key) else {
                 continue;
             };
             receiver.in_pull_queue = false;
             if receiver.can_pull(now) {
-                self.control.push_back(receiver.pull(now, &self.config));
+                self.table
+                    .control
+                    .push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
                 if receiver.gives_credits() {
                     self.pulls.charge(receiver.last_credits());
@@ -308,15 +292,15 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Whether receivers give credits.
+    /// Returns whether receivers give credits.
     const fn gives_credits(&self) -> bool {
         matches!(self.config.mode, Mode::Credit(_))
     }
 
-    /// After any input to a sender: its place among those that may send, and its timer.
+    /// Updates a sender's entry in the ready queue and its timer. Called after each input to the sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
-        let Some(sender) = self.senders.get_mut(key) else {
+        let Some(sender) = self.table.senders.get_mut(key) else {
             return;
         };
         if sender.queued.is_some() || sender.can_send() {
@@ -324,90 +308,61 @@ impl<C: Codec> Host<C> {
             let turn = if self.config.in_order { class } else { 0 };
             match sender.queued.replace(turn) {
                 None => self.ready.enter(key, turn),
-                // A pull with FIN lifts it.
+                // A pull with FIN raises the class of a waiting session.
                 Some(waits) if waits != turn => self.ready.change(key, waits, turn),
                 Some(_) => {}
             }
         }
-        if let Some(deadline) = sender.deadline(&self.config)
-            && deadline < sender.timer_at
-        {
-            sender.timer_at = deadline;
-            self.sender_timers.insert(deadline, key);
-        }
+        let deadline = sender.deadline(&self.config);
+        arm(&mut self.table.timers, key, sender, deadline);
     }
 
-    /// As many receivers as there must be are done: the others, if any, are left out.
+    /// Ends a session with success. Enough receivers are done, and the others are reported as dropped.
     fn end_well(&mut self, now: Time, key: SessionKey) {
-        let Some(sender) = self.senders.get_mut(key) else {
+        let Some(sender) = self.table.senders.get_mut(key) else {
             return;
         };
         let flow = sender.task().flow;
         let left_out = sender.left_out();
-        self.events
+        self.table
+            .events
             .extend(left_out.map(|straggler| Event::Straggling(flow, straggler)));
-        self.end(now, key, Event::Closed);
+        self.table.end(now, key, Event::Closed);
     }
 
-    /// A sender's session has ended.
-    fn end(&mut self, now: Time, key: SessionKey, event: fn(FlowId, FlowStats) -> Event) {
-        let Some(sender) = self.senders.get_mut(key) else {
-            return;
-        };
-        sender.close();
-        self.register.outgoing.remove(&sender.task().flow);
-        self.events
-            .push_back(event(sender.task().flow, sender.stats));
-        self.open -= 1;
-        self.directory.wait(now, Side::Sender, key);
-    }
-
-    /// Removes sessions whose time-wait is over.
+    /// Removes sessions whose time-wait is over. Hosts call this function when a session opens, so that the time-wait
+    /// needs no timer.
     fn forget(&mut self, now: Time) {
-        while let Some((side, key)) = self.directory.waited(now) {
-            match side {
-                Side::Sender => {
-                    if let Some(sender) = self.senders.remove(key) {
-                        for tuple in sender.tuples() {
-                            self.directory.remove(&tuple);
-                        }
-                    }
-                }
-                Side::Receiver => {
-                    let Some(receiver) = self.receivers.get_mut(key) else {
-                        continue;
-                    };
-                    if now.since(receiver.heard_at) < self.config.time_wait {
-                        self.directory.wait(now, side, key);
-                    } else {
-                        self.drop_receiver(key);
-                    }
-                }
-            }
-        }
+        let (census, collections) = (&mut self.census, &mut self.collections);
+        self.table
+            .forget(now, |receiver| leave(census, collections, receiver));
     }
 
     fn drop_receiver(&mut self, key: SessionKey) {
-        if let Some(receiver) = self.receivers.remove(key) {
-            self.census.half_open -= u32::from(receiver.half_open);
-            self.census.waiting -= usize::from(receiver.complete);
-            if let Some(first) = receiver.tuples().next() {
-                self.census.leave(first.dst);
-            }
-            for tuple in receiver.tuples() {
-                self.directory.remove(tuple);
-                self.collections.remove(&tuple.src_port);
-            }
-        }
+        let (census, collections) = (&mut self.census, &mut self.collections);
+        self.table
+            .remove_receiver(key, |receiver| leave(census, collections, receiver));
+    }
+}
+
+/// Removes a receiver from the counts, and its ports from the collected objects.
+fn leave(census: &mut Census, collections: &mut BTreeMap<u16, Collection>, receiver: &Receiver) {
+    census.half_open -= u32::from(receiver.half_open);
+    census.waiting -= usize::from(receiver.complete);
+    if let Some(first) = receiver.tuples().next() {
+        census.leave(first.dst);
+    }
+    for tuple in receiver.tuples() {
+        collections.remove(&tuple.src_port);
     }
 }
 
 impl<C: Codec> Transport for Host<C> {
-    /// A message for which every port is in use, or that is too long for its blocks to be numbered,
-    /// fails at once.
+    /// Submits a message. The flow fails at once if all ports are in use, or if the object has too many
+    /// blocks.
     fn submit(&mut self, now: Time, message: Message) {
         self.forget(now);
-        let tuple = self.directory.unused(message.dst);
+        let tuple = self.table.directory.unused(message.dst);
         let outlook = Outlook::to_one(tuple, &self.config);
         self.start_sender(now, message, outlook);
     }
@@ -421,7 +376,7 @@ impl<C: Codec> Transport for Host<C> {
                 receivers,
                 stragglers,
             } => {
-                let tuple = self.directory.unused_with_all(receivers, config.port);
+                let tuple = self.table.directory.unused_with_all(receivers, config.port);
                 let tuple = tuple.map(|tuple| FiveTuple {
                     dst: message.dst,
                     ..tuple
@@ -438,7 +393,7 @@ impl<C: Codec> Transport for Host<C> {
                 port,
                 share,
             } => {
-                let tuple = self.directory.unused_with_all(&[message.dst], port);
+                let tuple = self.table.directory.unused_with_all(&[message.dst], port);
                 let outlook = Outlook {
                     share,
                     window: config.shared_window,
@@ -448,10 +403,12 @@ impl<C: Codec> Transport for Host<C> {
             }
             Part::Collect { flow, port } => {
                 let free = (1_024..Directory::FIRST_OUTGOING).contains(&port);
+                // Ports below 1,024 are reserved, and outgoing sessions use the ports above this range.
                 let usable = free && port != config.port;
                 if !usable || self.collections.contains_key(&port) {
-                    let failed = Event::Failed(flow, FlowStats::default());
-                    self.events.push_back(failed);
+                    // The application gets the failure as an event of the flow, as for a message without a
+                    // free port.
+                    self.table.fail(flow);
                     return Ok(());
                 }
                 let collection = Collection {
@@ -464,16 +421,18 @@ impl<C: Codec> Transport for Host<C> {
                     self.receiver_timers.insert(collection.until, timer);
                 }
                 self.collections.insert(port, collection);
-                self.open += 1;
+                self.table.open += 1;
             }
         }
         Ok(())
     }
 
     fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
-        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
-        let key = self.senders.find(is_it)?;
-        self.close_sender(now, key)
+        self.table.cancel(now, flow).map(|(_, stats)| stats)
+    }
+
+    fn set_line_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        self.set_pull_rate(now, rate, overhead);
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {
@@ -484,12 +443,12 @@ impl<C: Codec> Transport for Host<C> {
                 return;
             }
             _ => {
-                self.ignored += 1;
+                self.table.ignored += 1;
                 return;
             }
         };
         match (header.kind, segment.condition) {
-            (_, Condition::Returned) => self.ignored += 1,
+            (_, Condition::Returned) => self.table.ignored += 1,
             (ScdpKind::Symbol, _) if !self.gives_credits() => {
                 self.on_symbol(now, &segment, header);
             }
@@ -502,12 +461,13 @@ impl<C: Codec> Transport for Host<C> {
                 self.on_status(now, &segment, header);
             }
             (ScdpKind::Symbol | ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status, _) => {
-                self.ignored += 1;
+                self.table.ignored += 1;
             }
         }
     }
 
     fn on_timeout(&mut self, now: Time) {
+        // Pulls leave first. A pull for new symbols restarts the timeout of its session, which may be due too.
         self.release_pulls(now);
         self.run_sender_timers(now);
         self.run_receiver_timers(now);
@@ -515,11 +475,12 @@ impl<C: Codec> Transport for Host<C> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if let Some(control) = self.control.pop_front() {
+        // Control packets leave first, because a delayed pull would delay the other host.
+        if let Some(control) = self.table.control.pop_front() {
             return Some(control);
         }
         while let Some(key) = self.ready.take() {
-            let Some(sender) = self.senders.get_mut(key) else {
+            let Some(sender) = self.table.senders.get_mut(key) else {
                 continue;
             };
             sender.queued = None;
@@ -534,23 +495,21 @@ impl<C: Codec> Transport for Host<C> {
 
     #[inline]
     fn has_transmit(&self) -> bool {
-        !self.control.is_empty() || !self.ready.is_empty()
+        !self.table.control.is_empty() || !self.ready.is_empty()
     }
 
     #[inline]
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.table.events.pop_front()
     }
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        let timer = Time::earlier(self.sender_timers.next(), self.receiver_timers.next());
+        let timer = Time::earlier(self.table.timers.next(), self.receiver_timers.next());
         Time::earlier(timer, self.pulls.next_timeout())
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-        let open = self.senders.iter().filter(|sender| !sender.closed);
-        open.map(|sender| (sender.task().flow, sender.stats))
-            .collect()
+        self.table.unfinished()
     }
 }

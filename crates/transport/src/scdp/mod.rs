@@ -1,29 +1,32 @@
-//! SCDP: objects as symbols of a rateless code ("SCDP: Systematic Rateless Coding for Efficient Data Transport in Data
-//! Centres", section IV). An object is a row of blocks, and a block is a row of symbols under a systematic rateless code
-//! (RaptorQ, RFC 6330). Any symbol of a block helps to decode it, so no symbol is retransmitted.
+//! SCDP: transfer of objects with a rateless code ("SCDP: Systematic Rateless Coding for Efficient Data
+//! Transport in Data Centres", section IV). An object is divided into blocks, and each block is encoded into
+//! symbols with a systematic rateless code (RaptorQ, RFC 6330). Every symbol of a block helps to decode it,
+//! so no symbol is retransmitted.
 //!
 //! Two modes share objects, blocks, codecs and hosts:
 //!
-//! - [`Mode::Paper`] is the paper's protocol, for networks that trim: `paper`.
-//! - [`Mode::Credit`] is for networks that do not trim: `credit`.
+//! - [`Mode::Paper`] is the paper's protocol, for networks that trim (module `paper`).
+//! - [`Mode::Credit`] is for networks that do not trim (module `credit`).
 //!
 //! Both modes:
-//! - A receiver opens a session on the first symbol of a SYN, or on its header. A block needs its K symbols, and K + 2 once
-//!   a header has arrived without its payload. With all K source symbols the block is delivered as it is; otherwise it is
-//!   decoded while later blocks arrive, and a failure needs one symbol more. A symbol that arrives twice counts once.
-//! - The codec is behind an interface ([`Codec`]): a model in simulation ([`ModelCodec`]), or work of the driver
-//!   ([`DriverCodec`], [`Host::decoded`]).
-//! - An application that receives blocks one by one ([`Delivery::Blocks`]) may read late: blocks beyond its window are not
-//!   requested. Symbols of such blocks that arrive, pushed or for a group, are dropped and requested again. A sender that
-//!   asks meanwhile gets the last pull again, so it knows that the session goes on.
+//! - A receiver opens a session at the first SYN symbol, or at its trimmed header. A block needs its K
+//!   symbols, or K + 2 if a header without payload has arrived. If all K source symbols arrive, the block is
+//!   delivered directly. Otherwise it is decoded while later blocks arrive. If decoding fails, the receiver
+//!   requests one more symbol. A symbol that arrives twice counts once.
+//! - The codec is behind an interface ([`Codec`]). Simulations use a model ([`ModelCodec`]). Otherwise the
+//!   driver decodes ([`DriverCodec`], [`Host::decoded`]).
+//! - An application that receives single blocks ([`Delivery::Blocks`]) may read slowly. The receiver does not request
+//!   blocks beyond the application's window. It drops symbols of such blocks that arrive, because they were pushed or
+//!   sent to a group, and requests them again later. If the sender requests an answer meanwhile, it gets the last pull
+//!   again, as a sign that the session continues.
 //!
 //! Deviations of both modes:
-//! - The receiver reports the end of the session with one more packet of header size, in the place of a pull. The paper's
-//!   sender guesses it by a linger of unknown length after the answer to FIN. The sender keeps the session until the report,
-//!   and the addresses for a time-wait after it.
+//! - The receiver reports the end of the session with one more packet of header size, in the place of a pull.
+//!   The paper's sender guesses the end: it waits for an unspecified time after the answer to FIN. Here the
+//!   sender keeps the session until the report, and keeps the addresses for a time-wait after it.
 //! - The block number has 32 bits. The 8 bits of RFC 6330 would limit an object to 256 blocks.
 //! - The last source symbol is sent without its padding.
-//! - "A simple timeout" (section IV-B) is [`ScdpConfig::timeout`] at both ends, backed off.
+//! - "A simple timeout" (section IV-B) is [`ScdpConfig::timeout`] at both ends, with exponential backoff.
 
 mod common;
 mod config;

@@ -1,4 +1,4 @@
-//! One session at its receiver (SCDP paper, section IV-C, Algorithm 2).
+//! Receiving half of one session (SCDP paper, section IV-C, Algorithm 2).
 
 mod crediting;
 mod decoding;
@@ -10,8 +10,9 @@ use super::common::codec::Codec;
 use super::common::header::{MAX_ESI, ScdpHeader};
 use super::common::object::Object;
 use super::config::{Delivery, Mode, ScdpConfig};
-use super::credit::line::Line;
+use super::credit::credited_sender::CreditedSender;
 use super::paper::source::Source;
+use crate::receiver_driven::Receiving;
 use crate::receiver_driven::SessionKey;
 use crate::{Condition, PathPin, Receipt, Segment, Share};
 use alloc::boxed::Box;
@@ -22,49 +23,50 @@ use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// What the host calls the session.
+    /// The host's key of the session.
     key: SessionKey,
     flow: FlowId,
     pin: PathPin,
     object: Object,
-    /// The hosts that send, in the order in which they were heard.
+    /// Sending hosts, in the order in which their first packets arrived.
     sources: Vec<Source>,
-    /// The same where it gives them credits, else none.
-    lines: Vec<Line>,
+    /// Credit state of each source, at the same position. Empty if the host gives no credits.
+    lines: Vec<CreditedSender>,
     last_credits: u32,
-    /// The source that is asked next.
+    /// Position of the source that is served next.
     turn: usize,
-    /// Whether others receive the same symbols.
+    /// Whether other receivers get the same symbols.
     in_group: bool,
-    /// Whether its application collects it from several senders.
+    /// Whether the application collects the object from several senders.
     is_collected: bool,
-    /// The first block that is not whole, and those after it that symbols have been asked of.
+    /// First block that is not complete.
     first: u32,
+    /// Open blocks, of which symbols were requested, starting with `first`.
     blocks: VecDeque<Block>,
-    /// How many blocks, from the first, may be open by now.
+    /// Number of blocks, counted from the first, that may be open now.
     openable: u32,
-    /// The application, where it is told of blocks.
+    /// State of an application that receives single blocks.
     reader: Option<Box<Reader>>,
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
-    /// Whether nothing that was asked for has come yet, and the sender's address may be forged.
+    /// Whether no requested symbol has arrived yet, so that the sender's address may be forged.
     pub(crate) half_open: bool,
-    /// Whether what arrives is below all classes.
+    /// Whether the arriving packets have the class below all others.
     pub(crate) below: bool,
-    /// Blocks that the application has been told of.
+    /// Number of blocks that were reported to the application.
     told: u32,
-    /// When the earliest entry of this session in the timer queue is due.
+    /// Time of the session's earliest entry among the timers.
     pub(crate) timer_at: Time,
-    /// When a packet last arrived.
+    /// Arrival time of the latest packet.
     pub(crate) heard_at: Time,
     pub(crate) complete: bool,
 }
 
 impl Receiver {
-    /// The session that the SYN symbol `segment` (or its header) opens; `None` when its options make
-    /// no sense, or where one block is more than the application takes. Its first source is to
-    /// [join](Self::join).
+    /// Returns the session that the SYN symbol `segment` (or its header) opens. Returns `None` if its options
+    /// are invalid, or if one block is larger than the application's window. The caller then adds the first
+    /// source with [`join`](Self::join).
     pub(crate) fn new(
         now: Time,
         segment: &Segment,
@@ -114,8 +116,8 @@ impl Receiver {
         })
     }
 
-    /// A source makes itself known by a SYN symbol (or its header) of its `session`. Says whether
-    /// it can be one. `tuple` is as this host sends.
+    /// Adds a source, whose SYN symbol (or header) of its `session` has arrived. Returns `false` if the
+    /// symbol is invalid. `tuple` has this host as the source.
     pub(crate) fn join(
         &mut self,
         now: Time,
@@ -131,6 +133,7 @@ impl Receiver {
             of: header.senders,
         };
         let pushed = header.count;
+        // A correct sender never pushes more symbols than the object has (`Object::window`).
         if told != Some(self.object)
             || share.index >= share.of
             || pushed == 0
@@ -145,19 +148,21 @@ impl Receiver {
         let source = Source::new(now, (tuple, session), pushed, share, open);
         self.sources.push(source);
         if let Mode::Credit(credit) = config.mode {
-            let line = Line::new(now, pushed, open, credit, config.timeout);
+            let line = CreditedSender::new(now, pushed, open, credit, config.timeout);
             self.lines.push(line);
         }
         if self.complete {
-            // What it sends is in vain, and not counted.
-            self.lines.iter_mut().for_each(Line::release);
+            // The source's symbols are wasted, and are not counted.
+            self.lines.iter_mut().for_each(CreditedSender::release);
             return true;
         }
         let object = self.object;
         for (block, count) in object.pushes(share, pushed) {
+            // Blocks before `first` are complete, so nothing waits for their pushed symbols.
             let Some(place) = block.checked_sub(self.first) else {
                 continue;
             };
+            // Blocks without room are not open. Their pushed symbols are dropped and requested later.
             if block >= self.openable {
                 break;
             }
@@ -165,6 +170,7 @@ impl Receiver {
             while self.blocks.len() <= place {
                 self.open_block();
             }
+            // In credit mode the line counts the symbols on their way, and `coming` stays 0.
             if let Some(line) = self.lines.last_mut() {
                 line.assign(now, place, count, true);
                 continue;
@@ -177,37 +183,33 @@ impl Receiver {
         true
     }
 
-    pub(crate) fn flow(&self) -> FlowId {
-        self.flow
-    }
-
-    /// The host calls the session `key` from now on, and its application, which may collect it
-    /// from several senders, calls it `flow`.
+    /// Sets the host's key of the session, the application's name of the flow, and whether the application collects the
+    /// object from several senders.
     pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
         self.key = key;
         self.flow = flow;
         self.is_collected = is_collected;
     }
 
-    /// Whether it has a source alone whose addresses are those of `segment`, which is of another
-    /// session.
+    /// Returns whether `segment` belongs to another session with the same addresses. This is possible only
+    /// for a session with a single source.
     pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
         matches!(&*self.sources, [only] if only.session != segment.flow)
     }
 
-    /// Bytes of the blocks that are whole, if they are more than at the last call.
+    /// Returns the total bytes of complete blocks, if the number has grown since the last call.
     pub(crate) fn news(&mut self) -> Option<u64> {
         let before = core::mem::replace(&mut self.told, self.first);
         (self.first > before).then(|| self.object.bytes_before(self.first))
     }
 
-    /// The application wants no more: what still comes is answered with the word that it is done.
+    /// Ends the session. Symbols that still arrive are answered with DONE.
     pub(crate) fn refuse(&mut self) {
         self.complete = true;
         self.release();
     }
 
-    /// What to tell of a session with several ends.
+    /// Returns the report of a session with several senders or receivers.
     pub(crate) fn receipt(&self) -> Option<Receipt> {
         let several = self.in_group || self.is_collected();
         several.then(|| Receipt {
@@ -216,20 +218,16 @@ impl Receiver {
         })
     }
 
-    /// Whether its application collects it from several senders.
+    /// Returns whether the application collects the object from several senders.
     pub(crate) fn is_collected(&self) -> bool {
         self.is_collected
     }
 
-    /// The addresses of the sources, as this host sends.
-    pub(crate) fn tuples(&self) -> impl Iterator<Item = &FiveTuple> {
-        self.sources.iter().map(|source| &source.tuple)
-    }
-
-    /// The source that sends `tuple`.
+    /// Returns the source that sent `tuple`.
     #[inline]
     fn source_of(&self, tuple: &FiveTuple) -> Option<usize> {
         if self.sources.len() == 1 {
+            // The addresses of the session identify a single source.
             return Some(0);
         }
         let from = (tuple.src, tuple.src_port);
@@ -238,7 +236,7 @@ impl Receiver {
             .position(|source| (source.tuple.dst, source.tuple.dst_port) == from)
     }
 
-    /// Asks for nothing yet of the next block.
+    /// Opens the next block. No symbols of it are requested yet.
     fn open_block(&mut self) {
         let number = self.first + self.blocks.len() as u32;
         self.blocks
@@ -254,7 +252,7 @@ impl Receiver {
         }
     }
 
-    /// A symbol arrives, or its header if it was trimmed. Says whether it can be.
+    /// Processes a symbol, or its header if it was trimmed. Returns `false` if it is invalid.
     pub(crate) fn on_symbol<C: Codec>(
         &mut self,
         now: Time,
@@ -263,7 +261,7 @@ impl Receiver {
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
-        // What has ended keeps no blocks, and answers for all of them.
+        // An ended session has no blocks in memory. Symbols of all blocks are valid for it.
         let open = self.opened();
         let Some(from) = self.source_of(&segment.tuple) else {
             return false;
@@ -278,7 +276,7 @@ impl Receiver {
             return self.on_beyond(now, from, segment, header);
         }
         self.heard_at = now;
-        // A session may be opened by a symbol for this receiver alone.
+        // A session of a group may have been opened by a symbol for this receiver alone.
         let to_group = segment.tuple.dst.is_group();
         self.in_group |= to_group;
         if self.complete {
@@ -307,6 +305,7 @@ impl Receiver {
             block.on_loss(config.overhead);
             self.receipt.in_vain += u32::from(enough);
         } else if block.state != State::Whole {
+            // Symbols also count while a codec works, because the last source symbol completes the block.
             let new = block.insert(header.esi);
             self.receipt.in_vain += u32::from(enough || !new);
             self.decode(now, place, codec);
@@ -318,13 +317,13 @@ impl Receiver {
         true
     }
 
-    /// When a decoding is over, or symbols that were asked for are overdue or late.
+    /// Returns the earliest time at which a decoding ends, or at which requested symbols are overdue or late.
     #[inline]
     pub(crate) fn deadline(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         if self.complete {
             return None;
         }
-        // Most sessions decode nothing.
+        // The empty range saves the search in most sessions, which decode nothing.
         let places = match self.receipt.decoded {
             0 => 0..0,
             _ => 0..self.blocks.len(),
@@ -341,19 +340,22 @@ impl Receiver {
             return due.min();
         }
         let waits = decodings.chain(self.overdue_at(config)).min();
+        // Another source replaces a late symbol only if no other symbol is needed and no pull waits.
         if !self.has_several_sources() || self.in_pull_queue || self.is_in_need() {
             return waits;
         }
         Time::earlier(waits, self.late_at(now))
     }
 
-    /// When a source is overdue first.
+    /// Returns the earliest time at which a source is overdue.
     #[inline]
     fn overdue_at(&self, config: &ScdpConfig) -> Option<Time> {
         let receiving = self.blocks.iter().any(|b| b.state == State::Receiving);
+        // While a pull of this session waits for its turn, silence of the sources is no loss.
         if !receiving || self.in_pull_queue {
             return None;
         }
+        // A block lacks symbols here and no pull waits, so a single source always owes symbols.
         if let [only] = &*self.sources {
             return Some(only.overdue_at(config));
         }
@@ -362,19 +364,21 @@ impl Receiver {
             .min()
     }
 
-    /// The sources that something is expected of: an only one always is.
+    /// Returns the positions of the sources from which symbols are expected. A single source is always among
+    /// them.
     fn waited_for(&self) -> impl Iterator<Item = usize> {
         let several = self.sources.len() > 1;
         (0..self.sources.len()).filter(move |&at| !several || self.sources[at].owes())
     }
 
-    /// The deadline has come. Says whether the session goes on.
+    /// Processes an expired deadline. Returns `false` if the session has failed.
     pub(crate) fn on_timeout<C: Codec>(
         &mut self,
         now: Time,
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
+        // Decodings come first, because a block that they complete is not overdue.
         self.finish_decodings(now, codec);
         if self.gives_credits() {
             return self.complete || self.ask_overdue(now, config);
@@ -390,19 +394,39 @@ impl Receiver {
             let lost = self.sources[at].give_up_requests(now);
             for (block, lost) in self.blocks.iter_mut().zip(lost) {
                 block.coming -= lost;
+                // Only new symbols can replace lost ones, so the block will probably have to be decoded.
                 block.on_loss(config.overhead);
             }
         }
+        // While one source still answers, it can replace the symbols of the others.
         !self.sources.iter().all(|source| source.is_given_up(config))
     }
 
-    /// The session has ended: gives back what is large.
+    /// Frees memory at the end of the session.
     pub(crate) fn release(&mut self) {
         self.blocks = VecDeque::new();
         self.reader = None;
         for source in &mut self.sources {
             source.release();
         }
-        self.lines.iter_mut().for_each(Line::release);
+        self.lines.iter_mut().for_each(CreditedSender::release);
+    }
+}
+
+impl Receiving for Receiver {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        self.sources.iter().map(|source| source.tuple)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    fn heard_at(&self) -> Time {
+        self.heard_at
     }
 }

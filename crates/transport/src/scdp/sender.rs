@@ -1,4 +1,4 @@
-//! One session at its sender (SCDP paper, section IV-C, Algorithm 1).
+//! Sending half of one session (SCDP paper, section IV-C, Algorithm 1).
 
 use super::common::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind};
 use super::common::object::Object;
@@ -6,6 +6,7 @@ use super::config::{Mode, ScdpConfig};
 use super::credit::control::stamp;
 use super::credit::demand::CreditDemand;
 use super::demand::Demand;
+use crate::receiver_driven::Sending;
 use crate::{
     Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy,
     Stragglers,
@@ -14,24 +15,24 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 
-/// What a session is, as its application gave it.
+/// Session as the application submitted it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub(crate) flow: FlowId,
     pub(crate) tuple: FiveTuple,
     pub(crate) object: Object,
     pub(crate) pin: PathPin,
-    /// The symbols that are this host's to send.
+    /// Share of the symbols that this host sends.
     pub(crate) share: Share,
-    /// What happens to receivers that hold the others up; `None` with one receiver.
+    /// Rule for receivers that delay the others. `None` if there is only one receiver.
     pub(crate) stragglers: Option<Stragglers>,
 }
 
-/// A receiver to which something is sent that it has not asked for.
+/// Unrequested packet for one receiver.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     peer: usize,
-    /// Under credits: whether it is to answer.
+    /// Credit mode: whether the receiver must answer.
     asks: bool,
 }
 
@@ -39,59 +40,62 @@ struct Probe {
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     host: HostId,
-    /// Of several: whether anything came from it; if not, it may know nothing of the session.
+    /// With several receivers: whether any packet of this receiver has arrived. If not, the receiver may not have the
+    /// session yet.
     heard: bool,
-    /// Of several: whether its last pull had FIN.
+    /// With several receivers: whether the last pull of this receiver had FIN.
     fin: bool,
-    /// Whether the application knows that it holds the others up.
+    /// Whether the receiver was reported to the application as a straggler.
     reported: bool,
-    /// Whether it was left out for that.
+    /// Whether the receiver was dropped as a straggler.
     dropped: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sender {
     task: Task,
-    /// Symbols to push, how many of them can be by now, and how many have been.
+    /// Total number of symbols to push.
     window: u32,
+    /// Number of symbols that can be pushed already, because the application has provided their blocks.
     to_push: u32,
+    /// Number of symbols that were pushed.
     pushed: u32,
-    /// Blocks, from the first, that the application has handed over.
+    /// Number of blocks, counted from the first, that the application has provided.
     ready: u32,
-    /// Whether all symbols go below all classes.
+    /// Whether all symbols get the class below all others.
     below: bool,
-    /// By block: symbols sent. Blocks not touched yet are left out.
+    /// Number of symbols sent, by block. Blocks after the last used block have no entry.
     sent: Vec<u32>,
     peers: Vec<Peer>,
     demand: Demand,
     /// The ECN field of symbols.
     ecn: Ecn,
-    /// Under credits: whether the object has been offered to all receivers at once.
+    /// Credit mode: whether the object was offered to all receivers.
     offered: bool,
-    /// Under credits: receivers to tell how much was sent, or to offer the object again. Else
-    /// receivers to send a symbol without a pull, each by itself: after timeouts. One that has left the
-    /// group since its last word was lost is reached too.
+    /// Credit mode: receivers that get a status or a new offer. Paper mode: receivers that get a symbol
+    /// without a pull after a timeout. Each packet goes to one receiver by unicast, so it also reaches a
+    /// receiver that has left the group and whose last packet was lost.
     probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
-    /// Whether anything came from any receiver.
+    /// Whether a packet from any receiver has arrived.
     heard: bool,
-    /// Whether some receiver has everything.
+    /// Whether at least one receiver has the whole object.
     pub(crate) delivered: bool,
     waits_since: Time,
-    /// When something was last sent, or a receiver was last found to hold the others up.
+    /// Time at which the last symbol was sent, or at which stragglers were last checked.
     moved_at: Time,
     timeouts: u32,
     pub(crate) stats: FlowStats,
-    /// The class in which the session waits for its turn to send, if it does.
+    /// Class in which the session waits for its turn to send. `None` if it does not wait.
     pub(crate) queued: Option<u8>,
-    /// When the earliest entry of this session in the timer queue is due.
+    /// Time of the session's earliest entry among the timers.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
 }
 
 impl Sender {
-    /// A session with `receivers`, of whom there is one at least, and with a window of `most` symbols.
+    /// Returns a session with at least one receiver and a window of at most `most` symbols.
     pub(crate) fn new(now: Time, task: Task, receivers: &[HostId], most: u32, mode: Mode) -> Self {
         let peers = receivers.iter().map(|&host| Peer {
             host,
@@ -140,7 +144,7 @@ impl Sender {
         &self.task
     }
 
-    /// The application has handed over the first `bytes` bytes and no more: whole blocks are sent.
+    /// Sets the number of bytes that the application has provided. The sender only sends complete blocks.
     pub(crate) fn set_ready(&mut self, bytes: u64) {
         let object = self.task.object;
         self.ready = object.blocks_within(bytes);
@@ -156,26 +160,17 @@ impl Sender {
         };
     }
 
-    /// What is sent from now on goes below all classes, or not.
+    /// Sets whether later packets get the class below all others.
     pub(crate) fn set_below(&mut self, below: bool) {
         self.below = below;
     }
 
-    /// Whether it waits for its application only.
+    /// Returns whether the sender waits only for its application.
     fn is_starved(&self) -> bool {
         self.ready < self.task.object.blocks()
     }
 
-    /// Addresses as this host sends, of each receiver by itself.
-    pub(crate) fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
-        let tuple = self.task.tuple;
-        self.peers.iter().map(move |peer| FiveTuple {
-            dst: peer.host,
-            ..tuple
-        })
-    }
-
-    /// Whether there is something that may be sent now.
+    /// Returns whether a packet may be sent now.
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
         !self.closed
@@ -185,7 +180,7 @@ impl Sender {
                 || self.demand.is_due())
     }
 
-    /// The next symbol: of the window, else what is owed.
+    /// Returns the next packet: an offer, then symbols of the window, then requested symbols, then probes.
     pub(crate) fn transmit(&mut self, now: Time, config: &ScdpConfig) -> Option<Segment> {
         if self.closed {
             return None;
@@ -197,7 +192,7 @@ impl Sender {
         while self.pushed < self.to_push {
             let block = self.block_of(self.pushed);
             self.pushed += 1;
-            // With other senders a receiver may have the block before this one has pushed its part.
+            // A receiver with several senders may complete the block before this sender has pushed its share.
             if !self.demand.is_closed(block) {
                 let class = self.class_of_push(config);
                 return self.send(now, block, true, class);
@@ -212,24 +207,26 @@ impl Sender {
             return Some(self.speak(now, peer, asks));
         }
         let last = self.task.object.blocks() - 1;
+        // A receiver that has enough of every block, and still decodes, has no first wanted block.
         let block = self.demand.first_wanted(peer).min(last);
         let host = self.peers[peer].host;
         let heard = match self.peers.len() {
             1 => self.heard,
             _ => self.peers[peer].heard,
         };
+        // A receiver that was never heard may lack the session, so the symbol carries SYN and can open it.
         let mut probe = self.send(now, block, !heard, class)?;
         probe.tuple.dst = host;
         Some(probe)
     }
 
-    /// Whether receivers give credits.
+    /// Returns whether receivers give credits.
     #[inline]
     const fn uses_credits(&self) -> bool {
         matches!(self.demand, Demand::Credit(_))
     }
 
-    /// A word to one receiver: the offer again if it was never heard, else how much was sent.
+    /// Returns a packet for one receiver: the offer again if no packet of it has arrived, otherwise a status.
     fn speak(&mut self, now: Time, peer: usize, asks: bool) -> Segment {
         let heard = match self.peers.len() {
             1 => self.heard,
@@ -243,7 +240,7 @@ impl Sender {
         word
     }
 
-    /// A header without a symbol.
+    /// Returns an offer or a status, which contain no symbol.
     fn word(&mut self, now: Time, kind: ScdpKind, syn: bool) -> Segment {
         let header = match (&self.demand, kind) {
             (Demand::Credit(demand), ScdpKind::Status) => ScdpHeader {
@@ -265,11 +262,12 @@ impl Sender {
         word
     }
 
-    /// Credits of the receiver at `host`. Says whether they make sense.
+    /// Processes credits of the receiver at `host`. Returns `false` if they are invalid.
     pub(crate) fn on_credit(&mut self, now: Time, host: HostId, header: &CreditHeader) -> bool {
         let Some(peer) = self.peer(host) else {
             return false;
         };
+        // These credits left before the receiver was done. They are valid, but they request nothing.
         if self.demand.is_done(peer) {
             return true;
         }
@@ -281,6 +279,7 @@ impl Sender {
             return false;
         }
         self.hear(now, peer);
+        // The answer is queued after `hear`, because `hear` removes the probes of this receiver.
         if header.probe {
             self.probes.push_back(Probe { peer, asks: false });
         }
@@ -288,14 +287,18 @@ impl Sender {
             self.peers[peer].fin = header.fin;
             self.fin = self.all_said_fin();
         } else {
+            // For a single receiver FIN only selects the class, so the FIN of an old pull does no harm.
             self.fin = header.fin;
         }
         true
     }
 
-    /// The class of its next symbol: by what all senders of the object have sent, each as much as this one.
+    /// Returns the class of the next symbol. It depends on the bytes sent by all senders of the object, each
+    /// of which counts with the bytes of this sender.
     #[inline]
     pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
+        // The answer to a pull with FIN has the highest class, like pushed symbols, because it ends the
+        // session. While symbols remain to be pushed, the next symbol is usually one of them.
         if self.below || self.fin || self.pushed < self.window {
             return self.class_of_push(config);
         }
@@ -303,7 +306,7 @@ impl Sender {
         config.demotion.class(self.stats.payload_sent * senders)
     }
 
-    /// The class of pushed symbols.
+    /// Returns the class of pushed symbols.
     #[inline]
     const fn class_of_push(&self, config: &ScdpConfig) -> u8 {
         match self.below {
@@ -312,7 +315,8 @@ impl Sender {
         }
     }
 
-    /// The block of a pushed symbol. The window rarely reaches beyond the first one.
+    /// Returns the block of a pushed symbol. The loop is short, because a window rarely extends beyond the
+    /// first block.
     fn block_of(&self, number: u32) -> u32 {
         let mut before = 0;
         let mut pushes = self.task.object.pushes(self.task.share, self.window);
@@ -320,10 +324,11 @@ impl Sender {
             before += count;
             before > number
         });
+        // The pushes cover the whole window, and `to_push` is never larger, so a block is always found.
         block.map_or(0, |(block, _)| block)
     }
 
-    /// The next symbol of a block; `None` when the block has no more.
+    /// Returns the next symbol of a block, or `None` if the block has no more identifiers.
     fn send(&mut self, now: Time, block: u32, syn: bool, priority: u8) -> Option<Segment> {
         let object = self.task.object;
         let touched = block as usize + 1;
@@ -338,6 +343,7 @@ impl Sender {
         self.moved_at = now;
         let payload = object.payload(block, esi);
         self.stats.payload_sent += u64::from(payload);
+        // SCDP retransmits no symbol. This field counts repair symbols instead.
         self.stats.retransmissions += u32::from(esi >= object.source_symbols(block));
         self.waits_since = now;
         let options = match &mut self.demand {
@@ -374,7 +380,7 @@ impl Sender {
         })
     }
 
-    /// The options of an object.
+    /// Returns the options that describe the object.
     fn options(&self) -> ScdpHeader {
         let object = self.task.object;
         ScdpHeader {
@@ -388,7 +394,8 @@ impl Sender {
         }
     }
 
-    /// The receiver at `host`. With one, whoever has the session's addresses is it.
+    /// Returns the receiver at `host`. A single receiver needs no search: the addresses of the session
+    /// identify it.
     #[inline]
     fn peer(&self, host: HostId) -> Option<usize> {
         if self.peers.len() == 1 {
@@ -397,7 +404,7 @@ impl Sender {
         self.peers.iter().position(|peer| peer.host == host)
     }
 
-    /// A pull of the receiver at `host`. Says whether it makes sense.
+    /// Processes a pull of the receiver at `host`. Returns `false` if it is invalid.
     pub(crate) fn on_pull(
         &mut self,
         now: Time,
@@ -412,11 +419,12 @@ impl Sender {
         if header.block >= object.blocks() || header.blocks > object.blocks() {
             return false;
         }
+        // This pull left before the receiver was done. It is valid, but it requests nothing.
         if self.demand.is_done(peer) {
             return true;
         }
         self.hear(now, peer);
-        // A receiver has at most a window on its way, and may ask for a block again from the start.
+        // A receiver has at most a window on its way, and may request a block again from the start.
         let most = object
             .source_symbols(header.block)
             .saturating_add(config.overhead)
@@ -428,6 +436,7 @@ impl Sender {
             self.peers[peer].fin = header.fin;
             self.fin = self.all_said_fin();
         } else if owes_more {
+            // A pull without new requests may be an old pull, so its FIN does not count.
             self.fin = header.fin;
         }
         true
@@ -439,7 +448,7 @@ impl Sender {
         peers.all(|(number, peer)| peer.fin || self.demand.is_done(number))
     }
 
-    /// The receiver at `host` has everything. Says whether the session has ended with that.
+    /// Records that the receiver at `host` has the whole object. Returns whether this ends the session.
     pub(crate) fn on_done(&mut self, now: Time, host: HostId) -> bool {
         let Some(peer) = self.peer(host) else {
             return false;
@@ -450,16 +459,17 @@ impl Sender {
         self.is_over()
     }
 
-    /// A receiver waits for nothing more.
+    /// Records that a receiver waits for nothing more.
     fn release_peer(&mut self, peer: usize) {
         self.demand.finish(peer);
         self.fin = self.all_said_fin();
     }
 
-    /// Whether all receivers are done or left out, or as many are done as there must be.
+    /// Returns whether the session can end: all receivers are done or dropped, or the quorum is done.
     pub(crate) fn is_over(&self) -> bool {
         let done = self.demand.done();
         match self.task.stragglers.map(|stragglers| stragglers.policy) {
+            // Dropped receivers count as done in `demand`, but not for the quorum.
             Some(StragglerPolicy::Quorum(quorum)) => {
                 done == self.peers.len() || done - self.dropped() >= usize::from(quorum)
             }
@@ -467,24 +477,25 @@ impl Sender {
         }
     }
 
-    /// Receivers that were left out.
+    /// Returns the number of dropped receivers.
     fn dropped(&self) -> usize {
         self.peers.iter().filter(|peer| peer.dropped).count()
     }
 
-    /// How many receivers may still be left out for holding the others up.
+    /// Returns how many more receivers may be dropped as stragglers.
     fn dispensable(&self, policy: StragglerPolicy) -> usize {
         match policy {
             StragglerPolicy::Wait => 0,
             StragglerPolicy::Drop => self.peers.len(),
             StragglerPolicy::Quorum(quorum) => {
                 let left = self.peers.len() - self.dropped();
+                // If the quorum cannot be reached, no further receiver is dropped.
                 left.saturating_sub(usize::from(quorum))
             }
         }
     }
 
-    /// When receivers that do not pull are stragglers.
+    /// Returns the time at which receivers that do not pull become stragglers.
     #[inline]
     fn straggling_at(&self) -> Option<Time> {
         let after = self.task.stragglers?.after;
@@ -494,8 +505,8 @@ impl Sender {
         any.then(|| self.moved_at.saturating_add(after))
     }
 
-    /// The receivers that have held the others up for too long by now, to be reported; those that the
-    /// policy can do without are left out.
+    /// Returns the receivers that have delayed the others for too long and were not reported before. Drops as
+    /// many of them as the policy allows.
     pub(crate) fn find_stragglers(&mut self, now: Time) -> Vec<Straggler> {
         let Some(stragglers) = self.task.stragglers else {
             return Vec::new();
@@ -503,16 +514,18 @@ impl Sender {
         if self.can_send() || self.straggling_at().is_none_or(|at| at > now) {
             return Vec::new();
         }
+        // The next check is due one full waiting time later.
         self.moved_at = now;
         let peers = 0..self.peers.len();
         if peers.clone().all(|peer| self.demand.holds_up(peer)) {
-            // Nobody is held up: all pulls may be lost, or all symbols.
+            // No receiver waits for another one, so the cause may be the loss of all pulls or all symbols.
             return Vec::new();
         }
         let slow: Vec<usize> = peers
             .filter(|&peer| !self.peers[peer].reported && self.demand.holds_up(peer))
             .collect();
         let dispensable = self.dispensable(stragglers.policy);
+        // If only some of them may be dropped, the order of the application's list decides.
         for (number, &peer) in slow.iter().enumerate() {
             self.peers[peer].reported = true;
             if number < dispensable {
@@ -527,7 +540,7 @@ impl Sender {
         slow.into_iter().map(straggler).collect()
     }
 
-    /// Receivers that are not done: the session ends without them.
+    /// Returns the receivers that are not done when the session ends.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = Straggler> {
         let open = |number: &usize| !self.demand.is_done(*number);
         (0..self.peers.len()).filter(open).map(|peer| Straggler {
@@ -539,6 +552,7 @@ impl Sender {
     #[inline]
     fn hear(&mut self, now: Time, peer: usize) {
         self.heard = true;
+        // With one receiver, `self.heard` says the same, without an access to the list.
         if self.peers.len() > 1 {
             self.peers[peer].heard = true;
         }
@@ -547,11 +561,12 @@ impl Sender {
         if self.peers.len() == 1 || !self.uses_credits() {
             self.waits_since = now;
         }
-        // Else others may ask again and again, and the one that all wait for never hears a word.
+        // In a group with credits, requests from other receivers must not restart this timeout. Otherwise the
+        // receiver for which all wait would never get a probe.
     }
 
-    /// When the sender stops waiting, or takes receivers for stragglers; `None` while it has something
-    /// to send.
+    /// Returns the time of the next timeout or straggler check, or `None` if the sender has a packet to send
+    /// or waits for its application.
     #[inline]
     pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
         if self.closed || self.can_send() || self.is_starved() {
@@ -567,9 +582,8 @@ impl Sender {
         self.waits_since.saturating_add(span)
     }
 
-    /// The timer has expired. If that is because nothing is heard, all symbols or all pulls may be lost,
-    /// so one symbol more is sent to each receiver
-    /// that is not done. Says whether the session goes on.
+    /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost,
+    /// so each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
         if self.can_send() || self.is_starved() || self.overdue_at(config) > now {
             return true;
@@ -577,21 +591,48 @@ impl Sender {
         self.stats.timeouts += 1;
         self.timeouts += 1;
         if self.uses_credits() {
-            // Answers to probes are no sign that all goes well.
+            // An answer to a probe does not show that the session makes progress. In paper mode a probe is a symbol,
+            // and `send` restarts the timer.
             self.waits_since = now;
         }
         let open = (0..self.peers.len()).filter(|&peer| !self.demand.is_done(peer));
-        // Each is to answer, also if another one is heard before its turn.
+        // All receivers must answer, even if a packet of another receiver arrives first.
         let probes = open.map(|peer| Probe { peer, asks: true });
         self.probes.extend(probes);
         self.timeouts <= config.max_timeouts
     }
+}
 
-    /// The session has ended: gives back what is large.
-    pub(crate) fn close(&mut self) {
+impl Sending for Sender {
+    fn flow(&self) -> FlowId {
+        self.task.flow
+    }
+
+    fn stats(&self) -> FlowStats {
+        self.stats
+    }
+
+    fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        let tuple = self.task.tuple;
+        self.peers.iter().map(move |peer| FiveTuple {
+            dst: peer.host,
+            ..tuple
+        })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn close(&mut self) {
+        // Frees the large parts now. The rest stays for the time-wait.
         self.closed = true;
         self.sent = Vec::new();
         self.demand = Demand::new(0);
         self.probes = VecDeque::new();
+    }
+
+    fn timer_at(&mut self) -> &mut Time {
+        &mut self.timer_at
     }
 }

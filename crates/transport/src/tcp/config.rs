@@ -1,74 +1,125 @@
-//! Every parameter of a TCP endpoint, with unit, default and the default's source.
+//! Parameters of a TCP endpoint, with unit, default, and the source of the default.
 
-use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, HyStart, NewReno};
+use super::congestion::{
+    CongestionControl, Controller, Cubic, Dctcp, HyStart, HyStartClock, LinuxCubic, NewReno,
+};
 use crate::config::{
     ConfigError, SERVICE_PORT, check, no_shorter, payload, positive, service_port, some, within,
 };
 use crate::pias::Tags;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::sync::Arc;
 use core::fmt;
 use tailcut_units::Duration;
 
-/// The parameters of all connections of one endpoint.
+/// Parameters of all connections of one endpoint.
 #[derive(Clone, Debug)]
 pub struct TcpConfig {
-    /// Payload bytes of a full segment, 1 to 65,535. Default 1,460: Ethernet's 1,500 B less 40 B of
-    /// IP and TCP headers.
+    /// Payload bytes of a full segment, 1 to 65,535. Default 1,460: Ethernet's 1,500 B without the 40 B of
+    /// the IP and TCP headers.
     pub mss: u32,
-    /// What may be sent before the first ACK. Default 10 segments (RFC 6928).
+    /// Data that may leave before the first ACK. Default 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
-    /// The lower bound of the retransmission timeout, at least `clock_granularity`: below that it would
-    /// never take effect. Default 200 ms (Linux; RFC 6298 asks for 1 s, data centres set 1 to 10 ms).
+    /// Lower bound of the retransmission timeout. It is at least `clock_granularity`, because a smaller bound
+    /// would have no effect. Default 200 ms (Linux; RFC 6298 requires 1 s, and data centres use 1 to 10 ms).
     pub min_rto: Duration,
-    /// The retransmission timeout before the first sample, the SYN's included. Default 1 s (RFC 6298,
-    /// 2.1); 3 s in RepNet's testbed (RFC 2988).
+    /// Retransmission timeout before the first sample, also for the SYN. Default 1 s (RFC 6298, 2.1); 3 s in
+    /// RepNet's testbed (RFC 2988).
     pub initial_rto: Duration,
-    /// The upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
+    /// Upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
     pub max_rto: Duration,
-    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time and this. Default 1 ms
-    /// (a 1,000 Hz tick, as in ns-3). Linux in effect sets it to `min_rto`. Small values cause
-    /// spurious timeouts where the round-trip time is steady and above `min_rto`.
+    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time plus this value. Default 1 ms
+    /// (a 1,000 Hz tick, as in ns-3). Linux in effect uses `min_rto`. Small values cause spurious timeouts if
+    /// the round-trip time is steady and above `min_rto`.
     pub clock_granularity: Duration,
-    /// When the receiver may hold an ACK back; `None` acknowledges every segment. Default every
-    /// second segment or 40 ms (RFC 5681, 4.2: at most 500 ms; 40 ms is Linux's).
+    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto`, as in Linux (`tcp_rtt_estimator`). RFC
+    /// 6298 demands at least `clock_granularity` above it, and `min_rto` in all. Default off.
+    pub min_rto_above_srtt: bool,
+    /// Period of the timers' clock. A probe waits two periods longer than two round trips, and a reordering timer two
+    /// periods longer than its window, as in Linux. Default 1 ms.
+    pub tick: Duration,
+    /// Number of ACKs at the start of a connection that are not delayed, and again after a gap of more than the
+    /// retransmission timeout or a segment that arrived twice. An end that answers data with data within the delay of ACKs
+    /// delays its ACKs until then. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    pub quick_acks: u8,
+    /// Limits for delayed ACKs; `None` acknowledges every segment. By default every second segment is
+    /// acknowledged, or after 40 ms (RFC 5681, 4.2 allows 500 ms; Linux uses 40 ms).
     pub delayed_ack: Option<DelayedAck>,
     /// Whether the first two duplicate ACKs release new data (RFC 3042). Default on.
     pub limited_transmit: bool,
-    /// Whether the receiver reports SACK blocks and the sender recovers by them (RFC 2018, 6675).
-    /// Default off: NewReno's recovery (RFC 6582). Both hosts must agree.
+    /// Loss detection of connections with SACK. Default [`LossRecovery::Rfc6675`].
+    pub loss_recovery: LossRecovery,
+    /// Whether a sender with [`LossRecovery::Rack`] probes the end of a flight after two round trips without an ACK
+    /// (TLP, RFC 8985, 7). Default off.
+    pub tail_loss_probe: bool,
+    /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip (PRR, RFC
+    /// 6937). Otherwise the window falls to `ssthresh` at once. Default off.
+    pub rate_reduction: bool,
+    /// Whether a sender with [`LossRecovery::Rack`] takes a reduction of its window back once DSACKs show that nothing was
+    /// lost (RFC 3708). Default off.
+    pub undo: bool,
+    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether it was spurious, and
+    /// then takes the reduction of its window back (F-RTO, RFC 5682). Default off.
+    pub frto: bool,
+    /// Whether a loss reduces the window itself, as in Linux, and not the bytes in flight (FlightSize of RFC 5681). Default
+    /// off.
+    pub reduces_window: bool,
+    /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
+    /// Default off: NewReno's recovery (RFC 6582). Both hosts need the same value.
     pub sack: bool,
-    /// Large-send offload, in payload bytes a burst; 0 (the default) is off. With it a connection
-    /// waits until the window admits a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's
-    /// `tcp_tso_win_divisor`), or all the data there is, or nothing is in flight; then it sends what
-    /// the window admits, up to `lso_bytes`, as segments of one MSS back to back: no other connection
-    /// of the host sends data in between. Retransmissions and limited transmit do not wait.
+    /// Large-send offload: payload bytes per burst; 0 (the default) is off. A connection waits until the
+    /// window admits a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's `tcp_tso_win_divisor`), or
+    /// all remaining data, or until nothing is in flight. Then it sends as much as the window admits, up to
+    /// `lso_bytes`, as segments of one MSS back to back: no other connection of the host sends data in
+    /// between. Retransmissions and limited transmit do not wait.
     pub lso_bytes: u32,
-    /// The congestion window's upper bound in bytes. Default unlimited.
+    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK, and starts with one segment only after
+    /// two (`tcp_init_transfer` of Linux). Default off: it starts with one segment after one (RFC 5681, 3.1).
+    pub lost_syn_keeps_window: bool,
+    /// Number of timeouts of a SYN before the timeout doubles. Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5
+    /// (`tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: u8,
+    /// Number of segments by which one ACK opens the window in slow start at most (L of RFC 3465); after a timeout one.
+    /// Default 2. `None`: every acknowledged byte counts, as in Linux.
+    pub slow_start_limit: Option<u32>,
+    /// Use of the window that lets it grow. Default [`WindowUse::Full`].
+    pub window_use: WindowUse,
+    /// Whether the window of a connection that was idle for more than a retransmission timeout shrinks: by half for each
+    /// timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs
+    /// [`LossRecovery::Rack`]. Default off.
+    pub restart_after_idle: bool,
+    /// Whether all segments of DCTCP are ECN-capable, also SYNs and pure ACKs, as in Linux. Default off (RFC 8257: data
+    /// only).
+    pub control_ect: bool,
+    /// Upper bound of the congestion window in bytes. Default unlimited.
     pub max_cwnd: u64,
-    /// Where the first slow start ends, in bytes, at least 1. Default unlimited: at the first
-    /// congestion (RFC 5681, 3.1, asks for an arbitrarily high one). ns-3 had 65,535 for long.
+    /// Window at which the first slow start ends, in bytes, at least 1. Default unlimited: slow start ends at
+    /// the first congestion (RFC 5681, 3.1 recommends an arbitrarily high value). ns-3 long used 65,535.
     pub initial_ssthresh: u64,
-    /// CUBIC leaves slow start by HyStart, with a clock that ticks so often; `None` (the default) leaves
-    /// it at the first loss or `initial_ssthresh`. Linux since 2.6.29 has HyStart.
-    pub hystart: Option<Duration>,
-    /// Duplicate ACKs that mean loss, 1 to 255. Default 3 (RFC 5681, 3.2).
+    /// Clock with which CUBIC's HyStart ends slow start. `None` (the default): slow start ends at the first loss or at
+    /// `initial_ssthresh`. Linux has used HyStart since 2.6.29.
+    pub hystart: Option<HyStartClock>,
+    /// Whether the window of CUBIC grows in whole segments, with the integer arithmetic of Linux. Default off: it grows in
+    /// bytes, with real numbers (RFC 9438).
+    pub whole_segments: bool,
+    /// Number of duplicate ACKs that indicate a loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
-    /// How often a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
+    /// Number of times that a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
     pub max_syn_retries: u8,
-    /// How often in a row the retransmission timer may expire without progress before the connection
+    /// Number of consecutive expiries of the retransmission timer without progress before the connection
     /// fails. Default 15 (Linux).
     pub max_data_retries: u8,
-    /// The port that hosts are reached at, 1 to 32,765: below those of outgoing connections.
-    /// RepNet serves the next one too, for the second connection, and RANS the next two: for
-    /// copies of low class, and for flows that are no requests. Default 80.
+    /// Port on which hosts accept connections, 1 to 32,765: below the ports of outgoing connections. RepNet
+    /// also uses the next port, for the second connection. RANS also uses the next two ports, for copies of
+    /// low class and for flows that are not requests. Default 80.
     pub port: u16,
-    /// What governs the congestion window. Default NewReno.
+    /// Congestion control. Default NewReno.
     pub congestion: Congestion,
-    /// Whether NewReno and CUBIC negotiate ECN and answer a mark like a loss, once a window (RFC
-    /// 3168, 6.1.2). Default off. DCTCP always negotiates ECN.
+    /// Whether NewReno and CUBIC negotiate ECN and react to a mark as to a loss, once per window (RFC 3168,
+    /// 6.1.2). Default off. DCTCP always negotiates ECN.
     pub classic_ecn: bool,
-    /// PIAS' tags. Default none: all segments are in the highest class.
+    /// Tags of PIAS. Default none: all segments are in the highest class.
     pub tags: Option<Tags>,
 }
 
@@ -82,13 +133,29 @@ impl Default for TcpConfig {
             initial_rto: Duration::from_ms(1_000),
             max_rto: Duration::from_ms(60_000),
             clock_granularity: Duration::from_ms(1),
+            min_rto_above_srtt: false,
+            tick: Duration::from_ms(1),
+            quick_acks: 0,
             delayed_ack: Some(DelayedAck::below(min_rto)),
             limited_transmit: true,
+            loss_recovery: LossRecovery::Rfc6675,
+            tail_loss_probe: false,
+            rate_reduction: false,
+            undo: false,
+            frto: false,
+            reduces_window: false,
             sack: false,
             lso_bytes: 0,
+            lost_syn_keeps_window: false,
+            linear_syn_timeouts: 0,
+            slow_start_limit: Some(2),
+            window_use: WindowUse::Full,
+            restart_after_idle: false,
+            control_ect: false,
             max_cwnd: u64::MAX,
             initial_ssthresh: u64::MAX,
             hystart: None,
+            whole_segments: false,
             duplicate_ack_threshold: 3,
             max_syn_retries: 6,
             max_data_retries: 15,
@@ -100,27 +167,46 @@ impl Default for TcpConfig {
     }
 }
 
-/// The initial congestion window. Never below one segment.
+/// Loss detection of connections with SACK. Connections without SACK use NewReno's (RFC 6582).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossRecovery {
+    /// Loss detection by the number of SACK blocks and bytes above a hole (RFC 6675).
+    Rfc6675,
+    /// Loss detection by the times at which segments were sent (RACK, RFC 8985, 6), as in Linux.
+    Rack,
+}
+
+/// Use of the congestion window that lets it grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowUse {
+    /// The window limited the sender (RFC 9438, 5.8).
+    Full,
+    /// In slow start the sender used more than half of the window (RFC 7661; `tcp_is_cwnd_limited` of Linux). In congestion
+    /// avoidance the window limited the sender. Needs [`LossRecovery::Rack`].
+    Half,
+}
+
+/// Initial congestion window, at least one segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InitialWindow {
-    /// Full segments, at least 1.
+    /// Number of full segments, at least 1.
     Segments(u32),
-    /// Payload bytes, at least 1.
+    /// Number of payload bytes, at least 1.
     Bytes(u64),
 }
 
-/// How long an ACK may be held back (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
+/// Limits for delayed ACKs (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayedAck {
-    /// Segments an ACK, at least 2. RFC 5681 allows 2; NIC coalescing gives more.
+    /// Number of segments per ACK, at least 2. RFC 5681 allows 2; NIC coalescing merges more.
     pub segments: u8,
-    /// The longest that an ACK is held back; less than `min_rto`, or the peer would time out.
+    /// Longest delay of an ACK. It is less than `min_rto`, or the peer would time out.
     pub timeout: Duration,
 }
 
 impl DelayedAck {
-    /// Every second segment is acknowledged, or after 40 ms (Linux), or after half of `min_rto` where
-    /// that is shorter.
+    /// Returns limits that acknowledge every second segment, or after 40 ms (Linux), or after half of `min_rto` if that
+    /// is shorter.
     pub fn below(min_rto: Duration) -> Self {
         Self {
             segments: 2,
@@ -129,25 +215,25 @@ impl DelayedAck {
     }
 }
 
-/// Makes a fresh controller for each connection.
+/// Function that creates the controller of each new connection.
 pub type ControllerFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
 
-/// What governs the congestion window.
+/// Congestion control of an endpoint.
 #[derive(Clone)]
 pub enum Congestion {
-    /// RFC 5681 and 6582.
+    /// NewReno (RFC 5681 and 6582).
     NewReno,
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic,
-    /// RFC 8257.
+    /// DCTCP (RFC 8257).
     Dctcp {
-        /// The weight of the newest window in the estimate of marking, in (0, 1]. Default 1/16.
+        /// Weight of the newest window in the estimate of marked bytes, in (0, 1]. Default 1/16.
         gain: f64,
-        /// The estimate that a connection begins with, in [0, 1]. Default 1 (RFC 8257, 4.2: the first
-        /// mark halves the window; 0 suits flows that are sensitive to throughput).
+        /// First estimate of the share of marked bytes, in [0, 1]. Default 1 (RFC 8257, 4.2: the first mark halves the
+        /// window; 0 suits flows that are sensitive to throughput).
         first_alpha: f64,
     },
-    /// The user's own.
+    /// Controller that the user provides.
     Custom(ControllerFactory),
 }
 
@@ -175,22 +261,10 @@ impl fmt::Debug for Congestion {
 }
 
 impl TcpConfig {
-    /// The defaults with the timers of a data centre: `min_rto` and `initial_rto` 10 ms (data centres set
-    /// 1 to 10 ms; with 1 s for the SYN, a lost one decides every tail), and ACKs held back for 5 ms.
-    pub fn data_centre() -> Self {
-        let rto = Duration::from_ms(10);
-        Self {
-            min_rto: rto,
-            initial_rto: rto,
-            delayed_ack: Some(DelayedAck::below(rto)),
-            ..Self::default()
-        }
-    }
-
     /// Checks every parameter.
     ///
     /// # Errors
-    /// The first one outside its range.
+    /// A parameter is outside its range. The error contains the first such parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
         service_port(self.port, "connections")?;
         payload("mss", self.mss)?;
@@ -215,8 +289,8 @@ impl TcpConfig {
         check(
             "initial_rto",
             self.initial_rto,
-            self.initial_rto > Duration::ZERO && self.initial_rto <= self.max_rto,
-            "more than 0, at most max_rto",
+            self.initial_rto >= self.min_rto && self.initial_rto <= self.max_rto,
+            format!("min_rto ({}) to max_rto ({})", self.min_rto, self.max_rto),
         )?;
         if let Some(delayed) = self.delayed_ack {
             check(
@@ -235,8 +309,18 @@ impl TcpConfig {
         let room = self.max_cwnd >= u64::from(self.mss);
         check("max_cwnd", self.max_cwnd, room, "at least mss")?;
         some("initial_ssthresh", self.initial_ssthresh, "at least 1 byte")?;
-        let ticks = self.hystart.is_none_or(|tick| tick > Duration::ZERO);
-        check("hystart", self.hystart, ticks, "a tick of more than 0")?;
+        if let Some(HyStartClock::Ticks(tick)) = self.hystart {
+            positive("hystart", tick)?;
+        }
+        positive("tick", self.tick)?;
+        let limit = self.slow_start_limit;
+        let some_segments = limit.is_none_or(|segments| segments >= 1);
+        check(
+            "slow_start_limit",
+            limit,
+            some_segments,
+            "at least 1 segment",
+        )?;
         let duplicates = self.duplicate_ack_threshold;
         some("duplicate_ack_threshold", duplicates, "1 to 255")?;
         if let Congestion::Dctcp { gain, first_alpha } = self.congestion {
@@ -247,7 +331,13 @@ impl TcpConfig {
         Ok(())
     }
 
-    /// The initial window in bytes: at least one segment, at most `max_cwnd`.
+    /// Returns whether senders detect losses by the times at which segments were sent.
+    #[inline]
+    pub(crate) fn detects_by_time(&self) -> bool {
+        self.sack && self.loss_recovery == LossRecovery::Rack
+    }
+
+    /// Returns the initial window in bytes: at least one segment, at most `max_cwnd`.
     pub(crate) fn initial_cwnd(&self) -> u64 {
         let bytes = match self.initial_window {
             InitialWindow::Segments(segments) => u64::from(segments) * u64::from(self.mss),
@@ -259,9 +349,15 @@ impl TcpConfig {
     pub(crate) fn new_controller(&self) -> Controller {
         match &self.congestion {
             Congestion::NewReno => Controller::NewReno(NewReno::new()),
-            Congestion::Cubic => match self.hystart {
-                Some(tick) => Controller::Custom(Box::new(HyStart::new(tick))),
-                None => Controller::Cubic(Cubic::new()),
+            // Only standard controllers are inline. HyStart and CUBIC in whole segments are larger, so they are boxed.
+            Congestion::Cubic => match (self.hystart, self.whole_segments) {
+                (None, false) => Controller::Cubic(Cubic::new()),
+                (None, true) => Controller::Custom(Box::new(LinuxCubic::new(self.tick))),
+                (Some(clock), false) => Controller::Custom(Box::new(HyStart::new(clock))),
+                (Some(clock), true) => {
+                    let hystart = HyStart::new(clock).in_whole_segments(self.tick);
+                    Controller::Custom(Box::new(hystart))
+                }
             },
             Congestion::Dctcp { gain, first_alpha } => {
                 Controller::Dctcp(Dctcp::new(*gain, *first_alpha))

@@ -1,4 +1,4 @@
-//! One connection: handshake, data both ways, close, and a wait after it (RFC 9293).
+//! State of one connection: handshake, data in both directions, close, and the wait after it (RFC 9293).
 
 mod transmit;
 
@@ -12,31 +12,31 @@ use crate::tcp::{TcpFlags, TcpHeader};
 use crate::{Ecn, FlowStats, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
-/// Names a connection of one endpoint. One whose connection has ended names nothing, even when its
-/// slot is in use again.
+/// Name of a connection of one endpoint. After the connection has ended, the name stays invalid, even when
+/// its slot is in use again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
-/// Which end of a connection this is.
+/// End of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It sent the SYN.
+    /// The end that sent the SYN.
     Opener,
-    /// It answered the SYN.
+    /// The end that answered the SYN.
     Acceptor,
 }
 
-/// A connection that has ended.
+/// Summary of a connection that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// The flow that the connection carried.
+    /// Flow that the connection carried.
     pub flow: FlowId,
-    /// Which end this is.
+    /// End of the connection at this host.
     pub role: Role,
-    /// What the connection cost this end.
+    /// Cost of the connection at this end.
     pub stats: FlowStats,
 }
 
@@ -46,13 +46,13 @@ pub(crate) enum State {
     Free,
     SynSent,
     SynReceived,
-    /// From the handshake until both FINs are acknowledged.
+    /// From the end of the handshake until both FINs are acknowledged.
     Established,
-    /// Closed; answers a peer that missed the last ACK.
+    /// The connection is closed, but still answers a peer that missed the last ACK.
     Lingering,
 }
 
-/// How marks are echoed and answered on this connection.
+/// ECN variant of this connection: how marks are echoed and answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Negotiated {
     NoEcn,
@@ -60,7 +60,7 @@ enum Negotiated {
     Accurate,
 }
 
-/// What is left of a connection after an input.
+/// Fate of a connection after an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     Lives,
@@ -71,25 +71,25 @@ pub(crate) enum Fate {
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// As this end sends.
+    /// Addresses and ports of the segments that this end sends.
     pub(crate) tuple: FiveTuple,
     pub(crate) flow: FlowId,
     pub(crate) generation: u32,
-    /// When this connection's live entry in the timer queue fires; `Time::MAX` without one.
+    /// Time of this connection's valid entry in the timer queue; `Time::MAX` without one.
     pub(crate) timer_at: Time,
     path: PathPin,
     pub(crate) state: State,
     pub(crate) role: Role,
     ecn: Negotiated,
-    /// The class in which the slot waits for its turn to send, if it does.
+    /// Class in which the slot waits for its turn to send, if it waits.
     pub(crate) queued: Option<u8>,
-    /// A `Delivered` event waits to be polled.
+    /// Whether a `Delivered` event waits in the event queue.
     pub(crate) delivery_queued: bool,
-    /// A SYN or SYN-ACK is to be sent.
+    /// Whether a SYN or SYN-ACK must be sent.
     syn_due: bool,
-    /// An ACK is to be sent with the next segment, or alone.
+    /// Whether an ACK must be sent, with the next segment or alone.
     ack_due: bool,
-    /// How often the SYN or SYN-ACK timed out.
+    /// Number of timeouts of the SYN or SYN-ACK.
     syn_retries: u8,
     /// Whether a SYN or SYN-ACK was sent more than once.
     syn_resent: bool,
@@ -97,7 +97,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// One between the same ends for the same flow, of which nothing has happened.
+    /// Returns a new connection between the same ends for the same flow.
     pub(crate) fn anew(&self, config: &TcpConfig) -> Self {
         Self::new(config, self.role, self.tuple, self.flow, self.path)
     }
@@ -148,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// The ECN that this end is willing to use.
+    /// Returns the ECN variant that this end supports.
     fn ecn_offer(&self, config: &TcpConfig) -> Negotiated {
         match self.sender.controller().ecn_use() {
             EcnUse::Accurate => Negotiated::Accurate,
@@ -159,8 +159,9 @@ impl Connection {
 
     // Input from the network.
 
-    /// The SYN that made this passive connection.
+    /// Handles the SYN that created this passive connection.
     pub(crate) fn on_first_syn(&mut self, flags: TcpFlags, config: &TcpConfig) {
+        // A SYN offers ECN with both flags (RFC 3168, 6.1.1). DCTCP uses the same handshake.
         if flags.has(TcpFlags::ECE.with(TcpFlags::CWR)) {
             self.ecn = self.ecn_offer(config);
         }
@@ -175,6 +176,8 @@ impl Connection {
         header: &TcpHeader,
         shared: &mut Shared,
     ) -> Fate {
+        // All other segments of an established connection skip the state machine, which keeps this path
+        // short.
         let unusual = TcpFlags::SYN.with(TcpFlags::RST);
         if self.state != State::Established || header.flags.overlaps(unusual) {
             match self.on_unusual_segment(now, slot, segment.payload, header, shared) {
@@ -185,6 +188,8 @@ impl Connection {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
             if !self.sender.accepts(header.ack) {
+                // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK. Here such a
+                // segment is only counted.
                 shared.ignored += 1;
                 return Fate::Lives;
             }
@@ -215,6 +220,8 @@ impl Connection {
     ) -> Proceed {
         let flags = header.flags;
         if flags.has(TcpFlags::RST) {
+            // In the other states the layer above was not notified of the connection yet, or has already received
+            // `Closed`.
             if matches!(self.state, State::SynSent | State::Established) {
                 let event = ConnectionEvent::Reset {
                     id: self.id(slot),
@@ -227,6 +234,7 @@ impl Connection {
         let (syn, ack) = (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK));
         match self.state {
             State::SynSent if syn && ack => {
+                // A SYN-ACK accepts ECN with ECE alone, without CWR (RFC 3168, 6.1.1).
                 if flags.has(TcpFlags::ECE) {
                     self.ecn = self.ecn_offer(&shared.config);
                 }
@@ -238,18 +246,20 @@ impl Connection {
                 Proceed::No(Fate::Lives)
             }
             State::SynSent => {
-                // A peer that still holds an older connection of this name: let it go, and the next
-                // SYN finds the way free (RFC 9293, 3.5.1).
+                // The peer still has an older connection with these addresses and ports. The reset ends it,
+                // and the next SYN succeeds (RFC 9293, 3.5.1).
                 if ack && !syn {
                     shared.control.push_back(self.reset_segment(&shared.config));
                 }
                 shared.ignored += 1;
                 Proceed::No(Fate::Lives)
             }
+            // The peer has repeated its SYN, so the SYN-ACK may be lost.
             State::SynReceived if syn && !ack => {
                 self.syn_due = true;
                 Proceed::No(Fate::Lives)
             }
+            // The SYN takes no number, so the ACK of a SYN-ACK is 0.
             State::SynReceived if ack && header.ack == 0 && !syn => {
                 self.establish(now, shared);
                 shared.events.push_back(ConnectionEvent::Accepted {
@@ -260,12 +270,12 @@ impl Connection {
                 });
                 Proceed::WithData
             }
-            // An ACK of what was never sent: the SYN was an old duplicate.
+            // This acknowledges data that was never sent: the SYN was an old duplicate.
             State::SynReceived => {
                 shared.ignored += 1;
                 Proceed::No(Fate::Ends)
             }
-            // The peer has not seen our last ACK, or this is an old duplicate.
+            // The peer has not received our last ACK, or this SYN is an old duplicate.
             State::Established | State::Lingering if syn => {
                 self.push_ack(shared);
                 Proceed::No(Fate::Lives)
@@ -306,23 +316,37 @@ impl Connection {
         match arrival {
             Arrival::InOrder => {
                 let config = &shared.config;
-                if self.receiver.delay_ack(now, segment.payload, config) || at_once {
+                let rto = self.sender.rtt().rto();
+                if self.receiver.delay_ack(now, segment.payload, rto, config) || at_once {
                     self.ack_in_order(shared);
                 }
             }
+            Arrival::FilledHole if self.receiver.reports_twice() => {
+                self.push_ack(shared);
+                self.receiver.on_twice_reported();
+            }
             Arrival::FilledHole => self.ack_in_order(shared),
-            Arrival::OutOfOrder | Arrival::Duplicate => self.push_ack(shared),
+            // Each such segment gets an ACK at once, because the sender counts duplicate ACKs (RFC 5681, 4.2).
+            Arrival::OutOfOrder | Arrival::Duplicate => {
+                self.push_ack(shared);
+                self.receiver.on_twice_reported();
+                if arrival == Arrival::Duplicate {
+                    self.receiver.on_duplicate(&shared.config);
+                }
+            }
         }
         if matches!(arrival, Arrival::InOrder | Arrival::FilledHole) {
             if shared.report_delivered && !self.delivery_queued && segment.payload > 0 {
                 self.delivery_queued = true;
+                // `poll_event` fills in the total.
                 let id = self.id(slot);
                 shared
                     .events
                     .push_back(ConnectionEvent::Delivered { id, total: 0 });
             }
             if self.receiver.finished() && !finished {
-                // The application may finish its own direction at once: then one segment does both.
+                // The application may finish its own direction at once. Then one segment carries both the ACK
+                // and the FIN.
                 self.ack_due = true;
                 let total = self.receiver.delivered();
                 shared.events.push_back(ConnectionEvent::PeerFinished {
@@ -333,20 +357,24 @@ impl Connection {
         }
     }
 
-    /// Follows the marks of data segments. Says whether the ACK must not be held back.
+    /// Updates the ECN echo from the marks of a data segment. Returns whether the ACK must leave now.
     #[inline]
     fn on_mark_bits(&mut self, marked: bool, flags: TcpFlags, shared: &mut Shared) -> bool {
         if self.ecn == Negotiated::Classic {
             if flags.has(TcpFlags::CWR) {
                 self.receiver.echo = false;
             }
-            self.receiver.echo |= marked;
+            // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3), so a change of the mark needs
+            // no immediate ACK.
+            if marked {
+                self.receiver.on_classic_mark(&shared.config);
+            }
             return false;
         }
         if marked == self.receiver.echo {
             return false;
         }
-        // RFC 8257, 3.2: what came before the change is acknowledged with the state before it.
+        // RFC 8257, 3.2: data before the change is acknowledged with the old state.
         if self.receiver.holds_ack() {
             self.push_ack(shared);
         }
@@ -354,8 +382,8 @@ impl Connection {
         true
     }
 
-    /// An ACK is due for data in order: it rides on data where there is some to send, or on the
-    /// answer to a FIN.
+    /// Sends an ACK for data in order. The ACK travels with data, if some can leave now, or with the answer
+    /// to a FIN.
     #[inline]
     fn ack_in_order(&mut self, shared: &mut Shared) {
         if self.receiver.finished() || self.sender.plan(&shared.config).is_some() {
@@ -367,7 +395,7 @@ impl Connection {
 
     #[inline]
     fn push_ack(&mut self, shared: &mut Shared) {
-        let ack = self.send_ack();
+        let ack = self.send_ack(&shared.config);
         shared.control.push_back(self.build(&ack, &shared.config));
     }
 
@@ -379,6 +407,7 @@ impl Connection {
             self.state = State::Lingering;
             self.sender.release();
             self.receiver.ack_deadline = Time::MAX;
+            // Two RTOs instead of two maximum segment lifetimes: see the deviations in the module `tcp`.
             let wait = self.sender.rtt().rto().saturating_mul(2);
             self.sender.rto_deadline = now.saturating_add(wait);
             let event = ConnectionEvent::Closed {
@@ -391,13 +420,13 @@ impl Connection {
 
     // Input from the clock.
 
-    /// When something is due next; `Time::MAX` for never.
+    /// Returns the time of the next timer; `Time::MAX` if none is set.
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
         self.sender.rto_deadline.min(self.receiver.ack_deadline)
     }
 
-    /// Puts an entry in the timer queue if the live one would come too late.
+    /// Adds an entry to the timer queue, unless the valid entry is early enough.
     #[inline]
     pub(crate) fn arm(&mut self, slot: u32, shared: &mut Shared) {
         let deadline = self.deadline();
@@ -412,7 +441,9 @@ impl Connection {
     }
 
     pub(crate) fn on_timeout(&mut self, now: Time, slot: u32, shared: &mut Shared) -> Fate {
+        // Both timers share one entry in the queue, so either or both of them may be due.
         if self.receiver.ack_deadline <= now {
+            self.receiver.on_ack_timer();
             self.push_ack(shared);
         }
         if self.sender.rto_deadline > now {
@@ -421,12 +452,17 @@ impl Connection {
         match self.state {
             State::Free | State::Lingering => Fate::Ends,
             State::SynSent | State::SynReceived => {
-                self.sender.on_syn_timeout(&shared.config);
+                let linear = match self.role {
+                    Role::Opener => shared.config.linear_syn_timeouts,
+                    Role::Acceptor => 0,
+                };
+                self.sender.on_syn_timeout(linear, &shared.config);
                 self.syn_retries = self.syn_retries.saturating_add(1);
                 if self.syn_retries <= shared.config.max_syn_retries {
                     self.syn_due = true;
                     return Fate::Lives;
                 }
+                // The layer above is not notified of a passive connection before the end of its handshake.
                 if self.role == Role::Opener {
                     self.fail(slot, shared);
                 }
@@ -434,7 +470,7 @@ impl Connection {
             }
             State::Established => {
                 if self.sender.on_timeout(now, &shared.config) {
-                    // The peer may still be there: an abort (RFC 9293, 3.10.5) lets it go too.
+                    // The peer may still exist. An abort (RFC 9293, 3.10.5) ends its connection too.
                     shared.control.push_back(self.reset_segment(&shared.config));
                     self.fail(slot, shared);
                     return Fate::Ends;
@@ -454,7 +490,7 @@ impl Connection {
 
     // Output.
 
-    /// Whether `transmit` would give a segment.
+    /// Returns whether `transmit` would return a segment.
     #[inline]
     pub(crate) fn wants_transmit(&self, config: &TcpConfig) -> bool {
         match self.state {
@@ -465,7 +501,7 @@ impl Connection {
         }
     }
 
-    /// The class in which it waits for its turn: that of its next segment.
+    /// Returns the class in which the connection waits for its turn: the class of its next segment.
     #[inline]
     pub(crate) fn turn(&self, config: &TcpConfig) -> u8 {
         let Some(tags) = config.tags.as_ref().filter(|tags| tags.in_order) else {
@@ -476,11 +512,12 @@ impl Connection {
             _ => None,
         };
         let sent = self.sender.stats().payload_sent;
-        plan.map_or(0, |plan| tags.class(plan.offset, sent))
+        // Segments without data have the highest class.
+        plan.map_or(0, |plan| self.sender.class(tags, plan.offset, sent))
     }
 }
 
-/// Whether a segment goes on to the common path.
+/// Result of an unusual segment: whether its data is processed as usual.
 enum Proceed {
     WithData,
     No(Fate),
@@ -490,10 +527,10 @@ enum Proceed {
 mod tests {
     use super::*;
 
-    /// A host with a thousand flows must not spill the cache: five lines a connection.
+    /// The limit keeps a host with a thousand flows within the cache.
     #[test]
-    fn connection_fits_five_cache_lines() {
+    fn a_connection_has_at_most_336_bytes() {
         let size = size_of::<Connection>();
-        assert!(size <= 320, "{size} bytes");
+        assert!(size <= 336, "{size} bytes");
     }
 }

@@ -1,26 +1,27 @@
-//! From a segment's addresses to a connection: an open-addressing table with linear probing and a
-//! fixed hash, so that a run never depends on a random seed and a lookup costs one cache line.
+//! Lookup of a connection by the addresses of a segment: an open-addressing table with linear probing and a
+//! fixed hash. So a run never depends on a random seed, and a lookup costs one cache line.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use tailcut_units::FiveTuple;
 
-/// What tells a host's connections apart: the peer, its port and the local port, packed.
+/// Key of a connection within a host: the peer, its port and the local port in one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key(u64);
 
 impl Key {
-    /// The key of the connection that *sends* with `tuple`.
+    /// Returns the key of the connection that *sends* with `tuple`.
     pub(crate) fn of_outgoing(tuple: &FiveTuple) -> Self {
         Self::new(tuple.dst.0, tuple.dst_port, tuple.src_port)
     }
 
-    /// The key of the connection that *receives* `tuple`.
+    /// Returns the key of the connection that *receives* `tuple`.
     pub(crate) fn of_arriving(tuple: &FiveTuple) -> Self {
         Self::new(tuple.src.0, tuple.src_port, tuple.dst_port)
     }
 
     fn new(peer: u32, peer_port: u16, local_port: u16) -> Self {
+        // The own host is the same in all keys, so peer and ports fit into 64 bits without a hash.
         Self(u64::from(peer) << 32 | u64::from(peer_port) << 16 | u64::from(local_port))
     }
 }
@@ -33,12 +34,12 @@ struct Entry {
 
 const EMPTY: u32 = u32::MAX;
 
-/// Key to slot. At most half full.
+/// Table from keys to slots, at most half full.
 #[derive(Debug)]
 pub(crate) struct Demux {
     entries: Vec<Entry>,
     used: usize,
-    /// 64 less the number of bits that index `entries`.
+    /// 64 minus the number of bits that index `entries`.
     shift: u32,
 }
 
@@ -53,21 +54,24 @@ impl Demux {
                 8
             ],
             used: 0,
+            // The table starts with 8 entries, so the top 3 of 64 bits are the index.
             shift: 61,
         }
     }
 
-    /// Fibonacci hashing: the top bits of the product with the golden ratio. One multiplication; keys
-    /// that differ in a few low bits of hosts and ports, as here, spread evenly.
+    /// Returns the preferred index of a key by Fibonacci hashing: the top bits of the product with the golden
+    /// ratio. This needs one multiplication, and spreads keys that differ in a few low bits of hosts and
+    /// ports evenly.
     #[inline]
     fn home(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// Where `key` is, or the empty place where it would go.
+    /// Returns the index of `key`, or of the empty entry where it belongs.
     #[inline]
     fn find(&self, key: Key) -> usize {
         let mask = self.entries.len() - 1;
+        // The loop ends, because at least half of the table is empty.
         let mut at = self.home(key.0);
         loop {
             let entry = &self.entries[at];
@@ -84,7 +88,7 @@ impl Demux {
         (slot != EMPTY).then_some(slot)
     }
 
-    /// Enters `key`, which must not be in the table.
+    /// Adds `key`, which must not be in the table.
     pub(crate) fn insert(&mut self, key: Key, slot: u32) {
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
@@ -102,6 +106,7 @@ impl Demux {
             };
             self.entries.len() * 2
         ];
+        // Twice as many entries need one more bit as the index.
         self.shift -= 1;
         for entry in core::mem::replace(&mut self.entries, bigger) {
             if entry.slot != EMPTY {
@@ -111,7 +116,7 @@ impl Demux {
         }
     }
 
-    /// Removes `key` and moves later entries of its run up, so that no tombstones are needed.
+    /// Removes `key`, and moves later entries of its run forward, so that no tombstones are needed.
     pub(crate) fn remove(&mut self, key: Key) {
         let mask = self.entries.len() - 1;
         let mut hole = self.find(key);
@@ -126,6 +131,7 @@ impl Demux {
             if entry.slot == EMPTY {
                 break;
             }
+            // An entry moves into the hole only if the hole is not before its home, or lookups would miss it.
             let from_home = at.wrapping_sub(self.home(entry.key)) & mask;
             if from_home >= (at.wrapping_sub(hole) & mask) {
                 self.entries[hole] = entry;
@@ -156,7 +162,7 @@ mod tests {
                     place.insert(step as u32);
                     demux.insert(Key(key), step as u32);
                 }
-                // With 40 keys at most, however many there have been.
+                // The table never holds more than 40 keys, so it stays small however many keys come and go.
                 prop_assert!(demux.entries.len() <= 128);
                 for key in 0..40 {
                     prop_assert_eq!(demux.get(Key(key)), model.get(&key).copied());

@@ -1,9 +1,9 @@
-//! Many connections of one host: where layers above TCP plug in.
+//! All TCP connections of one host. Layers above TCP use this interface.
 //!
-//! Methods fall in four groups: the layer's (`connect`, `write`, `finish`, `reset`, `poll_event`),
-//! the network's (`on_segment`, `poll_transmit`, `has_transmit`), the clock's (`on_timeout`,
-//! `next_timeout`) and getters. Call one input, then drain `poll_event`, then `poll_transmit` as the
-//! NIC has room. Time never goes back.
+//! Methods belong to four groups: the layer above (`connect`, `write`, `finish`, `reset`, `poll_event`), the network
+//! (`on_segment`, `poll_transmit`, `has_transmit`), the clock (`on_timeout`, `next_timeout`), and getters. After each
+//! input, call `poll_event` until it returns `None`, and then `poll_transmit` while the NIC has room. The time never
+//! decreases.
 
 use super::config::TcpConfig;
 use super::congestion::{Controller, Window};
@@ -17,88 +17,89 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
-/// Local ports given to outgoing connections (Linux's default range).
+/// Local ports of outgoing connections (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Offsets from here on are taken for nonsense, so that sums of them cannot overflow.
+/// Smallest invalid offset. Segments with this offset or more are ignored, so that sums of offsets cannot
+/// overflow.
 const MAX_OFFSET: u64 = 1 << 62;
 
-/// What happened to a connection.
+/// Event of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectionEvent {
-    /// A peer's connection to this host finished its handshake.
+    /// The handshake of a connection that a peer opened is complete.
     Accepted {
-        /// The new connection.
+        /// Name of the new connection.
         id: ConnectionId,
-        /// Addresses and ports as the peer sends: `src` is the peer.
+        /// Addresses and ports of the segments that the peer sends: `src` is the peer.
         tuple: FiveTuple,
-        /// The flow that the peer's SYN named.
+        /// Flow in the peer's SYN.
         flow: FlowId,
-        /// The path that the peer's SYN was pinned to.
+        /// Path to which the peer's SYN was pinned.
         path: PathPin,
     },
-    /// A connection that this host opened finished its handshake.
+    /// The handshake of a connection that this host opened is complete.
     Established {
-        /// The connection.
+        /// Name of the connection.
         id: ConnectionId,
     },
-    /// More bytes have arrived in order. Only with [`Endpoint::report_delivered`]; several arrivals
-    /// may share one event.
+    /// More bytes have arrived in order. This event occurs only after [`Endpoint::report_delivered`]. One event may
+    /// cover several segments.
     Delivered {
-        /// The connection.
+        /// Name of the connection.
         id: ConnectionId,
-        /// Bytes delivered so far.
+        /// Number of bytes delivered so far.
         total: u64,
     },
     /// The peer's FIN and every byte before it have arrived.
     PeerFinished {
-        /// The connection.
+        /// Name of the connection.
         id: ConnectionId,
-        /// Bytes delivered in all.
+        /// Total number of delivered bytes.
         total: u64,
     },
-    /// The peer aborted the connection. The id names nothing any more.
+    /// The peer aborted the connection. The name of the connection is no longer valid.
     Reset {
-        /// The connection.
+        /// Name of the connection.
         id: ConnectionId,
-        /// What it was and what it cost.
+        /// Summary of the connection.
         summary: Summary,
     },
-    /// Given up after too many retransmissions. The id names nothing any more.
+    /// The connection failed after too many retransmissions. The name of the connection is no longer valid.
     Failed {
-        /// The connection.
+        /// Name of the connection.
         id: ConnectionId,
-        /// What it was and what it cost.
+        /// Summary of the connection.
         summary: Summary,
     },
-    /// Both directions are finished and acknowledged: no payload is sent any more.
+    /// Both directions are finished and acknowledged. No more payload is sent.
     Closed {
-        /// The connection.
+        /// Name of the connection.
         id: ConnectionId,
-        /// What it was and what it cost.
+        /// Summary of the connection.
         summary: Summary,
     },
 }
 
-/// Why a connection cannot be opened.
+/// Reason why a connection cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The host has a connection with these addresses and ports.
+    /// The host already has a connection with these addresses and ports.
     #[error(
         "a connection from {} port {} to {} port {} exists already",
         .0.src, .0.src_port, .0.dst, .0.dst_port
     )]
     TupleInUse(FiveTuple),
-    /// The tuple's source is not this host.
+    /// The source address of the tuple is another host.
     #[error("the source {0} is not this host")]
     NotThisHost(HostId),
 }
 
-/// What all connections of an endpoint share.
+/// State that all connections of an endpoint share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: TcpConfig,
-    /// Segments that are ready to leave: ACKs and RSTs, in the order in which they were made.
+    /// Segments that are ready to leave: ACKs and RSTs in the order of their creation.
     pub(crate) control: VecDeque<Segment>,
     pub(crate) events: VecDeque<ConnectionEvent>,
     pub(crate) timers: Timers,
@@ -106,14 +107,14 @@ pub(crate) struct Shared {
     pub(crate) ignored: u64,
 }
 
-/// The TCP of one host.
+/// TCP of one host.
 #[derive(Debug)]
 pub struct Endpoint {
     host: HostId,
     connections: Vec<Connection>,
     free: Vec<u32>,
     demux: Demux,
-    /// Slots with something to send, by PIAS' class where there is one.
+    /// Slots with something to send, by PIAS class if tags are configured.
     ready: Turns<u32>,
     listening: Option<Vec<u16>>,
     next_port: u16,
@@ -121,10 +122,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint for `host` that listens on every port.
+    /// Creates an endpoint for `host` that listens on every port.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(host: HostId, config: TcpConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -146,20 +147,21 @@ impl Endpoint {
         })
     }
 
-    /// Listens on `ports` only; a SYN to another one is answered with a RST.
+    /// Listens on `ports` only. A SYN to another port is answered with a RST.
     pub fn listen_only(&mut self, ports: &[u16]) {
         self.listening = Some(ports.to_vec());
     }
 
-    /// Whether [`ConnectionEvent::Delivered`] is wanted. Off at first: it costs an event a segment.
+    /// Turns [`ConnectionEvent::Delivered`] on or off. It is off at first, because it costs an event per
+    /// segment.
     pub fn report_delivered(&mut self, wanted: bool) {
         self.shared.report_delivered = wanted;
     }
 
     // The layer above.
 
-    /// A local port that no connection to any of `dst_ports` of `dst` uses. Ports come in turn, so
-    /// that one is not used again soon. `None` when all are in use.
+    /// Returns a local port that no connection to any of `dst_ports` of `dst` uses, or `None` if all are in
+    /// use. Ports are used in turn, so that a port is not used again soon.
     pub fn unused_port(&mut self, dst: HostId, dst_ports: &[u16]) -> Option<u16> {
         for _ in EPHEMERAL_PORTS {
             let port = self.next_port;
@@ -185,7 +187,7 @@ impl Endpoint {
         None
     }
 
-    /// Opens a connection: its SYN is ready to leave.
+    /// Opens a connection. Its SYN is then ready to leave.
     ///
     /// # Errors
     /// The tuple is in use, or its source is another host.
@@ -208,16 +210,21 @@ impl Endpoint {
         Ok(self.id(slot))
     }
 
-    /// Adds `bytes` to what the connection is to send. Nothing after `finish`.
-    pub fn write(&mut self, _now: Time, id: ConnectionId, bytes: u64) {
-        if let Some(connection) = self.get_mut(id) {
-            connection.sender.write(bytes);
-            self.settle(id.slot, Fate::Lives);
+    /// Adds `bytes` to the data that the connection sends. It has no effect after `finish`.
+    pub fn write(&mut self, now: Time, id: ConnectionId, bytes: u64) {
+        if self.get(id).is_none() {
+            return;
         }
+        let sender = &mut self.connections[id.slot as usize].sender;
+        if self.shared.config.restart_after_idle {
+            sender.restart_after_idle(now, &self.shared.config);
+        }
+        sender.write(bytes);
+        self.settle(id.slot, Fate::Lives);
     }
 
-    /// Closes this direction once everything written has been sent: the FIN rides on the last data
-    /// segment if that has not left yet.
+    /// Closes this direction after all written data. The FIN travels with the last data segment, if that
+    /// segment has not left yet.
     pub fn finish(&mut self, _now: Time, id: ConnectionId) {
         if let Some(connection) = self.get_mut(id) {
             connection.sender.finish();
@@ -225,11 +232,12 @@ impl Endpoint {
         }
     }
 
-    /// Aborts the connection: the peer is told with a RST, and `id` names nothing any more. No event
-    /// follows. What the connection was and cost, if there was one.
+    /// Aborts the connection and sends a RST to the peer. `id` is then no longer valid, and no event follows.
+    /// Returns the summary of the connection, or `None` if there is none.
     pub fn reset(&mut self, _now: Time, id: ConnectionId) -> Option<Summary> {
         let connection = self.get(id)?;
         let summary = connection.summary();
+        // Both directions of a lingering connection have ended, so the peer needs no RST.
         if connection.state != State::Lingering {
             let segment = connection.reset_segment(&self.shared.config);
             self.shared.control.push_back(segment);
@@ -238,9 +246,9 @@ impl Endpoint {
         Some(summary)
     }
 
-    /// Hands a connection over to another endpoint of this host, where it goes on under another id. To be
-    /// called with every event polled. Acknowledgments that wait here leave from here. `None`, and nothing
-    /// happens, where there is no such connection, or `to` has one with its addresses and ports.
+    /// Moves a connection to another endpoint of this host, where it continues under another name. The caller must poll
+    /// all events first. ACKs that are queued at this endpoint leave from this endpoint. Returns `None`, and changes
+    /// nothing, if there is no such connection, or if `to` has a connection with the same addresses and ports.
     pub fn hand_over(&mut self, id: ConnectionId, to: &mut Self) -> Option<ConnectionId> {
         let tuple = self.get(id)?.tuple;
         if to.find(&tuple).is_some() {
@@ -248,10 +256,13 @@ impl Endpoint {
         }
         let place = &mut self.connections[id.slot as usize];
         let config = &self.shared.config;
+        // `remove` needs a connection in the slot, with the slot's generation and its place in the ready
+        // queue.
         let mut nobody = place.anew(config);
         (nobody.generation, nobody.queued) = (place.generation, place.queued);
         let mut connection = core::mem::replace(place, nobody);
         self.remove(id.slot);
+        // The timer entry and the place in the ready queue stay behind. `settle` creates new ones.
         connection.timer_at = Time::MAX;
         connection.queued = None;
         let slot = to.insert(connection);
@@ -259,12 +270,13 @@ impl Endpoint {
         Some(to.id(slot))
     }
 
-    /// What happened, in order.
+    /// Returns the next event, in order.
     pub fn poll_event(&mut self) -> Option<ConnectionEvent> {
         loop {
             match self.shared.events.pop_front()? {
                 ConnectionEvent::Delivered { id, .. } => {
                     let Some(connection) = self.get_mut(id) else {
+                        // The connection has ended since, so its name is not valid any more.
                         continue;
                     };
                     connection.delivery_queued = false;
@@ -278,7 +290,7 @@ impl Endpoint {
 
     // The network.
 
-    /// The network delivered `segment` to this host.
+    /// Handles a segment that the network delivered to this host.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         let Header::Tcp(header) = &segment.header else {
             self.shared.ignored += 1;
@@ -298,10 +310,11 @@ impl Endpoint {
         }
     }
 
-    /// A segment that belongs to no connection (RFC 9293, 3.10.7.1 and 3.10.7.2).
+    /// Handles a segment that belongs to no connection (RFC 9293, 3.10.7.1 and 3.10.7.2).
     #[cold]
     fn on_unknown(&mut self, segment: &Segment, header: &TcpHeader) {
         let flags = header.flags;
+        // A reset gets no reset as an answer (RFC 9293, section 3.5.2). Segments of other hosts get none either.
         if flags.has(TcpFlags::RST) || segment.tuple.dst != self.host {
             self.shared.ignored += 1;
             return;
@@ -319,6 +332,7 @@ impl Endpoint {
             return;
         }
         self.shared.ignored += 1;
+        // An endpoint accepts a reset with any offset, so this reset needs no numbers.
         self.shared.control.push_back(Segment {
             tuple: segment.tuple.reversed(),
             payload: 0,
@@ -331,7 +345,7 @@ impl Endpoint {
         });
     }
 
-    /// The next segment for the NIC: ACKs and RSTs first, then the connections in turn.
+    /// Returns the next segment for the NIC: ACKs and RSTs first, then the connections in turn.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if let Some(segment) = self.shared.control.pop_front() {
             return Some(segment);
@@ -347,6 +361,7 @@ impl Endpoint {
             if connection.wants_transmit(&self.shared.config) {
                 let turn = connection.turn(&self.shared.config);
                 connection.queued = Some(turn);
+                // The segments of a burst stay together: the connection goes back to the head of its class.
                 if connection.sender.in_burst() {
                     self.ready.enter_first(slot, turn);
                 } else {
@@ -362,7 +377,8 @@ impl Endpoint {
         None
     }
 
-    /// Whether `poll_transmit` may give a segment. Never no where it would.
+    /// Returns whether `poll_transmit` may return a segment. It may return `true` in error, but never
+    /// `false`.
     #[inline]
     pub fn has_transmit(&self) -> bool {
         !self.shared.control.is_empty() || !self.ready.is_empty()
@@ -370,10 +386,12 @@ impl Endpoint {
 
     // The clock.
 
-    /// `now` is at or past `next_timeout`. A call that comes early does nothing.
+    /// Runs the timers that are due. Call it at or after `next_timeout`. A call that comes early does
+    /// nothing.
     pub fn on_timeout(&mut self, now: Time) {
         while let Some((at, TimerKey { slot, generation })) = self.shared.timers.pop_due(now) {
             let connection = &mut self.connections[slot as usize];
+            // The entry is stale: its slot has a new connection, or the connection has an earlier entry.
             if connection.generation != generation || connection.timer_at != at {
                 continue;
             }
@@ -383,7 +401,8 @@ impl Endpoint {
         }
     }
 
-    /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
+    /// Returns the time at which `on_timeout` must be called, if any. It may be earlier than needed, but
+    /// never later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         self.shared.timers.next()
@@ -391,19 +410,19 @@ impl Endpoint {
 
     // Getters.
 
-    /// The host.
+    /// Returns the number of the host.
     pub fn host(&self) -> HostId {
         self.host
     }
-    /// The parameters of all connections.
+    /// Returns the parameters of all connections.
     pub fn config(&self) -> &TcpConfig {
         &self.shared.config
     }
-    /// Connections held, those that wait after their close included.
+    /// Returns the number of connections, including closed connections that still wait.
     pub fn len(&self) -> usize {
         self.connections.len() - self.free.len()
     }
-    /// The connections held.
+    /// Returns the names of the connections.
     pub fn ids(&self) -> impl Iterator<Item = ConnectionId> {
         let used = self
             .connections
@@ -415,13 +434,13 @@ impl Endpoint {
             generation: c.generation,
         })
     }
-    /// The connections that have not ended, with their cost so far.
+    /// Returns the connections that have not ended, with their cost so far.
     pub fn unfinished(&self) -> impl Iterator<Item = Summary> {
         let connections = self.connections.iter();
         let open = connections.filter(|c| !matches!(c.state, State::Free | State::Lingering));
         open.map(Connection::summary)
     }
-    /// The connection that this end opened for a flow and that has not ended. Looks through all of them.
+    /// Returns the connection that this end opened for a flow, unless it has ended. Searches all connections.
     pub fn opened(&self, flow: FlowId) -> Option<ConnectionId> {
         let slot = self.connections.iter().position(|c| {
             let is_open = !matches!(c.state, State::Free | State::Lingering);
@@ -429,68 +448,68 @@ impl Endpoint {
         })?;
         Some(self.id(slot as u32))
     }
-    /// The connection that sends with `tuple`, in whatever state.
+    /// Returns the connection that sends with `tuple`, in any state.
     pub fn find(&self, tuple: &FiveTuple) -> Option<ConnectionId> {
         let slot = self.demux.get(Key::of_outgoing(tuple))?;
         Some(self.id(slot))
     }
-    /// Whether no connection is held.
+    /// Returns whether there is no connection.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Segments that were ignored: nonsense, or for no connection.
+    /// Returns the number of ignored segments: invalid segments, and segments for no connection.
     pub fn ignored(&self) -> u64 {
         self.shared.ignored
     }
-    /// Addresses and ports of a connection, as this host sends.
+    /// Returns addresses and ports of a connection, as in the segments that this host sends.
     pub fn tuple(&self, id: ConnectionId) -> Option<FiveTuple> {
         self.get(id).map(|connection| connection.tuple)
     }
-    /// The flow that a connection carries.
+    /// Returns the flow that a connection carries.
     pub fn flow(&self, id: ConnectionId) -> Option<FlowId> {
         self.get(id).map(|connection| connection.flow)
     }
-    /// Which end of a connection this is.
+    /// Returns the end of the connection at this host.
     pub fn role(&self, id: ConnectionId) -> Option<Role> {
         self.get(id).map(|connection| connection.role)
     }
-    /// Bytes that arrived in order.
+    /// Returns the number of bytes that arrived in order.
     pub fn delivered(&self, id: ConnectionId) -> Option<u64> {
         self.get(id)
             .map(|connection| connection.receiver.delivered())
     }
-    /// Bytes that the peer has acknowledged.
+    /// Returns the number of bytes that the peer has acknowledged.
     pub fn acknowledged(&self, id: ConnectionId) -> Option<u64> {
         self.get(id)
             .map(|connection| connection.sender.acknowledged())
     }
-    /// Bytes written to a connection that have never left; `None` before its handshake has finished, and
+    /// Returns the number of written bytes that have never left; `None` before the end of the handshake and
     /// after [`finish`](Self::finish).
     pub fn unsent(&self, id: ConnectionId) -> Option<u64> {
         let connection = self.get(id)?;
         let is_open = connection.state == State::Established;
         is_open.then(|| connection.sender.unsent()).flatten()
     }
-    /// What a connection has cost this end so far.
+    /// Returns the cost of a connection at this end so far.
     pub fn stats(&self, id: ConnectionId) -> Option<FlowStats> {
         self.get(id).map(|connection| connection.sender.stats())
     }
-    /// A connection's congestion window.
+    /// Returns the congestion window of a connection.
     pub fn window(&self, id: ConnectionId) -> Option<Window> {
         self.get(id).map(|connection| connection.sender.window())
     }
-    /// A connection's controller.
+    /// Returns the congestion controller of a connection.
     pub fn controller(&self, id: ConnectionId) -> Option<&Controller> {
         self.get(id)
             .map(|connection| connection.sender.controller())
     }
-    /// The smoothed round-trip time (zero before the first sample) and the retransmission timeout.
+    /// Returns the smoothed round-trip time (zero before the first sample) and the retransmission timeout.
     pub fn rtt(&self, id: ConnectionId) -> Option<(Duration, Duration)> {
         let rtt = self.get(id)?.sender.rtt();
         Some((rtt.smoothed(), rtt.rto()))
     }
 
-    // The slab.
+    // The slots.
 
     fn id(&self, slot: u32) -> ConnectionId {
         let generation = self.connections[slot as usize].generation;
@@ -515,6 +534,8 @@ impl Endpoint {
             Some(slot) => {
                 let place = &mut self.connections[slot as usize];
                 connection.generation = place.generation;
+                // Old names stay invalid, and the slot's place in the ready queue serves this connection (see
+                // `remove`).
                 connection.queued = place.queued;
                 *place = connection;
                 slot
@@ -528,18 +549,21 @@ impl Endpoint {
         slot
     }
 
-    /// Frees a slot. A place in the ready queue stays and is skipped, or serves the next user.
+    /// Frees a slot. Its place in the ready queue stays, and is skipped or serves the next connection in the
+    /// slot.
     fn remove(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         self.demux.remove(Key::of_outgoing(&connection.tuple));
         connection.state = State::Free;
+        // Names and timer entries of the old connection become invalid.
         connection.generation = connection.generation.wrapping_add(1);
         connection.timer_at = Time::MAX;
         connection.sender.release();
         self.free.push(slot);
     }
 
-    /// After an input: queues the connection if it has something to send, and sets its timer.
+    /// Updates the queues after an input: queues the connection if it has something to send, and sets its
+    /// timer.
     #[inline]
     fn settle(&mut self, slot: u32, fate: Fate) {
         if fate == Fate::Ends {
@@ -554,7 +578,7 @@ impl Endpoint {
                 self.ready.enter(slot, turn);
             }
             Some(waits) if self.shared.config.tags.is_some() => {
-                // What is to be sent again may be of a higher class.
+                // A retransmission may be of a higher class.
                 let turn = connection.turn(&self.shared.config);
                 if turn != waits {
                     connection.queued = Some(turn);

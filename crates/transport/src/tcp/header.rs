@@ -1,23 +1,24 @@
-//! TCP's header.
+//! TCP header.
 
-/// A TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the
-/// SYN takes no number of its own.
+/// TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the SYN takes no
+/// number.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct TcpHeader {
-    /// SYN, ACK, FIN, RST, ECE and CWR.
+    /// Flags: SYN, ACK, FIN, RST, ECE and CWR.
     pub flags: TcpFlags,
     /// Offset of the first payload byte.
     pub offset: u64,
-    /// With ACK: every byte before it has arrived; one past the end of the stream once the FIN has.
+    /// Acknowledgment, with the ACK flag: every byte before this offset has arrived. After the FIN it is one
+    /// past the end of the stream.
     pub ack: u64,
-    /// Blocks received above `ack`, most recent first (RFC 2018). Unused ones are empty.
+    /// Blocks received above `ack`, most recent first (RFC 2018). Unused blocks are empty.
     pub sack: [SackBlock; 3],
-    /// Nothing on the wire.
+    /// Marker without meaning on the wire.
     pub kind: TcpKind,
 }
 
-/// A byte with one value. The other 255 values tell the header of another protocol from one of TCP,
-/// so that no tag makes every segment longer.
+/// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers, so
+/// that the enum needs no tag and segments stay short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TcpKind {
@@ -26,13 +27,36 @@ pub enum TcpKind {
     Tcp = 0,
 }
 
-/// A SACK block, relative to the acknowledgment it travels with.
+/// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883); its
+/// numbers are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
-    /// Bytes from `ack` to the first byte of the block.
+    /// Number of bytes from `ack` to the first byte of the block.
     pub start: u32,
-    /// Bytes from `ack` to one past the last byte of the block.
+    /// Number of bytes from `ack` to one past the last byte of the block.
     pub end: u32,
+}
+
+impl SackBlock {
+    /// Returns the block from `start` to `end` of a segment with the number `ack`; `None` if it is further than 2^31 - 1
+    /// bytes from `ack`.
+    pub fn relative(start: u64, end: u64, ack: u64) -> Option<Self> {
+        let relative = |offset: u64| {
+            let distance = i64::try_from(i128::from(offset) - i128::from(ack)).ok()?;
+            Some(i32::try_from(distance).ok()?.cast_unsigned())
+        };
+        Some(Self {
+            start: relative(start)?,
+            end: relative(end)?,
+        })
+    }
+
+    /// Returns the offsets of the first byte of the block and of the byte after the last; `None` if an offset is
+    /// negative.
+    pub fn offsets(self, ack: u64) -> Option<(u64, u64)> {
+        let absolute = |number: u32| ack.checked_add_signed(i64::from(number.cast_signed()));
+        Some((absolute(self.start)?, absolute(self.end)?))
+    }
 }
 
 /// TCP's flag bits (RFC 9293, RFC 3168).
@@ -46,22 +70,22 @@ impl TcpFlags {
     pub const SYN: Self = Self(0x02);
     /// Aborts a connection.
     pub const RST: Self = Self(0x04);
-    /// The `ack` field counts.
+    /// The `ack` field is valid.
     pub const ACK: Self = Self(0x10);
     /// ECN-Echo.
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced.
     pub const CWR: Self = Self(0x80);
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether every bit of `other` is set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Whether any bit of `other` is set.
+    /// Returns whether any bit of `other` is set.
     pub const fn overlaps(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-    /// Both sets of bits.
+    /// Returns the bits of both sets.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -1,5 +1,5 @@
-//! A plain TCP host: each message is one connection, opened when it is submitted. So a flow's
-//! completion time includes the handshake.
+//! TCP host: each message is one connection, which opens when the message is submitted. So the completion
+//! time of a flow includes the handshake.
 
 use super::config::TcpConfig;
 use super::connection::{Role, Summary};
@@ -9,15 +9,16 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// Messages as flows: one connection each of an endpoint, whose events come here.
+/// Flows of messages. Each message uses one connection of an endpoint. This type receives the events of these
+/// connections.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     events: VecDeque<Event>,
 }
 
 impl Messages {
-    /// Opens a connection for `message` to `port` of its destination. A message for which every port is in
-    /// use fails at once.
+    /// Opens a connection for `message` to `port` of its destination. The message fails at once if every
+    /// local port is in use.
     pub(crate) fn submit(
         &mut self,
         now: Time,
@@ -45,6 +46,7 @@ impl Messages {
         match opened {
             Some(id) => {
                 endpoint.write(now, id, bytes);
+                // The whole message is written, so the FIN can travel with its last segment.
                 endpoint.finish(now, id);
             }
             None => self
@@ -53,7 +55,7 @@ impl Messages {
         }
     }
 
-    /// Turns what happened to a connection into what happened to its flow.
+    /// Converts an event of a connection into an event of its flow.
     #[inline]
     pub(crate) fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, event: ConnectionEvent) {
         match event {
@@ -62,6 +64,7 @@ impl Messages {
                     .extend(endpoint.flow(id).map(Event::Established));
             }
             ConnectionEvent::PeerFinished { id, .. } => {
+                // The receiver has everything. It closes its own direction, which ends the connection.
                 if endpoint.role(id) == Some(Role::Acceptor) {
                     self.events.extend(endpoint.flow(id).map(Event::Completed));
                     endpoint.finish(now, id);
@@ -77,14 +80,14 @@ impl Messages {
         }
     }
 
-    /// Only the opener's application hears of the end.
+    /// Reports the end of a flow. Only the opener's application receives this event.
     fn end(&mut self, summary: Summary, event: fn(FlowId, FlowStats) -> Event) {
         if summary.role == Role::Opener {
             self.events.push_back(event(summary.flow, summary.stats));
         }
     }
 
-    /// What happened to flows, in order.
+    /// Returns the next event of a flow, in order.
     #[inline]
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
@@ -99,10 +102,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// The TCP of `host`.
+    /// Creates the TCP transport of the host with number `host`.
     ///
     /// # Errors
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     pub fn new(host: HostId, config: TcpConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(host, config)?,
@@ -110,7 +113,7 @@ impl Host {
         })
     }
 
-    /// The connections.
+    /// Returns the endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -169,7 +172,7 @@ impl Transport for Host {
     }
 }
 
-/// What those of `all` that this end opened have cost, by flow.
+/// Returns the flows that this end opened among `all`, with their cost.
 pub(crate) fn sent(
     all: impl Iterator<Item = Summary>,
 ) -> impl Iterator<Item = (FlowId, FlowStats)> {

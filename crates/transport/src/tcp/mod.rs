@@ -1,21 +1,22 @@
-//! TCP: RFC 9293's connection, RFC 5681/6582 (NewReno), RFC 9438 (CUBIC), RFC 8257 (DCTCP), RFC 6298
-//! (timers), RFC 3042 (limited transmit), RFC 2018/6675 (SACK), RFC 3168 (classic ECN).
+//! TCP: connections (RFC 9293), NewReno (RFC 5681 and 6582), CUBIC (RFC 9438), DCTCP (RFC 8257), timers (RFC
+//! 6298), limited transmit (RFC 3042), SACK (RFC 2018 and 6675) and classic ECN (RFC 3168).
 //!
-//! [`Endpoint`] holds many connections of one host; [`Host`] makes a plain
-//! [`Transport`](crate::Transport) of it: one message, one connection.
+//! [`Endpoint`] holds the connections of one host. [`Host`] implements [`Transport`](crate::Transport) over
+//! it: one message, one connection.
 //!
-//! Deviations, all for the sake of a transport that runs in a simulator over virtual bytes:
-//! - Sequence numbers are 64-bit stream offsets that start at 0; the SYN takes none. Without random
-//!   initial numbers nothing tells an old incarnation of a connection from a new one, so *both* ends
-//!   keep a closed connection for two RTOs (TCP: one end, for two maximum segment lifetimes).
+//! Deviations. They suit a transport that runs in a simulator and whose bytes have no content:
+//! - Sequence numbers are 64-bit stream offsets that start at 0, and the SYN takes no number. Without random
+//!   initial numbers, nothing distinguishes an old incarnation of a connection from a new one. So *both* ends
+//!   keep a closed connection for two RTOs (in TCP one end does, for two maximum segment lifetimes).
 //! - The receive window is unlimited: the receiving application always reads at once.
-//! - No Nagle algorithm (RFC 896): what is written leaves when the window allows.
-//! - A window is kept over idle times (RFC 5681, 4.1 would restart it); it just does not grow.
-//! - No simultaneous open, no urgent data, no keep-alive, no timestamps.
-//! - A passive connection is reported when its handshake is complete, as `accept` does.
-//! - An ACK is made when its segment arrives and leaves before data at the next chance of the NIC.
-//! - After a lost SYN the backed-off RTO stays in force until the first sample (RFC 6298 (5.7) falls
-//!   back to 3 s, which is meant for the wide area).
+//! - There is no Nagle algorithm (RFC 896): written data leaves when the window allows it.
+//! - Without `restart_after_idle` the window stays as it is while the connection is idle, and does not grow (RFC 5681,
+//!   4.1 would reset it).
+//! - There is no simultaneous open, no urgent data, no keep-alive, and no timestamps.
+//! - A passive connection is reported after its handshake, as `accept` does.
+//! - An ACK is built when its segment arrives. It leaves before data, at the next opportunity of the NIC.
+//! - After a lost SYN the backed-off RTO remains until the first sample. RFC 6298 (5.7) resets it to 3 s, which suits
+//!   wide-area networks. With `lost_syn_keeps_window` it becomes three times `initial_rto`, which is the same for 1 s.
 
 mod config;
 pub mod congestion;
@@ -24,6 +25,7 @@ pub(crate) mod demux;
 mod endpoint;
 mod header;
 mod host;
+mod profile;
 pub(crate) mod ranges;
 mod receiver;
 pub(crate) mod rtt;
@@ -31,9 +33,13 @@ mod scoreboard;
 mod sender;
 pub(crate) mod timers;
 
-pub use config::{Congestion, ControllerFactory, DelayedAck, InitialWindow, TcpConfig};
+pub use config::{
+    Congestion, ControllerFactory, DelayedAck, InitialWindow, LossRecovery, TcpConfig, WindowUse,
+};
+pub use congestion::HyStartClock;
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
 pub use header::{SackBlock, TcpFlags, TcpHeader, TcpKind};
 pub use host::Host;
 pub(crate) use host::{Messages, sent};
+pub use profile::{Profile, TimerSet};

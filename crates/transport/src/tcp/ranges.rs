@@ -1,24 +1,26 @@
-//! A sorted set of disjoint byte ranges: what arrived above a hole, or what the peer says did.
+//! Sorted set of disjoint byte ranges: ranges that arrived above a hole, or that the peer reported as
+//! received.
 
 use alloc::vec::Vec;
 
-/// The bytes from `start` up to, not including, `end`.
+/// Bytes from `start` up to, but not including, `end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-/// Ascending, disjoint and never adjacent.
+/// Ranges in ascending order. They neither overlap nor touch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Adds `start..end`, merging what touches. Says how many bytes are new.
+    /// Adds `start..end` and merges it with ranges that it touches. Returns the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
         }
+        // Ranges that only touch are merged, so a range that ends at `start` is included.
         let first = self.0.partition_point(|r| r.end < start);
         let last = first + self.0[first..].partition_point(|r| r.start <= end);
         if first == last {
@@ -35,7 +37,7 @@ impl Ranges {
         merged.end - merged.start - held
     }
 
-    /// Forgets everything below `offset`.
+    /// Removes everything below `offset`.
     pub(crate) fn remove_below(&mut self, offset: u64) {
         let gone = self.0.partition_point(|r| r.end <= offset);
         self.0.drain(..gone);
@@ -44,19 +46,19 @@ impl Ranges {
         }
     }
 
-    /// The range that holds the byte at `offset`.
+    /// Returns the range that contains the byte at `offset`.
     pub(crate) fn containing(&self, offset: u64) -> Option<Range> {
         let at = self.0.partition_point(|r| r.end <= offset);
         self.0.get(at).copied().filter(|r| r.start <= offset)
     }
 
-    /// The first range that starts at or after `offset`.
+    /// Returns the first range that starts at or after `offset`.
     pub(crate) fn first_from(&self, offset: u64) -> Option<Range> {
         let at = self.0.partition_point(|r| r.start < offset);
         self.0.get(at).copied()
     }
 
-    /// Bytes held below `offset`.
+    /// Returns the number of contained bytes below `offset`.
     pub(crate) fn bytes_below(&self, offset: u64) -> u64 {
         let held = |r: &Range| r.end.min(offset) - r.start;
         self.0
@@ -66,7 +68,7 @@ impl Ranges {
             .sum()
     }
 
-    /// One past the highest byte held.
+    /// Returns one past the highest contained byte.
     pub(crate) fn end(&self) -> Option<u64> {
         self.0.last().map(|r| r.end)
     }
@@ -86,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the plain model: one bool a byte.
+        /// The model is an array with one `bool` per byte.
         #[test]
         fn holds_exactly_the_bytes_that_were_inserted_and_not_removed(
             operations in proptest::collection::vec((0u64..64, 0u64..24, prop::bool::weighted(0.1)), 1..60)

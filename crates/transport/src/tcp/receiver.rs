@@ -1,58 +1,67 @@
-//! The receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), SACK blocks
-//! (RFC 2018) and the echo of ECN marks (RFC 3168; RFC 8257, 3.2).
+//! Receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), SACK blocks (RFC 2018), and the
+//! echo of ECN marks (RFC 3168; RFC 8257, 3.2).
 
 use super::config::TcpConfig;
-use super::ranges::Ranges;
+use super::ranges::{Range, Ranges};
 use crate::tcp::SackBlock;
 use alloc::boxed::Box;
-use tailcut_units::Time;
+use tailcut_units::{Duration, Time};
 
-/// No FIN has been seen yet.
+/// Value of `fin` before a FIN has arrived.
 const NO_FIN: u64 = u64::MAX;
 
-/// What a segment did to the stream.
+/// Position of an arriving segment in the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// It continued the stream, and nothing waits above.
+    /// The segment continues the stream, and no later data is waiting.
     InOrder,
-    /// It continued the stream up to data that had arrived before, or part of the way.
+    /// The segment continues the stream, and later data is waiting. It closes the first hole or a part of it.
     FilledHole,
-    /// It lies above a hole.
+    /// The segment lies above a hole.
     OutOfOrder,
-    /// All of it had arrived before.
+    /// All bytes of the segment have arrived before.
     Duplicate,
 }
 
-/// The state of the receiving half.
+/// State of the receiving half.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// The next byte in order; one past the stream once the FIN is in.
+    /// Next byte in order; one past the stream after the FIN.
     next: u64,
-    /// The stream's length, once a FIN told it.
+    /// Length of the stream, as the FIN reported it.
     fin: u64,
-    /// When a held-back ACK must go; `Time::MAX` while none is held back.
+    /// Time by which a delayed ACK must leave; `Time::MAX` while no ACK is delayed.
     pub(crate) ack_deadline: Time,
     out_of_order: Option<Box<OutOfOrder>>,
-    /// Segments since the last ACK.
+    /// Time at which the last data arrived in order; `Time::MAX` before the first.
+    last_data: Time,
+    /// Number of segments since the last ACK.
     unacknowledged: u8,
-    /// The ECN-Echo of the next ACK: the last mark seen (DCTCP.CE), or classic ECN's latch.
+    /// Number of ACKs that leave at once.
+    quick: u8,
+    /// Whether this end has answered data with data, so that its ACKs can travel with answers (`pingpong` of Linux).
+    answers: bool,
+    /// Whether the next ACK carries ECN-Echo: the last mark (DCTCP.CE), or the latch of classic ECN.
     pub(crate) echo: bool,
 }
 
 #[derive(Debug, Default)]
 struct OutOfOrder {
     held: Ranges,
-    /// A byte of each of the ranges that changed last, latest first; 0 where there is none.
+    /// One byte of each of the three ranges that changed last, the latest first; 0 if there are fewer.
     recent: [u64; 3],
+    /// Range that arrived twice and that no ACK has reported yet.
+    twice: Option<Range>,
 }
 
 impl OutOfOrder {
-    /// The range around `offset` changed last.
+    /// Records that the range around `offset` changed last.
     fn note_latest(&mut self, offset: u64) {
         let Some(latest) = self.held.containing(offset) else {
             return;
         };
         let mut recent = [offset, 0, 0];
+        // Offsets inside the new range are merged with it, so they need no block.
         let others = self
             .recent
             .iter()
@@ -71,23 +80,26 @@ impl Receiver {
             fin: NO_FIN,
             ack_deadline: Time::MAX,
             out_of_order: None,
+            last_data: Time::MAX,
             unacknowledged: 0,
+            quick: 0,
+            answers: false,
             echo: false,
         }
     }
 
-    /// The acknowledgment number to send.
+    /// Returns the acknowledgment number to send.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Bytes delivered in order.
+    /// Returns the number of bytes delivered in order.
     pub(crate) fn delivered(&self) -> u64 {
         self.next.min(self.fin)
     }
 
-    /// Whether the FIN and everything before it are in.
+    /// Returns whether the FIN and everything before it have arrived.
     #[inline]
     pub(crate) fn finished(&self) -> bool {
         self.next > self.fin
@@ -96,6 +108,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn on_data(&mut self, offset: u64, payload: u32, fin: bool) -> Arrival {
         let end = offset + u64::from(payload);
+        // Only the first FIN sets the length of the stream.
         if fin && self.fin == NO_FIN {
             self.fin = end;
         }
@@ -108,14 +121,33 @@ impl Receiver {
 
     #[cold]
     fn on_disorder(&mut self, offset: u64, end: u64, fin: bool) -> Arrival {
-        if end + u64::from(fin) <= self.next || end < self.next {
+        // A FIN takes one number, so a segment whose only news is the FIN is not a duplicate.
+        let after = end + u64::from(fin);
+        if after <= self.next || end < self.next {
+            self.out_of_order.get_or_insert_default().twice = Some(Range {
+                start: offset,
+                end: after,
+            });
             return Arrival::Duplicate;
         }
         if offset > self.next {
             let waiting = self.out_of_order.get_or_insert_default();
-            waiting.held.insert(offset, end + u64::from(fin));
+            if waiting.held.insert(offset, after) == 0 {
+                waiting.twice = Some(Range {
+                    start: offset,
+                    end: after,
+                });
+            }
             waiting.note_latest(offset);
             return Arrival::OutOfOrder;
+        }
+        if offset < self.next {
+            // The segment repeats a part of the data that has arrived. Without ranges above a hole, `on_twice_reported` frees the
+            // state again.
+            self.out_of_order.get_or_insert_default().twice = Some(Range {
+                start: offset,
+                end: self.next,
+            });
         }
         let reached = match &mut self.out_of_order {
             Some(waiting) => {
@@ -128,7 +160,7 @@ impl Receiver {
         if self
             .out_of_order
             .as_ref()
-            .is_some_and(|waiting| waiting.held.is_empty())
+            .is_some_and(|waiting| waiting.held.is_empty() && waiting.twice.is_none())
         {
             self.out_of_order = None;
         }
@@ -140,17 +172,37 @@ impl Receiver {
     fn advance(&mut self, end: u64) {
         self.next = end;
         if end == self.fin {
+            // The FIN takes one number after the last byte.
             self.next = end + 1;
         }
     }
 
-    /// Counts `payload` bytes in order, as the full segments that they were before the stack merged them.
-    /// Says whether an ACK is due now; if not, it is by `ack_deadline`.
+    /// Counts `payload` bytes that arrived in order. A segment that the stack has merged counts as the full
+    /// segments it was made of. Returns whether an ACK is due now; if not, it is due at `ack_deadline`.
+    ///
+    /// `rto` is this end's retransmission timeout.
     #[inline]
-    pub(crate) fn delay_ack(&mut self, now: Time, payload: u32, config: &TcpConfig) -> bool {
+    pub(crate) fn delay_ack(
+        &mut self,
+        now: Time,
+        payload: u32,
+        rto: Duration,
+        config: &TcpConfig,
+    ) -> bool {
         let Some(delayed) = config.delayed_ack else {
             return true;
         };
+        if config.quick_acks > 0 {
+            let gap = self.last_data == Time::MAX || now.since(self.last_data) > rto;
+            self.last_data = now;
+            if gap {
+                self.quick = config.quick_acks;
+            }
+            if self.quick > 0 && !self.answers {
+                self.quick -= 1;
+                return true;
+            }
+        }
         let segments = if payload <= config.mss {
             1
         } else {
@@ -160,47 +212,108 @@ impl Receiver {
         if self.unacknowledged >= delayed.segments {
             return true;
         }
+        // The first segment since the last ACK starts the timer. Later segments do not move it.
         if self.unacknowledged == segments {
             self.ack_deadline = now.saturating_add(delayed.timeout);
         }
         false
     }
 
-    /// Whether an ACK is being held back.
+    /// Records that data leave. ACKs travel with answers from the first data that follow arriving data within the delay of
+    /// an ACK.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {
+        if self.last_data != Time::MAX && !self.answers {
+            let delay = config.delayed_ack.map_or(Duration::ZERO, |ack| ack.timeout);
+            self.answers = now.since(self.last_data) < delay;
+        }
+    }
+
+    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of it at once (Linux:
+    /// `__tcp_ecn_check_ce`).
+    pub(crate) fn on_classic_mark(&mut self, config: &TcpConfig) {
+        if !self.echo && config.quick_acks > 0 {
+            self.quick = self.quick.max(2);
+            self.answers = false;
+        }
+        self.echo = true;
+    }
+
+    /// Handles the timer of a delayed ACK. No answer came in time for the ACK to travel with, so ACKs do not wait for
+    /// answers any longer.
+    #[inline]
+    pub(crate) fn on_ack_timer(&mut self) {
+        self.answers = false;
+    }
+
+    /// Returns whether a range that arrived twice waits for its report.
+    pub(crate) fn reports_twice(&self) -> bool {
+        self.out_of_order
+            .as_ref()
+            .is_some_and(|waiting| waiting.twice.is_some())
+    }
+
+    /// Returns to quick ACKs, because a segment arrived twice and the peer may wait for ACKs.
+    pub(crate) fn on_duplicate(&mut self, config: &TcpConfig) {
+        self.quick = config.quick_acks;
+        self.answers = false;
+    }
+
+    /// Returns whether an ACK is being delayed.
     #[inline]
     pub(crate) fn holds_ack(&self) -> bool {
         self.unacknowledged > 0
     }
 
-    /// An ACK left.
+    /// Records that an ACK left.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;
         self.ack_deadline = Time::MAX;
     }
 
-    /// Up to three blocks, the latest arrival's first.
+    /// Forgets the range that arrived twice, which an ACK has reported.
+    pub(crate) fn on_twice_reported(&mut self) {
+        if let Some(waiting) = &mut self.out_of_order {
+            waiting.twice = None;
+            if waiting.held.is_empty() {
+                self.out_of_order = None;
+            }
+        }
+    }
+
+    /// Returns up to three SACK blocks. The block of the latest arrival is first (RFC 2018, section 4). With `twice` a
+    /// range that arrived twice comes before it (RFC 2883).
     #[inline]
-    pub(crate) fn sack_blocks(&self) -> [SackBlock; 3] {
+    pub(crate) fn sack_blocks(&self, twice: bool) -> [SackBlock; 3] {
         match &self.out_of_order {
-            Some(waiting) => self.blocks_of(waiting),
+            Some(waiting) => self.blocks_of(waiting, twice),
             None => [SackBlock::default(); 3],
         }
     }
 
     #[cold]
-    fn blocks_of(&self, waiting: &OutOfOrder) -> [SackBlock; 3] {
+    fn blocks_of(&self, waiting: &OutOfOrder, twice: bool) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
         let mut count = 0;
+        let again = waiting.twice.filter(|_| twice);
+        if let Some(block) = again.and_then(|r| SackBlock::relative(r.start, r.end, self.next)) {
+            blocks[0] = block;
+            count = 1;
+        }
         for start in waiting.recent {
+            if count == blocks.len() {
+                break;
+            }
+            // Delivered ranges, and the 0 of an unused place, are not in `held`.
             let Some(range) = waiting.held.containing(start) else {
                 continue;
             };
-            let relative = |offset: u64| u32::try_from(offset - self.next);
-            let (Ok(start), Ok(end)) = (relative(range.start), relative(range.end)) else {
+            // A block that is too far from the ACK is left out.
+            let Some(block) = SackBlock::relative(range.start, range.end, self.next) else {
                 continue;
             };
-            blocks[count] = SackBlock { start, end };
+            blocks[count] = block;
             count += 1;
         }
         blocks

@@ -1,9 +1,9 @@
-//! The retransmission timer's value: RFC 6298, section 2.
+//! Retransmission timeout: RFC 6298, section 2.
 
 use super::config::TcpConfig;
 use tailcut_units::Duration;
 
-/// Smoothed round-trip time, its variation and the retransmission timeout that follows.
+/// Smoothed round-trip time, its variation, and the retransmission timeout that follows from both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     smoothed: Duration,
@@ -12,7 +12,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// No sample yet (2.1): the timeout is `initial`.
+    /// Creates an estimator without a sample (2.1): the timeout is `initial`.
     pub(crate) fn new(initial: Duration) -> Self {
         Self {
             smoothed: Duration::ZERO,
@@ -21,14 +21,19 @@ impl RttEstimator {
         }
     }
 
-    /// A round trip of a segment that was sent once (2.2, 2.3; Karn's rule is the caller's).
-    /// Ends a back-off.
+    /// Adds the round-trip time of a segment that was sent once (2.2 and 2.3; the caller applies Karn's algorithm).
+    /// This also ends a back-off.
     pub(crate) fn on_sample(&mut self, sample: Duration, config: &TcpConfig) {
         let bounds = config.min_rto..=config.max_rto;
-        self.on_sample_within(sample, config.clock_granularity, bounds);
+        let granularity = if config.min_rto_above_srtt {
+            config.min_rto
+        } else {
+            config.clock_granularity
+        };
+        self.on_sample_within(sample, granularity, bounds);
     }
 
-    /// The same with the clock's granularity and the timeout's bounds as arguments.
+    /// Does the same as `on_sample`, with the clock granularity and the bounds of the timeout as arguments.
     pub(crate) fn on_sample_within(
         &mut self,
         sample: Duration,
@@ -40,6 +45,7 @@ impl RttEstimator {
             self.variation = sample / 2;
         } else {
             let (s, r) = (self.smoothed.as_ps(), sample.as_ps());
+            // The variation is updated first, because it needs the old smoothed value (2.3).
             let v = self.variation.as_ps();
             self.variation = Duration::from_ps(v - v / 4 + s.abs_diff(r) / 4);
             self.smoothed = Duration::from_ps(s - s / 8 + r / 8);
@@ -49,17 +55,17 @@ impl RttEstimator {
         self.rto = rto.max(*bounds.start()).min(*bounds.end());
     }
 
-    /// The timer expired (5.5): twice as long next time, up to `max`.
+    /// Doubles the timeout up to `max`, after the timer expired (5.5).
     pub(crate) fn back_off(&mut self, max: Duration) {
         self.rto = self.rto.saturating_mul(2).min(max);
     }
 
-    /// The retransmission timeout in force.
+    /// Returns the current retransmission timeout.
     pub(crate) fn rto(&self) -> Duration {
         self.rto
     }
 
-    /// The smoothed round-trip time; zero before the first sample.
+    /// Returns the smoothed round-trip time; zero before the first sample.
     pub(crate) fn smoothed(&self) -> Duration {
         self.smoothed
     }

@@ -1,61 +1,70 @@
-//! What the peer reported as received above the cumulative ACK, and what follows for
-//! retransmission: RFC 6675. Exists only while there are such reports.
+//! Ranges above the cumulative ACK that the peer reported as received, and the retransmissions that follow
+//! (RFC 6675). A scoreboard exists only while there are such reports.
 //!
-//! Deviation: after a timeout the reports are kept (6675, 5.1 allows it: receivers here never
-//! renege), and the resent data skips them.
+//! Deviation: the reports are kept after a timeout, and the retransmission skips them. RFC 6675, 5.1 allows
+//! this, because receivers here never discard data that they have reported.
 
 use super::ranges::{Range, Ranges};
 use crate::tcp::SackBlock;
 
-/// The sender's scoreboard.
+/// Scoreboard of the sender.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     sacked: Ranges,
-    /// One past the highest byte retransmitted in this recovery (HighRxt).
+    /// One past the highest byte that was sent again in this recovery (HighRxt).
     retransmitted: u64,
-    /// Whether the rescue retransmission of this recovery is spent.
+    /// Whether this recovery has used its rescue retransmission.
     rescued: bool,
-    /// Everything below that is not sacked counts as lost (IsLost).
+    /// Offset below which every unreported byte counts as lost (IsLost).
     lost_below: u64,
-    /// Bytes taken to be in the network.
+    /// Bytes that are assumed to be in the network.
     pipe: u64,
 }
 
 impl Scoreboard {
-    /// Takes the blocks of an ACK for `una`; `high` bounds what can have been sent. Says whether
-    /// they told something new.
-    pub(crate) fn on_blocks(&mut self, una: u64, high: u64, blocks: &[SackBlock]) -> bool {
+    /// Adds the blocks of an ACK with the number `ack`. `una` is the first unacknowledged offset and `high` is one past the
+    /// highest offset sent; both limit the blocks. Returns whether they report new bytes.
+    pub(crate) fn on_blocks(
+        &mut self,
+        ack: u64,
+        una: u64,
+        high: u64,
+        blocks: &[SackBlock],
+    ) -> bool {
         let mut new = 0;
-        for block in blocks {
-            let end = (una + u64::from(block.end)).min(high);
-            new += self.sacked.insert(una + u64::from(block.start), end);
+        for (start, end) in blocks.iter().filter_map(|block| block.offsets(ack)) {
+            new += self.sacked.insert(start.max(una), end.min(high));
         }
         new > 0
     }
 
-    /// The cumulative ACK moved to `una`.
+    /// Removes the reports below the cumulative ACK `una`.
     pub(crate) fn on_cumulative(&mut self, una: u64) {
         self.sacked.remove_below(una);
     }
 
-    /// Recomputes what is lost and what is in the network (SetPipe).
+    /// Recomputes the lost bytes and the bytes in the network (SetPipe).
     pub(crate) fn update(&mut self, una: u64, nxt: u64, mss: u64, threshold: u8) {
+        // The search goes from the highest range down. It ends at the first range with enough reports at or above it.
         let (mut ranges, mut bytes) = (0, 0);
         self.lost_below = una;
         for range in self.sacked.iter().rev() {
             ranges += 1;
             bytes += range.end - range.start;
+            // IsLost: at least `threshold` ranges above, or more than `threshold - 1` segments of bytes above.
             if ranges >= u64::from(threshold) || bytes > u64::from(threshold - 1) * mss {
                 self.lost_below = range.start;
                 break;
             }
         }
+        // Number of bytes between `una` and `offset` that no report covers.
         let below = |offset: u64| offset - una - self.sacked.bytes_below(offset);
         let not_lost = below(nxt.max(self.lost_below)) - below(self.lost_below);
+        // Bytes that are not lost count once, and retransmitted bytes count once more (RFC 6675, 4, SetPipe).
         self.pipe = not_lost + below(self.retransmitted.max(una));
     }
 
-    /// Whether the byte at `offset` counts as lost.
+    /// Returns whether the byte at `offset` counts as lost.
     pub(crate) fn is_lost(&self, offset: u64) -> bool {
         offset < self.lost_below
     }
@@ -65,36 +74,38 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// The next bytes to retransmit that count as lost (NextSeg, rule 1).
+    /// Returns the next lost bytes to send again (NextSeg, rule 1).
     pub(crate) fn next_lost(&self, una: u64, high: u64) -> Option<Range> {
         let hole = self.hole_from(self.retransmitted.max(una), high)?;
         (hole.start < self.lost_below).then_some(hole)
     }
 
-    /// The next bytes to retransmit that lie below a report, lost or not (NextSeg, rule 3).
+    /// Returns the next bytes below the highest report, lost or not (NextSeg, rule 3).
     pub(crate) fn next_below_reported(&self, una: u64, high: u64) -> Option<Range> {
         let hole = self.hole_from(self.retransmitted.max(una), high)?;
         (hole.start < self.sacked.end()?).then_some(hole)
     }
 
-    /// The last `longest` unreported bytes, once a recovery (NextSeg, rule 4).
+    /// Returns the last `longest` unreported bytes, once per recovery (NextSeg, rule 4).
     pub(crate) fn rescue(&self, una: u64, high: u64, longest: u64) -> Option<Range> {
         let reported = self.sacked.end().unwrap_or(una).max(una);
         if self.rescued || high <= reported {
             return None;
         }
+        // Later reports show a hole below the last report. Nothing shows a lost tail, so it is sent again.
         let start = high.saturating_sub(longest).max(reported);
         Some(Range { start, end: high })
     }
 
-    /// The first bytes from `offset` on that no report covers.
+    /// Returns the first range at or above `offset` that no report covers.
     pub(crate) fn hole_from(&self, offset: u64, high: u64) -> Option<Range> {
         let start = self.sacked.containing(offset).map_or(offset, |r| r.end);
         let end = self.sacked.first_from(start).map_or(high, |r| r.start);
         (start < end).then_some(Range { start, end })
     }
 
-    /// `start..end` was sent again. Above every report and not first, it is the rescue.
+    /// Records that `start..end` was sent again. If it lies above every report and is not the first segment,
+    /// it is the rescue retransmission.
     pub(crate) fn on_retransmit(&mut self, una: u64, start: u64, end: u64) {
         self.pipe += end - start;
         if start > una && start >= self.sacked.end().unwrap_or(una) {
@@ -112,7 +123,7 @@ impl Scoreboard {
         self.pipe
     }
 
-    /// Bytes reported as received below `offset`.
+    /// Returns the number of reported bytes below `offset`.
     pub(crate) fn reported_below(&self, offset: u64) -> u64 {
         self.sacked.bytes_below(offset)
     }

@@ -1,67 +1,79 @@
-//! The sending half of a connection: what may be sent, what must be sent again, and when the
-//! retransmission timer runs. RFC 5681, 6298 (section 5), 6582, 3042, 6675.
+//! Sending half of a connection: new data, retransmissions, and the retransmission timer. The sources are RFC 5681,
+//! 6298 (section 5), 6582, 3042 and 6675.
 
+mod by_time;
+mod episode;
+mod flight;
 mod recovery;
+mod window;
 
+use self::flight::Flight;
 use super::config::TcpConfig;
 use super::congestion::{Ack, Congested, CongestionControl, Controller, Window};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::FlowStats;
+use crate::pias::Tags;
 use crate::tcp::SackBlock;
 use alloc::boxed::Box;
-use tailcut_units::Time;
+use tailcut_units::{Duration, Time};
 
-/// No segment is being timed.
+/// Value of `timed_end` while no segment is being timed.
 const UNTIMED: u64 = u64::MAX;
 
-/// The state of the sending half.
+/// State of the sending half.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// The first byte not acknowledged.
+    /// First byte that is not acknowledged.
     una: u64,
-    /// The next byte to send; goes back to `una` on a timeout.
+    /// Next byte to send. It returns to `una` after a timeout.
     nxt: u64,
-    /// One past the highest offset ever sent.
+    /// One past the highest offset that was ever sent.
     high: u64,
-    /// Bytes that the application has written.
+    /// Number of bytes that the application has written.
     written: u64,
     window: Window,
-    /// When the retransmission timer expires; `Time::MAX` while it is off.
+    /// Expiry of the retransmission timer; `Time::MAX` while it is off.
     pub(crate) rto_deadline: Time,
-    /// The ACK that ends the round trip being timed.
+    /// Offset whose ACK ends the round trip that is being timed.
     timed_end: u64,
     timed_at: Time,
-    /// Up to here the window held the sender back; growth is allowed until this is acknowledged.
+    /// Offset up to which the window limited the sender. The window may grow until this is acknowledged.
     limited_until: u64,
-    /// Highest offset sent when the last loss was noticed (RFC 6582). 0 before any.
+    /// Highest offset sent when the last loss was noticed (RFC 6582); 0 before the first loss.
     recover: u64,
-    /// Highest offset sent when a mark was last answered. 0 before any.
+    /// Highest offset sent at the last reaction to a mark; 0 before the first mark.
     mark_answered: u64,
     rtt: RttEstimator,
     scoreboard: Option<Box<Scoreboard>>,
-    /// Bytes sent by limited transmit, which do not count as in flight when a loss is noticed.
+    /// Segments in flight of a connection that detects losses by time; `None` before the first and in other connections.
+    flight: Option<Box<Flight>>,
+    /// Bytes sent by limited transmit. They do not count as in flight when a loss is noticed.
     limited_bytes: u32,
-    /// What is left of a large-send burst.
+    /// Payload bytes that remain of a large-send burst.
     burst_left: u32,
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
+    /// Offset, and value of `payload_sent`, from which the bytes sent count for the class of a segment. `None`: from the
+    /// start of the stream. It is boxed because few connections need it.
+    relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
-    /// Timeouts since data was last acknowledged.
+    /// Number of timeouts since data was last acknowledged.
     timeouts_in_row: u8,
     recovering: bool,
-    /// The first unacknowledged segment is to be sent again, whatever the window.
+    /// Whether the first unacknowledged segment must be sent again, whatever the window is.
     resend_first: bool,
-    /// A partial ACK has restarted the timer in this recovery (RFC 6582, 3.2, "impatient").
+    /// Whether a partial ACK has restarted the timer in this recovery (the "impatient" variant of RFC 6582,
+    /// 3.2).
     partial_seen: bool,
     finishing: bool,
-    /// Classic ECN: the next new data carries CWR.
+    /// Whether the next new data must carry CWR (classic ECN).
     reduced: bool,
     controller: Controller,
 }
 
-/// A segment that may leave now.
+/// Segment that may leave now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) offset: u64,
@@ -69,13 +81,13 @@ pub(crate) struct Plan {
     pub(crate) fin: bool,
 }
 
-/// An ACK as the sender sees it.
+/// Fields of an ACK that the sender uses.
 pub(crate) struct AckInput<'a> {
     pub(crate) now: Time,
     pub(crate) ack: u64,
-    /// Whether the segment carried nothing but the ACK.
+    /// Whether the segment carries only the ACK.
     pub(crate) pure: bool,
-    /// Whether it carried ECN-Echo and ECN was negotiated.
+    /// Whether the segment carries ECN-Echo, and ECN was negotiated.
     pub(crate) marked: bool,
     pub(crate) blocks: &'a [SackBlock; 3],
 }
@@ -99,11 +111,13 @@ impl Sender {
             mark_answered: 0,
             rtt: RttEstimator::new(config.initial_rto),
             scoreboard: None,
+            flight: None,
             limited_bytes: 0,
             burst_left: 0,
             retransmissions: 0,
             timeouts: 0,
             payload_sent: 0,
+            relieved_at: None,
             duplicate_acks: 0,
             timeouts_in_row: 0,
             recovering: false,
@@ -125,6 +139,7 @@ impl Sender {
         &self.rtt
     }
     pub(crate) fn acknowledged(&self) -> u64 {
+        // The ACK of the FIN is one past the data, so it is cut to the written bytes.
         self.una.min(self.written)
     }
     pub(crate) fn stats(&self) -> FlowStats {
@@ -135,7 +150,13 @@ impl Sender {
             payload_sent: self.payload_sent,
         }
     }
-    /// Bytes written that have never left; `None` after the end was written.
+    /// Returns the class of a segment at `offset`, before which `sent` bytes were sent.
+    #[inline]
+    pub(crate) fn class(&self, tags: &Tags, offset: u64, sent: u64) -> u8 {
+        let (from, sent_before) = self.relieved_at.as_deref().copied().unwrap_or_default();
+        tags.class(offset.saturating_sub(from), sent - sent_before)
+    }
+    /// Returns the number of written bytes that have never left; `None` after `finish`.
     pub(crate) fn unsent(&self) -> Option<u64> {
         (!self.finishing).then(|| self.written.saturating_sub(self.high))
     }
@@ -147,27 +168,28 @@ impl Sender {
     pub(crate) fn finish(&mut self) {
         self.finishing = true;
     }
-    /// Whether the peer has acknowledged the FIN.
+    /// Returns whether the peer has acknowledged the FIN.
     #[inline]
     pub(crate) fn fin_acknowledged(&self) -> bool {
+        // The FIN takes the offset after the last byte, so only its ACK is above `written`.
         self.una > self.written
     }
-    /// Whether `ack` acknowledges only what has been sent.
+    /// Returns whether `ack` acknowledges only data that was sent.
     #[inline]
     pub(crate) fn accepts(&self, ack: u64) -> bool {
         ack <= self.high
     }
-    /// The offset that a segment without payload carries.
+    /// Returns the offset that a segment without payload carries.
     #[inline]
     pub(crate) fn next_offset(&self) -> u64 {
         self.nxt
     }
-    /// Whether the sender is in the middle of a large-send burst.
+    /// Returns whether the sender is in the middle of a large-send burst.
     #[inline]
     pub(crate) fn in_burst(&self) -> bool {
         self.burst_left > 0
     }
-    /// Takes the duty to tell the peer that the window was reduced.
+    /// Returns whether the next data segment must carry CWR, and clears the flag.
     pub(crate) fn take_reduced(&mut self) -> bool {
         core::mem::take(&mut self.reduced)
     }
@@ -180,32 +202,46 @@ impl Sender {
         self.rto_deadline = now.saturating_add(self.rtt.rto());
     }
 
-    pub(crate) fn on_syn_timeout(&mut self, config: &TcpConfig) {
+    /// Handles a timeout of the SYN or SYN-ACK. The first `linear` timeouts do not double the next.
+    pub(crate) fn on_syn_timeout(&mut self, linear: u8, config: &TcpConfig) {
         self.timeouts += 1;
-        self.rtt.back_off(config.max_rto);
+        if self.timeouts > u32::from(linear) {
+            self.rtt.back_off(config.max_rto);
+        }
         self.rto_deadline = Time::MAX;
     }
 
-    /// If this end's SYN or SYN-ACK was sent again there is no sample (Karn); if because it was
-    /// lost, the window starts at one segment (RFC 5681, 3.1).
+    /// Ends the handshake and takes its round trip as a sample. There is no sample if this end sent its SYN
+    /// or SYN-ACK twice (Karn's algorithm). If it did so because of a timeout, the window starts at one
+    /// segment (RFC 5681, 3.1); in Linux only after two timeouts.
     pub(crate) fn on_established(&mut self, now: Time, resent: bool, config: &TcpConfig) {
         self.rto_deadline = Time::MAX;
-        if self.timeouts > 0 {
+        if self.timeouts > u32::from(config.lost_syn_keeps_window) {
             self.window.cwnd = u64::from(config.mss);
         }
         if !resent {
             let sample = now.since(self.timed_at);
             self.rtt.on_sample(sample, config);
+        } else if config.lost_syn_keeps_window {
+            self.rtt = RttEstimator::new(config.initial_rto.saturating_mul(3).min(config.max_rto));
         }
     }
 
-    // What may be sent.
+    // Segments that may be sent.
 
-    /// The segment that may leave now, if any.
+    /// Returns the segment that may leave now, if any.
     #[inline]
     pub(crate) fn plan(&self, config: &TcpConfig) -> Option<Plan> {
+        // A fast retransmission, and the retransmission after a partial ACK, ignore the window (RFC 5681, 3.2;
+        // RFC 6582, 3.2).
         if self.resend_first {
             return Some(self.piece(self.una, u64::MAX, config));
+        }
+        if let Some(flight) = &self.flight {
+            if flight.is_calm() {
+                return self.plan_next(self.high, u64::MAX, self.high - self.una, config);
+            }
+            return self.plan_by_time(flight, config);
         }
         if self.scoreboard.is_some() {
             return self.plan_by_scoreboard(config);
@@ -213,7 +249,8 @@ impl Sender {
         self.plan_next(self.nxt, u64::MAX, self.nxt - self.una, config)
     }
 
-    /// The segment at `offset`, ending at `end` or earlier. A FIN rides on the last byte.
+    /// Returns the segment that starts at `offset` and ends at or before `end`. The segment with the last
+    /// byte also carries the FIN.
     #[inline]
     fn piece(&self, offset: u64, end: u64, config: &TcpConfig) -> Plan {
         let payload = (self.written.min(end) - offset.min(self.written)).min(u64::from(config.mss));
@@ -224,7 +261,7 @@ impl Sender {
         }
     }
 
-    /// The segment at `offset` if the window admits it beside `in_flight` bytes.
+    /// Returns the segment at `offset`, if the window has room for it in addition to `in_flight` bytes.
     #[inline]
     fn plan_next(&self, offset: u64, end: u64, in_flight: u64, config: &TcpConfig) -> Option<Plan> {
         if offset > self.written {
@@ -235,6 +272,8 @@ impl Sender {
         if payload == 0 {
             return plan.fin.then_some(plan);
         }
+        // These segments bypass the check of the window. A burst has reserved its room when it began. And
+        // with nothing in flight, no ACK would arrive to end the wait for a larger burst.
         if in_flight == 0 || self.burst_left > 0 {
             return Some(plan);
         }
@@ -242,6 +281,7 @@ impl Sender {
         if in_flight + payload > window {
             return None;
         }
+        // Retransmissions and limited transmit do not wait, because a wait would prolong the recovery.
         let waits = config.lso_bytes > 0
             && self.nxt == self.high
             && self.duplicate_acks == 0
@@ -249,9 +289,10 @@ impl Sender {
         (!waits).then_some(plan)
     }
 
-    /// The window, with what limited transmit adds to it (RFC 3042).
+    /// Returns the window, including the segments that limited transmit adds (RFC 3042).
     #[inline]
     fn sending_window(&self, config: &TcpConfig) -> u64 {
+        // With SACK, `plan_by_scoreboard` subtracts the reported bytes instead, which has the same effect.
         let extends = self.duplicate_acks > 0
             && config.limited_transmit
             && !self.recovering
@@ -264,21 +305,24 @@ impl Sender {
         }
     }
 
-    /// What a large-send burst waits for.
+    /// Returns the number of bytes for which a large-send burst waits.
     fn burst_goal(&self, config: &TcpConfig) -> u64 {
         let left = self.written - self.nxt;
         u64::from(config.lso_bytes)
+            // A burst is at most a third of the window, as in Linux (`tcp_tso_win_divisor`).
             .min(self.window.cwnd / 3)
             .min(left)
     }
 
-    /// RFC 6675: NextSeg during recovery; otherwise the next bytes that no report covers.
+    /// Returns the next segment during recovery (NextSeg of RFC 6675), or otherwise the next bytes that no
+    /// SACK block reports.
     #[cold]
     fn plan_by_scoreboard(&self, config: &TcpConfig) -> Option<Plan> {
         let board = self.scoreboard.as_ref()?;
         let mss = u64::from(config.mss);
         if !self.recovering {
             let resending = self.nxt < self.high;
+            // Reported bytes have left the network, so they make room for new data, as in limited transmit.
             let reported = if resending || config.limited_transmit {
                 board.reported_below(self.nxt)
             } else {
@@ -290,6 +334,7 @@ impl Sender {
                 _ => self.plan_next(self.high, u64::MAX, in_flight, config),
             };
         }
+        // A recovery sends only if the window has room for a full segment (RFC 6675, 5, step C).
         if board.pipe() + mss > self.window.cwnd {
             return None;
         }
@@ -299,7 +344,7 @@ impl Sender {
         if let Some(plan) = self.plan_next(self.nxt, u64::MAX, board.pipe(), config) {
             return Some(plan);
         }
-        // The FIN takes a number but no room in the segment.
+        // A FIN has an offset but no payload byte, so the range may be one longer than a segment.
         let longest = mss + u64::from(self.high > self.written);
         board
             .next_below_reported(self.una, self.high)
@@ -307,7 +352,7 @@ impl Sender {
             .map(|hole| self.piece(hole.start, hole.end, config))
     }
 
-    /// `plan` leaves now. Says whether it repeats bytes.
+    /// Records that `plan` leaves now. Returns whether it repeats bytes.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, plan: &Plan, config: &TcpConfig) -> bool {
         let end = plan.offset + u64::from(plan.payload) + u64::from(plan.fin);
@@ -316,16 +361,23 @@ impl Sender {
         self.controller.on_sent(now, end, again);
         if again {
             self.retransmissions += 1;
+            // The ACK would not show which of the two copies it answers (Karn's algorithm).
             self.timed_end = UNTIMED;
         } else if self.timed_end == UNTIMED {
             self.timed_end = end;
             self.timed_at = now;
         }
-        if self.rto_deadline == Time::MAX {
+        if config.detects_by_time() {
+            self.flight.get_or_insert_with(|| Box::new(Flight::new()));
+            self.on_sent_by_time(now, end, again, config);
+        } else if self.rto_deadline == Time::MAX {
+            // A transmission starts the timer, but does not restart it (RFC 6298, 5.1).
             self.rto_deadline = now.saturating_add(self.rtt.rto());
         }
         self.resend_first = false;
         if let Some(board) = &mut self.scoreboard {
+            // After a timeout `nxt` starts again at `una`, so bytes that are sent again enter `pipe` like new
+            // ones.
             if again && self.recovering {
                 board.on_retransmit(self.una, plan.offset, end);
             } else {
@@ -340,11 +392,12 @@ impl Sender {
         again
     }
 
-    /// Accounts for large-send bursts and limited transmit.
+    /// Updates the state of large-send bursts and of limited transmit.
     #[cold]
     fn on_sent_slowly(&mut self, payload: u32, config: &TcpConfig) {
         let in_flight = self.nxt - self.una;
         if self.duplicate_acks > 0 {
+            // Limited transmit (RFC 3042) exceeds the window, and these bytes must not count as its use.
             if !self.recovering && in_flight + u64::from(payload) > self.window.cwnd {
                 self.limited_bytes += payload;
             }
@@ -357,6 +410,7 @@ impl Sender {
                 .saturating_sub(in_flight)
                 .min(u64::from(config.lso_bytes));
             let left = self.written - self.nxt;
+            // Only the last segment of the data may be short. Other large sends consist of full segments.
             let burst = if room >= left {
                 left
             } else {
@@ -366,23 +420,31 @@ impl Sender {
         }
     }
 
-    /// Nothing more may leave now: remembers whether that is for want of window.
+    /// Ends a burst, because nothing more may leave now. If data remains, the window was the limit, and it
+    /// may grow.
     #[inline]
     pub(crate) fn on_blocked(&mut self) {
         self.burst_left = 0;
         if self.nxt < self.written {
             self.limited_until = self.nxt;
+            if let Some(flight) = &mut self.flight {
+                let out = self.nxt - self.una;
+                flight.usage.record(self.una, self.nxt, out, true);
+            }
         }
     }
 
-    // What the peer says.
+    // Input from the peer.
 
-    /// An acceptable ACK. Says whether it acknowledged something new.
+    /// Handles an acceptable ACK. Returns whether it acknowledges new data.
     #[inline]
     pub(crate) fn on_ack(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
+        if config.detects_by_time() {
+            return self.on_ack_by_time(input, config);
+        }
         let advances = input.ack > self.una;
-        // With SACK an ACK that tells of new blocks is a duplicate, even where it moves the
-        // cumulative point too, and no other is (RFC 6675, 2).
+        // With SACK, an ACK is a duplicate exactly if it reports new blocks, even if it also moves the
+        // cumulative acknowledgment (RFC 6675, 2).
         let duplicate = if config.sack {
             self.on_blocks(input, config)
         } else {
@@ -391,6 +453,7 @@ impl Sender {
         if advances {
             self.on_new_ack(input, config);
         }
+        // Without outstanding data, an ACK is no duplicate (RFC 5681, section 2).
         if duplicate && self.high > self.una {
             self.on_duplicate_ack(input.now, config);
         }
@@ -400,18 +463,30 @@ impl Sender {
     #[inline]
     fn on_new_ack(&mut self, input: &AckInput, config: &TcpConfig) {
         let (before, ack) = (self.una, input.ack);
-        let acked = ack.min(self.written) - before.min(self.written);
+        // The FIN has an offset but no byte, so it does not count as acknowledged data.
+        let mut acked = ack.min(self.written) - before.min(self.written);
+        if config.slow_start_limit.is_none() && !self.recovering {
+            // Each duplicate ACK has already reported one of these segments as arrived, and the window does not grow twice
+            // (`tcp_remove_reno_sacks` of Linux).
+            let reported = u64::from(self.duplicate_acks) * u64::from(config.mss);
+            acked -= reported.min(acked.saturating_sub(u64::from(config.mss)));
+        }
         self.una = ack;
+        // After a timeout `nxt` is back at `una`, and the ACK may cover more than was sent again.
         self.nxt = self.nxt.max(ack);
+        // Without a timed segment, `timed_end` is above every offset, and there is no sample.
+        let mut sample = None;
         if ack >= self.timed_end {
-            let sample = input.now.since(self.timed_at);
-            self.rtt.on_sample(sample, config);
+            let rtt = input.now.since(self.timed_at);
+            self.rtt.on_sample(rtt, config);
             self.timed_end = UNTIMED;
+            sample = Some(rtt);
         }
         self.timeouts_in_row = 0;
         let mut restart = true;
+        // This call comes before the possible end of the recovery, because ACKs of a recovery do not open the window.
         if acked > 0 {
-            self.grow(input, acked, before, config);
+            self.grow(input, (before, acked), sample, config);
         }
         if self.recovering {
             restart = self.on_ack_in_recovery(acked, config);
@@ -419,10 +494,8 @@ impl Sender {
             self.duplicate_acks = 0;
             self.limited_bytes = 0;
         }
-        self.window.cwnd = self
-            .window
-            .cwnd
-            .clamp(u64::from(config.mss), config.max_cwnd);
+        self.clamp_window(config);
+        // Nothing is outstanding, so the timer is off (RFC 6298, 5.2).
         if self.nxt == self.una {
             self.rto_deadline = Time::MAX;
         } else if restart {
@@ -430,10 +503,19 @@ impl Sender {
         }
     }
 
-    /// Lets the controller see an ACK for `acked` new bytes.
+    /// Passes an ACK for `acked` new bytes after `before` to the controller, and then its mark, if it carries one. `rtt` is
+    /// the round-trip time that the ACK measured.
     #[inline]
-    fn grow(&mut self, input: &AckInput, acked: u64, before: u64, config: &TcpConfig) {
+    fn grow(
+        &mut self,
+        input: &AckInput,
+        (before, acked): (u64, u64),
+        rtt: Option<Duration>,
+        config: &TcpConfig,
+    ) {
         let mss = u64::from(config.mss);
+        // After a timeout an ACK may cover much data that arrived before it, so it counts as one segment at
+        // most, to avoid bursts (RFC 3465, 2.3).
         let after_timeout = self.una <= self.recover && !self.recovering;
         let ack = Ack {
             now: input.now,
@@ -442,68 +524,67 @@ impl Sender {
             una: self.una,
             nxt: self.nxt,
             mss,
+            // `before` was sent while the window was the limit. Otherwise the flow does not use its window.
             may_grow: !self.recovering && !input.marked && before < self.limited_until,
-            slow_start_limit: if after_timeout { mss } else { 2 * mss },
+            slow_start_limit: self.slow_start_limit(after_timeout, config),
             srtt: self.rtt.smoothed(),
+            rtt,
         };
         self.controller.on_ack(&mut self.window, &ack);
+        // The sender reacts once per window of data (RFC 3168, 6.1.2; RFC 8257, 3.3).
         if input.marked && !self.recovering && self.una > self.mark_answered {
-            let congested = self.congested(input.now, config);
+            // RFC 3168 (6.1.2) halves the window. The bytes that are left in flight after this ACK are fewer.
+            let congested = Congested {
+                in_flight: self.window.cwnd,
+                ..self.congested(input.now, config)
+            };
             self.controller.on_mark(&mut self.window, &congested);
             self.mark_answered = self.nxt;
+            // The next new data carries CWR, which ends the receiver's echo (RFC 3168, 6.1.2).
             self.reduced = true;
         }
     }
 
-    /// What a controller is told of congestion. The flight is that of RFC 5681, but never more than
-    /// the window: what SACK blocks report still counts as sent and not acknowledged, and a recovery
-    /// ends with a flight above the window, so that without this a loss could raise the window.
-    fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
-        let flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
-        Congested {
-            now,
-            in_flight: flight.min(self.window.cwnd),
-            mss: u64::from(config.mss),
-        }
-    }
-
-    /// The retransmission timer expired (RFC 6298, 5.4 to 5.6; RFC 5681, 3.1). Says whether to give
-    /// up.
+    /// Handles an expiry of the retransmission timer (RFC 6298, 5.4 to 5.6; RFC 5681, 3.1). Returns whether
+    /// the connection fails.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &TcpConfig) -> bool {
+        if self.on_other_timer(now, config) {
+            return false;
+        }
         self.timeouts += 1;
         self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
         if self.timeouts_in_row > config.max_data_retries {
             return true;
         }
-        if self.recovering {
-            // The same loss as recovery's: `ssthresh` is halved already. The flight is no measure
-            // of the network here, since what duplicate ACKs released is in it, but is still the
-            // upper bound (RFC 5681, 3.1).
-            let flight = self.nxt - self.una;
-            let most = (flight / 2).max(2 * u64::from(config.mss));
-            self.window.ssthresh = self.window.ssthresh.min(most);
-        } else if self.timeouts_in_row == 1 {
-            let congested = self.congested(now, config);
-            self.controller.on_timeout(&mut self.window, &congested);
+        match self.flight.take() {
+            Some(mut flight) => {
+                self.enter_loss(now, &mut flight, config);
+                self.flight = Some(flight);
+            }
+            None => self.go_back(now, config),
         }
-        self.window.cwnd = u64::from(config.mss);
-        self.recovering = false;
-        self.resend_first = false;
-        self.recover = self.high;
+        // The window limits the segments that are sent again, so their ACKs may let it grow.
         self.limited_until = self.high;
-        self.nxt = self.una;
-        self.duplicate_acks = 0;
-        self.limited_bytes = 0;
         self.burst_left = 0;
         self.timed_end = UNTIMED;
+        let tags = config.tags.as_ref();
+        if tags.is_some_and(|tags| tags.relieves(self.timeouts_in_row)) {
+            self.relieved_at = Some(Box::new((self.high, self.payload_sent)));
+        }
         self.rtt.back_off(config.max_rto);
-        self.rto_deadline = Time::MAX;
+        self.rto_deadline = if self.flight.is_some() {
+            now.saturating_add(self.rtt.rto())
+        } else {
+            // The next segment that leaves starts the timer, with the backed-off timeout.
+            Time::MAX
+        };
         false
     }
 
-    /// Drops what only a live connection needs.
+    /// Frees the state that a closed connection does not need.
     pub(crate) fn release(&mut self) {
         self.scoreboard = None;
+        self.flight = None;
         self.resend_first = false;
     }
 }

@@ -1,14 +1,14 @@
-//! The host's timer queue: at most one live entry a connection.
+//! Timer queue of a host, with at most one valid entry per connection.
 //!
-//! A deadline that moves later leaves its entry where it is: the entry fires early, finds that
-//! nothing is due and is entered again at the true time. So an ACK, which moves the retransmission
-//! timer, costs no heap operation.
+//! A deadline that moves to a later time leaves its entry unchanged. The entry fires early, finds that
+//! nothing is due, and is added again with the new time. So an ACK, which moves the retransmission timer,
+//! costs no heap operation.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use tailcut_units::Time;
 
-/// Names one use of one slot of the connection slab.
+/// Key of one use of a slot of the connection table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct TimerKey {
     pub(crate) slot: u32,
@@ -16,14 +16,14 @@ pub(crate) struct TimerKey {
 }
 
 impl TimerKey {
-    /// Names nothing.
+    /// Key that belongs to no connection.
     pub(crate) const NONE: Self = Self {
         slot: u32::MAX,
         generation: u32::MAX,
     };
 }
 
-/// Entries by time, ties by slot.
+/// Entries by time, then by slot.
 #[derive(Debug, Default)]
 pub(crate) struct Timers(BinaryHeap<Reverse<(Time, TimerKey)>>);
 
@@ -36,7 +36,7 @@ impl Timers {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes the earliest entry if it is due at `now`.
+    /// Removes and returns the earliest entry, if it is due at `now`.
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Time, TimerKey)> {
         if self.next()? > now {
             return None;

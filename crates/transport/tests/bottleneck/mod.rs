@@ -1,6 +1,6 @@
-//! Hosts behind one bottleneck: a link with a drop-tail queue that all symbols and segments of the
-//! even-numbered hosts cross on their way to the odd-numbered ones, and that loses packets at random.
-//! The way back has the same delay and the same loss, and no queue.
+//! Hosts behind one bottleneck: a link with a drop-tail queue, which loses packets at random. All symbols and
+//! segments from even-numbered hosts to odd-numbered hosts cross it. The reverse direction has the same delay
+//! and loss, and no queue.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,31 +10,31 @@ use tailcut_units::{Duration, FlowId, HostId, Rate, Time, mix64};
 /// Bytes that headers, preamble and gap add to a packet on the wire.
 const OVERHEAD: u64 = 78;
 
-/// What lies between the hosts.
+/// Network between the hosts.
 #[derive(Clone, Copy)]
 pub struct Link {
     pub rate: Rate,
-    /// There and back, with empty queues.
+    /// Round-trip time with empty queues.
     pub round_trip: Duration,
-    /// Packets that may wait.
+    /// Number of packets that may wait.
     pub queue: usize,
-    /// Of a thousand packets.
+    /// Number of lost packets in a thousand.
     pub loss_permille: f64,
-    /// Of hosts' links.
+    /// Rate of the hosts' links.
     pub host_rate: Rate,
-    /// A host waits up to this long, by chance, before it sends its next packet. With as much as the
-    /// bottleneck takes for a packet, no flow meets a full queue only because of its phase (Floyd and Jacobson, "On
-    /// Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    /// Longest random wait of a host before it sends its next packet. If it equals the bottleneck's time for
+    /// a packet, no flow meets a full queue only because of its phase (Floyd and Jacobson, "On Traffic Phase
+    /// Effects in Packet-Switched Gateways", 1992).
     pub jitter: Duration,
 }
 
 enum Happens {
-    /// A packet comes to the queue.
+    /// A packet arrives at the queue.
     Enqueue(Segment),
     /// The packet at the head of the queue has been sent.
     Sent,
     Deliver(Segment),
-    /// A host's link is free.
+    /// The link of a host is free.
     Free(usize),
 }
 
@@ -43,7 +43,7 @@ pub struct Bottleneck {
     pub link: Link,
     pub hosts: Vec<Box<dyn Transport>>,
     pub events: Vec<(Time, usize, Event)>,
-    /// By flow: payload bytes that have left the bottleneck.
+    /// Payload bytes that have left the bottleneck, by flow.
     pub delivered: BTreeMap<FlowId, u64>,
     pub dropped: u64,
     queue: VecDeque<Segment>,
@@ -51,7 +51,7 @@ pub struct Bottleneck {
     busy: Vec<bool>,
     count: u64,
     draws: u64,
-    /// Of a host: what its link is slowed to, and whether it is dead.
+    /// Reduced rate of each host's link, if it is reduced.
     pub slow: Vec<Option<Rate>>,
     pub dead: Vec<bool>,
 }
@@ -91,7 +91,7 @@ impl Bottleneck {
         self.calendar.insert((at, self.count), what);
     }
 
-    /// From 0 to 1, without 1.
+    /// Returns a random number from 0 to 1, without 1.
     fn draw(&mut self) -> f64 {
         self.draws += 1;
         (mix64(self.draws) >> 11) as f64 / (1u64 << 53) as f64
@@ -153,7 +153,7 @@ impl Bottleneck {
         }
     }
 
-    /// Until `end`, or until nothing happens any more.
+    /// Runs until `end`, or until no event is left.
     pub fn run_until(&mut self, end: Time) {
         loop {
             let next = self.calendar.keys().next().map(|(at, _)| *at);
@@ -211,7 +211,8 @@ impl Bottleneck {
                 Happens::Deliver(segment) => match segment.tuple.dst.group_number() {
                     None => self.deliver(segment.tuple.dst.0 as usize, segment),
                     Some(_) => {
-                        // All odd hosts; each copy is lost by itself behind the bottleneck.
+                        // The packet goes to all odd hosts. Each copy is lost independently after the
+                        // bottleneck.
                         for to in (1..self.hosts.len()).step_by(2) {
                             if !self.is_lost() {
                                 self.deliver(to, segment);
@@ -224,7 +225,7 @@ impl Bottleneck {
         self.now = self.now.max(end);
     }
 
-    /// When flow `flow` was complete at its receiver.
+    /// Returns the time at which flow `flow` was complete at its receiver.
     pub fn completed(&self, flow: u32) -> Option<Time> {
         let wanted = Event::Completed(FlowId(flow));
         let mut events = self.events.iter();

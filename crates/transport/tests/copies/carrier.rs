@@ -1,4 +1,4 @@
-//! The TCP of hosts that carry requests: classes of connections, and connections that change theirs.
+//! TCP of hosts that carry requests: classes of connections, and connections that change their class.
 
 use crate::pair::{A, B, Fate, Pair, plain_config};
 use tailcut_requests::{
@@ -10,17 +10,17 @@ use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
-/// When the server has the request, however late packets of a class are.
+/// Time at which the server has the request, however late the packets of a class are.
 const ASKED: Time = Time::from_ns(1_000_000);
 
-/// A client, A, and a server, B, 100 us apart at 10 Gb/s.
+/// Creates a client, A, and a server, B, 100 us apart at 10 Gb/s.
 fn carriers() -> Pair<Carrier> {
     let carrier = |host| Carrier::new(HostId(host), &plain_config()).expect("a carrier");
     Pair::new(carrier(0), carrier(1))
 }
 
-/// The client asks in `class`, and the server answers as soon as it has the request: the connection at
-/// both ends.
+/// The client sends a request in `class`, and the server answers as soon as it has the request. Returns the
+/// connection at both ends.
 fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let asked = pair.act(A, |client, now| {
         let ask = Ask {
@@ -36,7 +36,7 @@ fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     while let Some(CopyEvent { number, change }) = pair.hosts[B].poll_copy() {
         assert_eq!(number, 7);
         if let CopyChange::Accepted { handle, room } = change {
-            assert_eq!(room, None, "this server tells no windows");
+            assert_eq!(room, None, "this server reports no windows");
             accepted = Some(handle);
         }
     }
@@ -52,7 +52,7 @@ fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     [asked, accepted]
 }
 
-/// The most bytes that the client has been told of, and whether the answer has ended.
+/// Returns the largest number of bytes that the client's events report, and whether the answer has ended.
 fn heard(client: &mut Carrier) -> (u64, bool) {
     let (mut bytes, mut ended) = (0, false);
     while let Some(event) = client.poll_copy() {
@@ -65,7 +65,7 @@ fn heard(client: &mut Carrier) -> (u64, bool) {
     (bytes, ended)
 }
 
-/// How copy 7 has ended at a host.
+/// Returns the reasons of the ends of copy 7 that a host has reported.
 fn ended(host: &mut Carrier) -> Vec<End> {
     let events = std::iter::from_fn(|| host.poll_copy());
     let ends = events.filter_map(|event| match event.change {
@@ -83,7 +83,7 @@ fn a_connection_that_changes_its_class_goes_on_and_loses_and_doubles_nothing() {
                 LOW => Fate::Late(Duration::from_us(150)),
                 _ => Fate::Deliver,
             };
-            // What is low comes later, so that high segments overtake it.
+            // Low packets arrive later, so that high packets overtake them.
             let mut pair = carriers().with_fault(move |p| late(p.segment.priority));
             let [asked, accepted] = ask(&mut pair, from);
             pair.run_until(ASKED + Duration::from_us(change_us));
@@ -127,7 +127,7 @@ fn a_reset_finds_a_connection_that_has_changed_its_class_at_one_end_only() {
     }
 }
 
-/// An ask for the whole answer, without a request of its own.
+/// Request for the whole answer, without content.
 const WHOLE: RequestHeader = RequestHeader {
     copy: CopyId {
         request: RequestId(3),
@@ -144,7 +144,7 @@ const WHOLE: RequestHeader = RequestHeader {
     body: 0,
 };
 
-/// The server hands over what there is of its answer and room for. Gives the headers.
+/// The server writes as much of its answer as there is room for. Returns the headers.
 fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Vec<AnswerHeader> {
     let mut headers = Vec::new();
     while let Some(written) = end.write() {
@@ -161,8 +161,8 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
     headers
 }
 
-/// A client asks, and its server answers; the server tells windows, or has parts as short as if it did. Gives
-/// the network and the headers of the answer.
+/// A client sends a request, and its server answers. The server reports windows, or uses parts of the same
+/// size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());
@@ -188,7 +188,7 @@ fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerH
                     assert_eq!(room.is_some(), tells);
                     serving = Some((handle, ServerEnd::new(TELLING_PART, room)));
                 }
-                (CopyChange::Room(room), Some((_, end))) => end.set_room(room),
+                (CopyChange::Room(room), Some((_, end))) => end.set_send_space(room),
                 (CopyChange::Delivered { total }, Some((_, end))) => {
                     end.on_arrived(total);
                     let Ok(message) = end.read(&mut messages);
@@ -216,7 +216,7 @@ fn headers_of_an_answer_tell_the_window_of_its_sender_as_they_leave() {
     let sent = pair.sent.iter().filter(|sent| sent.from == B);
     let sent: u64 = sent.map(|sent| u64::from(sent.segment.payload)).sum();
     assert_eq!(sent, stream);
-    // Slow start without a loss: the window begins as ten segments and grows by what is acknowledged.
+    // Slow start without a loss: the window begins as ten segments and grows by the acknowledged bytes.
     let windows: Vec<u64> = told.iter().filter_map(|header| header.window).collect();
     assert_eq!(windows.len(), told.len());
     assert_eq!(windows[..2], [10_000, 10_000]);

@@ -1,4 +1,4 @@
-//! Copies of requests as flows, as stories.
+//! Tests of requests whose copies are flows.
 
 mod carrier;
 mod messenger;

@@ -1,4 +1,4 @@
-//! Requests over transports whose flows are messages: what the word carries that a copy is not wanted.
+//! Requests over transports whose flows are messages: cancellation of copies.
 
 use crate::pair::{A, B, Pair, Sent};
 use tailcut_requests::{HIGH, LOW, REQUEST_BYTES};
@@ -12,7 +12,7 @@ use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
 
-/// The same over SCDP.
+/// Creates a pair of hosts with SCDP.
 fn scdp_messengers() -> Pair<Messenger<scdp::Host<ModelCodec>>> {
     let messenger = |host| {
         let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
@@ -22,7 +22,7 @@ fn scdp_messengers() -> Pair<Messenger<scdp::Host<ModelCodec>>> {
     Pair::new(messenger(0), messenger(1))
 }
 
-/// A client, A, and a server, B, 100 us apart at 10 Gb/s.
+/// Creates a client, A, and a server, B, 100 us apart at 10 Gb/s.
 fn messengers() -> Pair<Messenger<Host>> {
     let messenger = |host| {
         let ndp = Host::new(HostId(host), NdpConfig::default()).expect("a valid configuration");
@@ -31,7 +31,7 @@ fn messengers() -> Pair<Messenger<Host>> {
     Pair::new(messenger(0), messenger(1))
 }
 
-/// What happened to copies at a host.
+/// Returns the events of copies at a host.
 fn events<T: Streams>(host: &mut Messenger<T>) -> Vec<CopyEvent<u32>> {
     core::iter::from_fn(|| host.poll_copy()).collect()
 }
@@ -72,7 +72,7 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
 
     assert!(
         !pair.hosts.iter().any(Transport::has_transmit),
-        "all is said"
+        "no message waits"
     );
     let answers = |number| {
         let from_server = pair.sent.iter().filter(|sent| sent.from == B);
@@ -90,7 +90,11 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
     assert_eq!(words, [(A, unwanted)]);
     let word = pair.sent.iter().find(|sent| purges(&sent.segment) != 0);
     let bytes = word.map(|sent| sent.segment.payload as usize);
-    assert_eq!(bytes, Some(REQUEST_BYTES), "a cancel is a header only");
+    assert_eq!(
+        bytes,
+        Some(REQUEST_BYTES),
+        "a cancellation has only a header"
+    );
 
     let ends: Vec<(u32, End)> = events(&mut pair.hosts[B])
         .iter()
@@ -107,7 +111,7 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
     assert_eq!(whole.map(|event| event.number).collect::<Vec<_>>(), [8]);
 }
 
-/// The client drops a copy whose answer, of one packet, is on its way: it hears nothing of that.
+/// The client cancels a copy whose answer, one packet, is in flight. It receives no event of the answer.
 fn drops_a_short_answer<T: Streams>(mut pair: Pair<Messenger<T>>) {
     let ask = Ask {
         number: 7,

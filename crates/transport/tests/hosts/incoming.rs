@@ -1,4 +1,4 @@
-//! Which flow a segment belongs to, for hosts that know nothing of each other: for NDP, pFabric
+//! Tests of the session that an arriving segment belongs to, when hosts choose flow numbers independently: NDP, pFabric
 //! and SCDP.
 
 use crate::hub;
@@ -10,12 +10,12 @@ use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig};
 use tailcut_transport::{Event, Origin, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// Some windows.
+/// Size of a flow in bytes: several windows.
 const BYTES: u64 = 100_000;
-/// How long a session is remembered, in all three.
+/// Time for which a session is remembered, in all three transports.
 const TIME_WAIT: Duration = Duration::from_ms(10);
 
-/// What the stories need of a host beside [`Transport`].
+/// Functions of a host that the tests need in addition to [`Transport`].
 trait Receives: Transport {
     fn new(id: u32) -> Self;
     fn name_incoming(&mut self, first: FlowId);
@@ -81,7 +81,7 @@ fn hub<T: Receives>(count: u32) -> Hub<T> {
     Hub::new((0..count).map(T::new).collect())
 }
 
-/// What `host` was told, without what concerns its own flows.
+/// Returns the events of `host`, except events of flows that it sends.
 fn told<T>(hub: &Hub<T>, host: usize) -> Vec<Event> {
     let events = hub.events.iter().filter(|(_, at, _)| *at == host);
     events.map(|(_, _, event)| *event).collect()
@@ -115,7 +115,7 @@ fn two_senders_with_one_number<T: Receives>() {
         let end = Event::Completed(FlowId(name));
         assert_eq!(events.iter().filter(|event| **event == end).count(), 1);
     }
-    // Each sender knows its own.
+    // Each sender reports its own flow.
     for sender in [1, 2] {
         assert!(matches!(
             told(&hub, sender).last(),
@@ -138,7 +138,7 @@ fn a_sender_that_begins_anew<T: Receives>() {
     let first = hub.completed(7, 0).expect("the first flow");
     let old_answer = hub.sent.iter().rfind(|(_, from, _)| *from == 0);
     let old_answer: Segment = old_answer.expect("an answer").2;
-    // The same host, as it was at first: it takes the ports that it took then.
+    // The host restarts, and uses the same ports again.
     hub.hosts[1] = T::new(1);
     hub.submit(1, message(8, HostId(0), BYTES));
     let tuple_of = |hub: &Hub<T>, flow: u32| {
@@ -146,7 +146,7 @@ fn a_sender_that_begins_anew<T: Receives>() {
         let mut of_flow = sent.filter(|(_, from, segment)| *from == 1 && segment.flow.0 == flow);
         of_flow.next().map(|(_, _, segment)| segment.tuple)
     };
-    // Something of the old flow is still about.
+    // A segment of the old flow is still in flight.
     let ignored = hub.hosts[1].ignored();
     hub.act(1, |host, now| host.on_segment(now, old_answer));
     assert_eq!(hub.hosts[1].ignored(), ignored + 1);
@@ -178,7 +178,7 @@ fn a_sender_that_dies_and_comes_back<T: Receives>() {
         let now = hub.now;
         hub.hosts[1].poll_transmit(now).expect("a first packet")
     };
-    // Somebody else cannot take the place of a flow that goes on.
+    // Another sender cannot replace a flow that continues.
     let before = hub.hosts[0].ignored();
     let segment = pushed(&mut hub, 8);
     hub.act(0, |host, now| host.on_segment(now, segment));
@@ -186,7 +186,7 @@ fn a_sender_that_dies_and_comes_back<T: Receives>() {
         (hub.hosts[0].ignored(), hub.hosts[0].open()),
         (before + 1, 1)
     );
-    // When nothing has come of it for a while, one can.
+    // If the flow was silent, another sender can replace it.
     hub.hosts[1] = T::new(1);
     let later = hub.now + TIME_WAIT * 2;
     hub.run_until(later);

@@ -1,4 +1,4 @@
-//! What all transports promise, and stories of the smaller ones.
+//! Tests of properties that all transports have, and tests of the smaller transports.
 
 #[path = "../hub/mod.rs"]
 mod hub;

@@ -1,4 +1,4 @@
-//! NDP between two hosts (and at one receiver of two), as stories.
+//! NDP between two hosts, and with two senders and one receiver.
 
 use crate::ndp_parts::{header, is, once};
 use crate::pair::{A, B, Fate, Pair};
@@ -10,7 +10,7 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 
 const MSS: u64 = 1_460;
 const WINDOW: u64 = 8;
-/// A full packet at 10 Gb/s.
+/// Duration of a full packet at 10 Gb/s.
 const INTERVAL: Duration = Duration::from_ps(1_230_400);
 
 fn config() -> NdpConfig {
@@ -24,12 +24,12 @@ fn host(id: u32, config: NdpConfig) -> Host {
     Host::new(HostId(id), config).expect("a valid configuration")
 }
 
-/// 5 us each way: a round trip is about as long as the window.
+/// The one-way delay is 5 us, so a round trip takes about as long as the window.
 fn ndp(config: NdpConfig) -> Pair<Host> {
     Pair::new(host(0, config), host(1, config)).with_one_way(Duration::from_us(5))
 }
 
-/// What host `from` sent of a kind: when, and the header.
+/// Returns the times and headers of the packets of a kind that host `from` sent.
 fn sent(pair: &Pair<Host>, from: usize, kind: NdpKind) -> Vec<(Time, NdpHeader)> {
     let all = pair.sent.iter().filter(|sent| sent.from == from);
     all.map(|sent| (sent.at, header(&sent.segment)))
@@ -96,7 +96,7 @@ fn after_the_window_every_packet_answers_a_pull_and_pulls_keep_the_rate_of_the_l
         asked_at
             .windows(2)
             .all(|pair| pair[1].since(pair[0]) >= INTERVAL),
-        "faster than packets can arrive"
+        "pulls leave faster than packets can arrive"
     );
 }
 
@@ -112,7 +112,7 @@ fn a_header_is_nacked_at_once_and_its_packet_is_resent_by_the_next_pull_before_n
     assert!(nacks[0].0.since(trimmed_arrival) < INTERVAL);
     let order = data_indices(&pair);
     let again = order.iter().rposition(|&index| index == 2).expect("resent");
-    // Pulls of packets 0 and 1 brought 8 and 9.
+    // The pulls of packets 0 and 1 requested packets 8 and 9.
     assert_eq!(order[again - 2..=again], [8, 9, 2]);
     let stats = pair.stats(0);
     assert_eq!((stats.retransmissions, stats.timeouts), (1, 0));
@@ -120,8 +120,7 @@ fn a_header_is_nacked_at_once_and_its_packet_is_resent_by_the_next_pull_before_n
 
 #[test]
 fn a_pull_that_overtakes_the_nack_of_its_packet_is_not_lost() {
-    // All packets of a flow without new data to send; the NACK is late, the pull that the header
-    // added is not.
+    // The flow has no new data to send. The NACK is late, but the pull for the trimmed header is not.
     let mut trim = once(&[3], Fate::Trim);
     let mut pair = ndp(config()).with_fault(move |passage| {
         if is(passage, NdpKind::Nack, 3) {
@@ -147,7 +146,7 @@ fn pulls_that_are_lost_are_made_up_by_the_next_one() {
     let stats = pair.stats(0);
     assert_eq!((stats.retransmissions, stats.timeouts), (0, 0));
     assert_eq!(pair.hosts[A].open_flows(), 0);
-    // After the gap as many packets leave at once as before it were on their way.
+    // After the gap, as many packets leave at once as were in flight before it.
     let data = sent(&pair, A, NdpKind::Data);
     let back_to_back = data
         .windows(5)
@@ -219,7 +218,7 @@ fn a_receiver_that_never_answers_is_given_up() {
     pair.run();
     let (at, _, event) = pair.events.last().expect("the end");
     assert!(matches!(event, Event::Failed(FlowId(0), _)), "{event:?}");
-    // 20, 40, 80 and 160 ms.
+    // The timeouts are 20, 40, 80 and 160 ms.
     assert!(at.since(Time::ZERO) >= Duration::from_ms(300));
     assert_eq!(pair.hosts[A].open_flows(), 0);
 }
@@ -254,7 +253,7 @@ fn addresses_are_free_again_after_the_time_wait() {
     assert_eq!(pair.hosts[B].remembered_flows(), 1);
 }
 
-/// Packets of a window from a host with that number to host 9.
+/// Returns the packets of a window from host `id` to host 9.
 fn window_from(id: u32, packets: u64) -> Vec<Segment> {
     let mut sender = host(id, config());
     sender.submit(
@@ -373,7 +372,7 @@ fn packets_take_all_paths_in_turn_and_a_pinned_flow_its_own() {
     );
 }
 
-/// NDP+ with classes from 10,000 and from 20,000 bytes on.
+/// NDP+ with class boundaries at 10,000 and 20,000 bytes.
 fn plus() -> NdpConfig {
     NdpConfig {
         demotion: Demotion::at(&[10_000, 20_000]).expect("ascending"),
@@ -454,7 +453,7 @@ fn a_host_serves_its_own_classes_in_order_and_the_flows_of_a_class_in_turn() {
 
 #[test]
 fn a_pull_is_charged_what_its_packet_took() {
-    // Two senders' windows; then the last packet of the first comes, which is short.
+    // The windows of two senders arrive, then the last packet of the first sender, which is short.
     let mut receiver = host(9, config());
     let now = Time::from_ns(1_000);
     let mut windows = window_from(1, 9);
@@ -481,7 +480,7 @@ fn a_pull_is_charged_what_its_packet_took() {
     let second = next(&mut receiver);
     assert_eq!(second, first + INTERVAL);
     receiver.on_segment(second, short);
-    // The next one leaves when it was to; the one after it 1,000 B of 0.8 ns earlier.
+    // The next pull leaves at its old time. The pull after it leaves earlier by the time of 1,000 B, at 0.8 ns each.
     let third = next(&mut receiver);
     assert_eq!(third, second + INTERVAL);
     let fourth = next(&mut receiver);
@@ -501,7 +500,7 @@ fn a_flow_that_moves_has_no_timeout_however_long_it_lasts() {
     );
 }
 
-/// The paths that a sender leaves out once so many ACKs and NACKs have come over each of four.
+/// Returns the paths that a sender avoids after the given numbers of ACKs and NACKs over each of four paths.
 fn left_out(answers: [(usize, usize); 4]) -> Vec<u16> {
     let four = NdpConfig {
         paths: 4,
@@ -557,16 +556,20 @@ fn left_out(answers: [(usize, usize); 4]) -> Vec<u16> {
 
 #[test]
 fn a_path_is_left_out_that_loses_over_three_tenths_and_over_five_quarters_of_the_mean() {
-    // Losses are counted in proportion to what arrived. All paths are judged after 400 answers.
+    // Losses are counted relative to arrivals. All paths are judged after 400 answers.
     let clean = [(90, 0); 3];
     let lossy = [(70, 40); 3];
     let judged = |first, [b, c, d]: [(usize, usize); 3]| left_out([first, b, c, d]);
     assert_eq!(
         judged((100, 30), clean),
         [],
-        "three tenths, and all of the losses"
+        "the path loses three tenths, which is not above the limit"
     );
     assert_eq!(judged((99, 31), clean), [0]);
-    assert_eq!(judged((40, 30), lossy), [], "3 in 4, the mean is 3 in 5");
+    assert_eq!(
+        judged((40, 30), lossy),
+        [],
+        "the path has 3 losses for 4 ACKs, and the mean is 3 for 5"
+    );
     assert_eq!(judged((39, 31), lossy), [0]);
 }

@@ -1,4 +1,4 @@
-//! When NDP's sender stops waiting for answers.
+//! Timeouts of NDP's sender.
 
 use crate::ndp_parts::once;
 use crate::pair::{A, Fate, Pair};

@@ -1,6 +1,7 @@
-//! PIAS' tags on what TCP sends, as stories.
+//! PIAS tags on TCP segments.
 
-use crate::pair::{A, B, Pair, Sent, lose_once, plain_config};
+use crate::pair::{A, B, Fate, Pair, Sent, lose_once, plain_config};
+use std::num::NonZeroU32;
 use tailcut_transport::pias::Tags;
 use tailcut_transport::repnet::{self, RepNetConfig};
 use tailcut_transport::tcp::{Congestion, Host, InitialWindow, TcpConfig, TcpFlags};
@@ -13,9 +14,10 @@ const TAGS: Tags = Tags {
     demotion: Demotion::NONE,
     resends_count: false,
     in_order: true,
+    relief_after: None,
 };
 
-/// Segments of 1,000 B.
+/// Returns a configuration with segments of 1,000 B.
 fn config(tags: Tags) -> TcpConfig {
     let demotion = Demotion::at(&THRESHOLDS).expect("ascending");
     TcpConfig {
@@ -35,7 +37,7 @@ fn pias() -> Pair<Host> {
     pias_with(TAGS)
 }
 
-/// The class that the thresholds give the byte at `offset`, counted by hand.
+/// Returns the class of the byte at `offset` according to the thresholds, counted by hand.
 fn class_of(offset: u64) -> u8 {
     THRESHOLDS.iter().filter(|t| offset >= **t).count() as u8
 }
@@ -84,7 +86,42 @@ fn bytes_that_are_sent_again_count_if_so_wished() {
     assert!(sent_before > 30_000, "something was sent again");
 }
 
-/// When a flow of 2 KB was complete that starts beside three of 500 KB that have gone down.
+/// Returns two hosts whose network drops the segments of the two lowest classes, and the flow's completion time.
+fn starved(relief_after: Option<NonZeroU32>) -> (Pair<Host>, Option<Time>) {
+    let tags = Tags {
+        relief_after,
+        ..TAGS
+    };
+    let mut pair = pias_with(tags).with_fault(|passage| match passage.segment.priority {
+        0 | 1 => Fate::Deliver,
+        _ => Fate::Drop,
+    });
+    pair.submit(0, 26_000);
+    pair.run();
+    let completed = pair.completed(0);
+    (pair, completed)
+}
+
+#[test]
+fn a_starved_flow_counts_from_zero_again_after_some_timeouts_in_a_row() {
+    let (_, completed) = starved(None);
+    assert_eq!(completed, None, "nothing relieves it");
+    for after in [1, 3] {
+        let (pair, completed) = starved(NonZeroU32::new(after));
+        assert!(completed.is_some(), "after {after}");
+        // The first segment that starves, at 8,000 B, is sent once, and again after each timeout.
+        let first: Vec<u8> = data(&pair)
+            .iter()
+            .filter(|sent| sent.header().offset == 8_000)
+            .map(|sent| sent.segment.priority)
+            .collect();
+        let starves = vec![2; after as usize];
+        assert_eq!(first, [starves, vec![0]].concat(), "after {after}");
+    }
+}
+
+/// Returns the completion times of a flow of 2 KB and of three flows of 500 KB that start before it and have
+/// moved to low classes.
 fn short_beside_long(in_order: bool) -> (Duration, Vec<Duration>) {
     let mut pair = pias_with(Tags { in_order, ..TAGS });
     // The host's link is the bottleneck: its connections have windows of 200 KB.

@@ -1,4 +1,4 @@
-//! The ports that hosts are reached at are theirs to choose.
+//! Ports on which hosts accept flows: each host can choose its own.
 
 use crate::pair::{A, B, Pair};
 use tailcut_requests::{HIGH, LOW};
@@ -11,7 +11,7 @@ use tailcut_transport::tcp::{self, TcpConfig};
 use tailcut_transport::{Event, Part, Transport};
 use tailcut_units::{FlowId, HostId};
 
-/// A flow arrives at `port`, and its answers come from there.
+/// Checks that a flow arrives at `port`, and that its answers come from this port.
 fn served_at<T: Transport>(host: impl Fn(HostId) -> T, port: u16) {
     let mut pair = Pair::new(host(HostId(0)), host(HostId(1)));
     pair.submit(7, 30_000);
@@ -59,7 +59,7 @@ fn hosts_are_reached_at_the_port_that_they_are_given_and_at_80_by_default() {
         };
         served_at(|id| pfabric::Host::new(id, pfabric).expect("valid"), port);
         served_at(|id| scdp_at(port, id), port);
-        // Flows that are no requests have a port behind those of requests.
+        // Flows that are not requests use the port after the ports of requests.
         served_at(
             |id| Carrier::new(id, &tcp_at(port)).expect("valid"),
             port + 2,

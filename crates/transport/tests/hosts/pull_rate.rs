@@ -1,4 +1,4 @@
-//! A host whose pulls change their rate while some wait: for NDP and SCDP.
+//! Change of the pull rate while pulls wait, for NDP and SCDP.
 
 use crate::hub::{Hub, message};
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig, ScdpKin
 use tailcut_transport::{Event, Header, Segment, Transport};
 use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
-/// Payload of a full packet or symbol.
+/// Payload bytes of a full packet or symbol.
 const T: u64 = 1_460;
-/// What it takes on the link beside that.
+/// Bytes of a packet on the link in addition to its payload.
 const OVERHEAD: u32 = 78;
-/// What a few answers before a pull take on a link as fast as that of the pulling host.
+/// Time of a few answers before a pull, on a link as fast as the link of the pulling host.
 const JITTER: Duration = Duration::from_ps(20);
-/// Full packets of each of two senders.
+/// Number of full packets of each of two senders.
 const PACKETS: u64 = 150;
 
-/// The count of pulls that an answer carries, by what they are counted.
+/// Returns the session and the count of pulls in an answer.
 fn pulls(segment: &Segment) -> Option<((FiveTuple, u32), u64)> {
     match segment.header {
         Header::Ndp(header) if header.kind != NdpKind::Data => {
@@ -29,14 +29,14 @@ fn pulls(segment: &Segment) -> Option<((FiveTuple, u32), u64)> {
     }
 }
 
-/// Two hosts send to the third, whose rate changes at `at`; nothing is lost.
+/// Two hosts send to the third, whose rate changes at `at`. No packet is lost.
 fn run<T: Transport>(
     host: impl Fn(HostId) -> T,
     at: Time,
     set: impl FnOnce(&mut T, Time),
 ) -> Hub<T> {
     let mut hub = Hub::new([0, 1, 2].map(HostId).map(host).into());
-    // A pull leaves when its host gives it to its link.
+    // Each pull leaves as soon as its host passes it to the link.
     hub.rates[0] = Rate::from_gbps(1_000_000);
     for sender in [1, 2] {
         hub.submit(
@@ -51,7 +51,7 @@ fn run<T: Transport>(
     hub
 }
 
-/// When host 0 sent a pull, by what its counts say.
+/// Returns the times at which host 0 sent pulls, according to their counts.
 fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     let mut counts = BTreeMap::new();
     let mut times = Vec::new();
@@ -69,8 +69,8 @@ fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     times
 }
 
-/// Every gap between pulls since `at`, the last one before included, but for those at the end of a
-/// flow.
+/// Returns every gap between pulls after `at`, and the gap that contains `at`, without the gaps at the end of
+/// a flow.
 fn gaps(times: &[Time], at: Time) -> Vec<Duration> {
     let first = times.partition_point(|time| *time <= at);
     assert!(first > 0, "some pulls before the change");
@@ -79,7 +79,7 @@ fn gaps(times: &[Time], at: Time) -> Vec<Duration> {
     since.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// When host 0 sent its last pull until `at`.
+/// Returns the time of the last pull of host 0 until `at`.
 fn last_pull_until<T: Transport>(hub: &Hub<T>, at: Time) -> Time {
     let times = pulled(hub);
     let before = times.into_iter().take_while(|time| *time <= at);
@@ -100,7 +100,7 @@ fn all_arrived_and_each_once<T: Transport>(hub: &Hub<T>) {
     assert_eq!(costs, [(PACKETS * self::T, 0, 0); 2]);
 }
 
-/// The story, for a transport at 10 Gb/s whose rate becomes `gbps`.
+/// Runs the test for a transport at 10 Gb/s whose rate becomes `gbps`.
 fn from_10_gbps<T: Transport>(
     host: impl Fn(HostId) -> T,
     set: impl Fn(&mut T, Time, Rate),
@@ -113,13 +113,13 @@ fn from_10_gbps<T: Transport>(
     let interval = rate.serialisation(self::T + u64::from(OVERHEAD));
     let gaps = gaps(&pulled(&hub), at);
     let fits = |gap: Duration, interval| gap + JITTER >= interval && gap <= interval + JITTER;
-    // Counted from the last pull; where that was long ago by the new measure, the next leaves at
-    // once.
+    // The interval counts from the last pull. If that was long ago compared with the new interval, the next
+    // pull leaves at once.
     let (first, rest) = gaps.split_first().expect("a gap");
     let now_at_least = at.since(last_pull_until(&hub, at));
     assert!(fits(*first, interval.max(now_at_least)), "{first}");
     assert!(rest.iter().all(|gap| *gap + JITTER >= interval), "{rest:?}");
-    // Two flows keep the queue from running dry: but for its end, it goes no slower either.
+    // Two flows keep the queue non-empty, so pulls are not slower either, except at the end.
     let busy = rest.iter().filter(|gap| fits(**gap, interval)).count();
     assert!(busy > 50, "{busy} of {}", rest.len());
 }

@@ -1,4 +1,4 @@
-//! Whatever the network delivers, NDP and SCDP neither panic nor spin: they count and drop.
+//! NDP and SCDP neither panic nor loop on any input from the network: they count invalid input and drop it.
 
 use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpHeader, NdpKind};
@@ -9,7 +9,7 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
-/// Numbers near what a flow has, and far off.
+/// Numbers near valid numbers of a flow, and far away from them.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         6 => 0u64..80,
@@ -99,8 +99,8 @@ fn scdp_header() -> impl Strategy<Value = Header> {
         )
 }
 
-/// A segment of the flow between port 32,768 of host 0 and port 80 of host 1, in either direction, or
-/// of none.
+/// Draws a segment of the flow between port 32,768 of host 0 and port 80 of host 1, in either direction. Or draws a
+/// segment of no flow.
 fn segment(header: BoxedStrategy<Header>) -> impl Strategy<Value = (usize, Segment)> {
     let header = prop_oneof![20 => header, 1 => Just(Header::Tcp(TcpHeader::default()))];
     let condition = prop_oneof![
@@ -145,7 +145,7 @@ fn segment(header: BoxedStrategy<Header>) -> impl Strategy<Value = (usize, Segme
         })
 }
 
-/// Two hosts in the midst of a flow, and garbage for both.
+/// Runs two hosts with a flow in progress, and invalid input for both.
 fn suffer<T: Transport>(mut ends: [T; 2], segments: Vec<(usize, Segment)>) {
     let mut now = Time::ZERO;
     let message = Message {
@@ -157,7 +157,7 @@ fn suffer<T: Transport>(mut ends: [T; 2], segments: Vec<(usize, Segment)>) {
     };
     ends[0].submit(now, message);
     for (to, segment) in segments {
-        // A little of the true exchange, then the garbage.
+        // First a part of the valid exchange, then the invalid input.
         for _ in 0..3 {
             now += Duration::from_us(2);
             for from in [0, 1] {

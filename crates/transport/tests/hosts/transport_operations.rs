@@ -1,22 +1,24 @@
-//! Every transport under arbitrary interleavings of submit, deliver, drop, duplicate, reorder, mark,
-//! trim, return and timeout: every flow completes exactly once with all its bytes, no timer lies in the past, and
-//! nothing is left behind.
+//! Every transport under arbitrary sequences of submit, deliver, drop, duplicate, reorder, mark, trim, return
+//! and timeout. Every flow completes exactly once with all its bytes, no timer lies in the past, and no state
+//! remains.
 
 use crate::operations::{Cargo, Flow, Subject, check, operations, subject};
 use crate::watched::watched;
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
-use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig, Queued};
+use tailcut_transport::nic::{
+    Coalesced, Coalescing, Departures, Jittered, Paced, PacedConfig, PacerConfig, Queued,
+};
 use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
-use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
+use tailcut_transport::tcp::{Congestion, DelayedAck, Host, Profile, TcpConfig, TimerSet};
 use tailcut_transport::{Demotion, Header, Segment};
 use tailcut_units::{Duration, HostId, Rate};
 
-/// Timers of a data centre, and no giving up.
+/// Timers of a data centre, and no limit of retransmissions.
 fn config(congestion: Congestion) -> TcpConfig {
     TcpConfig {
         congestion: watched(congestion),
@@ -33,7 +35,7 @@ fn config(congestion: Congestion) -> TcpConfig {
     }
 }
 
-/// A plain TCP host under one configuration.
+/// Defines a plain TCP host with one configuration.
 macro_rules! tcp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, Host);
@@ -108,8 +110,58 @@ tcp_subject!(
     }
 );
 
-/// An NDP host under one configuration; its timeouts outlast the stay of segments in the network, and
-/// its memory of finished flows a long series of lost ACKs.
+/// The profile of Linux, with the timers and limits of [`config`].
+fn linux(congestion: Congestion) -> TcpConfig {
+    let limits = config(congestion);
+    TcpConfig {
+        congestion: limits.congestion,
+        min_rto: limits.min_rto,
+        initial_rto: limits.initial_rto,
+        max_rto: limits.max_rto,
+        delayed_ack: limits.delayed_ack,
+        max_syn_retries: limits.max_syn_retries,
+        max_data_retries: limits.max_data_retries,
+        ..TcpConfig::of(Profile::Linux, TimerSet::DataCentre)
+    }
+}
+
+tcp_subject!(CubicOfLinux, linux(Congestion::Cubic));
+tcp_subject!(DctcpOfLinux, linux(Congestion::DCTCP));
+tcp_subject!(
+    NewRenoOfLinuxWithoutSack,
+    TcpConfig {
+        sack: false,
+        ..linux(Congestion::NewReno)
+    }
+);
+tcp_subject!(
+    NewRenoOfNs2,
+    TcpConfig {
+        delayed_ack: None,
+        ..config(Congestion::NewReno)
+    }
+);
+tcp_subject!(
+    NewRenoOfLinuxWithBursts,
+    TcpConfig {
+        classic_ecn: true,
+        delayed_ack: None,
+        lso_bytes: 16_384,
+        ..linux(Congestion::NewReno)
+    }
+);
+tcp_subject!(
+    NewRenoWithRackAlone,
+    TcpConfig {
+        tail_loss_probe: false,
+        rate_reduction: false,
+        undo: false,
+        ..linux(Congestion::NewReno)
+    }
+);
+
+/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network,
+/// and it remembers finished flows longer than a long series of lost ACKs.
 macro_rules! ndp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, ndp::Host);
@@ -154,7 +206,7 @@ ndp_subject!(
     }
 );
 
-/// An SCDP host under one configuration, with a codec that often fails.
+/// Defines an SCDP host with one configuration, and a codec that often fails.
 macro_rules! scdp_subject {
     ($name:ident, $config:expr, $speed:expr) => {
         subject!($name, scdp::Host<ModelCodec>);
@@ -209,7 +261,7 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
-/// Receivers that give credits, as on networks that do not trim.
+/// Configuration with receivers that grant credits, as on networks without trimming.
 fn adaptive() -> ScdpConfig {
     ScdpConfig {
         mode: scdp::Mode::Credit(scdp::CreditConfig {
@@ -232,8 +284,8 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
-/// A pFabric host under one configuration; its timeout outlasts the stay of segments in the network,
-/// and its memory of finished flows a long series of lost ACKs.
+/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the
+/// network, and it remembers finished flows longer than a long series of lost ACKs.
 macro_rules! pfabric_subject {
     ($name:ident, $config:expr) => {
         subject!($name, pfabric::Host);
@@ -279,7 +331,7 @@ fn dctcp_host(host: HostId) -> Host {
     Host::new(host, config(Congestion::DCTCP)).expect("a valid configuration")
 }
 
-/// DCTCP with layers around it.
+/// Defines a DCTCP host with layers around it.
 macro_rules! layered_subject {
     ($name:ident, $type:ty, $layers:expr, $endpoint:expr) => {
         subject!($name, $type);
@@ -299,12 +351,12 @@ macro_rules! layered_subject {
     };
 }
 
-/// A pacer that takes every flow at its first mark, at rates at which flows wait for long.
+/// Pacer that paces every flow after its first mark, at rates at which flows wait for a long time.
 fn pacer(host: HostId) -> PacedConfig {
     PacedConfig {
         pacer: PacerConfig {
             association_probability: 1.0,
-            min_rate: Rate::from_mbps(100),
+            min_rate: Some(Rate::from_mbps(100)),
             ..PacerConfig::default()
         },
         line_rate: Rate::from_gbps(1),
@@ -326,6 +378,7 @@ tcp_subject!(
             demotion: Demotion::at(&[10_000, 100_000]).expect("ascending"),
             resends_count: false,
             in_order: true,
+            relief_after: None,
         }),
         ..config(Congestion::DCTCP)
     }
@@ -370,8 +423,18 @@ layered_subject!(
     |host| Queued::new(dctcp_host(host), NonZeroU32::new(5).expect("above 0")),
     |queued| queued.inner()
 );
+layered_subject!(
+    DctcpWithRandomDepartures,
+    Jittered<Host>,
+    |host| Jittered::new(dctcp_host(host), Departures::new(Duration::from_us(10), 3)),
+    |jittered| jittered.inner()
+);
 
 proptest! {
+    #[test]
+    fn dctcp_with_random_departures(operations in operations()) {
+        check::<DctcpWithRandomDepartures>(operations);
+    }
     #[test]
     fn dctcp_behind_a_queue_of_its_host(operations in operations()) {
         check::<DctcpBehindAQueue>(operations);
@@ -457,6 +520,36 @@ proptest! {
     #[test]
     fn dctcp_with_sack(operations in operations()) {
         check::<DctcpWithSack>(operations);
+    }
+
+    #[test]
+    fn cubic_of_linux(operations in operations()) {
+        check::<CubicOfLinux>(operations);
+    }
+
+    #[test]
+    fn dctcp_of_linux(operations in operations()) {
+        check::<DctcpOfLinux>(operations);
+    }
+
+    #[test]
+    fn newreno_of_linux_with_classic_ecn_and_large_sends(operations in operations()) {
+        check::<NewRenoOfLinuxWithBursts>(operations);
+    }
+
+    #[test]
+    fn newreno_of_linux_without_sack(operations in operations()) {
+        check::<NewRenoOfLinuxWithoutSack>(operations);
+    }
+
+    #[test]
+    fn newreno_of_ns2(operations in operations()) {
+        check::<NewRenoOfNs2>(operations);
+    }
+
+    #[test]
+    fn newreno_with_rack_alone(operations in operations()) {
+        check::<NewRenoWithRackAlone>(operations);
     }
     #[test]
     fn newreno_with_classic_ecn_large_sends_and_an_ack_a_segment(operations in operations()) {

@@ -1,5 +1,5 @@
-//! Hosts around one wire, for transfers with several ends: every segment takes as long, a segment for a
-//! group reaches each member that has not left, and a test's fault decides what happens to each copy.
+//! Hosts around one wire, for transfers with several ends. Every segment takes the same time, a segment for a
+//! group reaches each member that has not left, and the fault of a test decides about each copy.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
@@ -8,26 +8,26 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
-/// What the network does to one copy of a segment.
+/// Fate of one copy of a segment in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     Deliver,
     Drop,
     Trim,
-    /// Twice, the second time later by this much.
+    /// The copy arrives twice. The second arrival is late by this time.
     Duplicate(Duration),
 }
 
-/// Decides by the time, the receiving host and the segment.
+/// Function that decides by the time, the receiving host and the segment.
 pub type Fault = Box<dyn FnMut(Time, usize, &Segment) -> Fate>;
 
 pub struct Hub<T> {
     pub now: Time,
     pub hosts: Vec<T>,
-    /// Of each host's link to the wire.
+    /// Rate of each host's link to the wire.
     pub rates: Vec<Rate>,
     pub fault: Fault,
-    /// What hosts gave to their links.
+    /// Segments that hosts passed to their links.
     pub sent: Vec<(Time, usize, Segment)>,
     pub events: Vec<(Time, usize, Event)>,
     groups: Vec<Vec<HostId>>,
@@ -41,7 +41,7 @@ const ONE_WAY: Duration = Duration::from_us(5);
 /// Bytes that headers, preamble and gap add to a segment on the wire.
 const OVERHEAD: u64 = 78;
 
-/// Object `flow` of `bytes` for `dst`.
+/// Returns object `flow` of `bytes` for `dst`.
 pub fn message(flow: u32, dst: HostId, bytes: u64) -> Message {
     Message {
         flow: FlowId(flow),
@@ -53,7 +53,7 @@ pub fn message(flow: u32, dst: HostId, bytes: u64) -> Message {
 }
 
 impl<T: Transport> Hub<T> {
-    /// 5 us each way at 10 Gb/s, nothing lost.
+    /// Creates a network with a one-way delay of 5 us at 10 Gb/s, without loss.
     pub fn new(hosts: Vec<T>) -> Self {
         let count = hosts.len();
         Self {
@@ -79,13 +79,13 @@ impl<T: Transport> Hub<T> {
         self
     }
 
-    /// The address of a group of `members`.
+    /// Returns the address of a group of `members`.
     pub fn form_group(&mut self, members: &[HostId]) -> HostId {
         self.groups.push(members.to_vec());
         HostId::group(self.groups.len() as u32 - 1)
     }
 
-    /// Segments sent from now on do not go to `member`.
+    /// Removes `member` from a group: later segments do not reach it.
     pub fn leave_group(&mut self, group: HostId, member: HostId) {
         let number = group.group_number().expect("a group's address") as usize;
         self.groups[number].retain(|host| *host != member);
@@ -97,7 +97,7 @@ impl<T: Transport> Hub<T> {
         self.collect(host);
     }
 
-    /// Something that a host's application or driver does beside submitting flows.
+    /// Runs an action of a host's application or driver other than submitting a flow.
     pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut T, Time) -> R) -> R {
         let result = act(&mut self.hosts[host], self.now);
         self.silent[host] = false;
@@ -157,7 +157,7 @@ impl<T: Transport> Hub<T> {
         }
     }
 
-    /// The next thing that happens, if anything does by `end`.
+    /// Runs the next event, if its time is not later than `end`. Returns whether there was such an event.
     fn step(&mut self, end: Time) -> bool {
         let hosts = 0..self.hosts.len();
         let ready = hosts
@@ -190,20 +190,20 @@ impl<T: Transport> Hub<T> {
         true
     }
 
-    /// Until nothing happens any more.
+    /// Runs until no event is left.
     pub fn run(&mut self) {
         let end = self.now + Duration::from_ms(100_000);
         while self.step(end) {}
         assert!(self.now < end, "it does not end");
     }
 
-    /// Until `end`.
+    /// Runs until `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.step(end) {}
         self.now = end;
     }
 
-    /// When flow `flow` was complete at `host`.
+    /// Returns the time at which flow `flow` was complete at `host`.
     pub fn completed(&self, flow: u32, host: usize) -> Option<Time> {
         let wanted = Event::Completed(FlowId(flow));
         let mut found = self

@@ -1,11 +1,11 @@
-//! NDP's packets on their way between two hosts.
+//! NDP packets in flight between two hosts.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use crate::pair::{Fate, Passage};
 use tailcut_transport::ndp::{NdpHeader, NdpKind};
 use tailcut_transport::{Header, Segment};
 
-/// The NDP header of a segment.
+/// Returns the NDP header of a segment.
 pub fn header(segment: &Segment) -> NdpHeader {
     let Header::Ndp(header) = segment.header else {
         panic!("not NDP: {segment:?}")
@@ -13,13 +13,13 @@ pub fn header(segment: &Segment) -> NdpHeader {
     header
 }
 
-/// Whether a passage is that of this packet.
+/// Returns whether a passage belongs to this packet.
 pub fn is(passage: &Passage, kind: NdpKind, index: u64) -> bool {
     let header = header(passage.segment);
     header.kind == kind && header.index == index
 }
 
-/// Does `fate` to the first sending of each of `packets`.
+/// Applies `fate` to the first transmission of each of `packets`.
 pub fn once(packets: &[u64], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left = packets.to_vec();
     move |passage| {

@@ -1,5 +1,5 @@
-//! Arbitrary sequences of operations on two hosts, and what must hold whatever they are. Any
-//! [`Transport`] can be put under it: implement [`Subject`] and name it in `transport_operations.rs`.
+//! Arbitrary sequences of operations on two hosts, and invariants for all of them. To test another
+//! [`Transport`], implement [`Subject`] and add it to `transport_operations.rs`.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use crate::passing::{self, Passing, World as _};
@@ -11,15 +11,15 @@ use tailcut_transport::{
 };
 use tailcut_units::{FlowId, HostId, Time};
 
-/// A design under test.
+/// Design under test.
 pub trait Subject: Transport {
-    /// A new host. It must never give a flow up for the number of its retransmissions.
+    /// Creates a host. It must never fail a flow because of too many retransmissions.
     fn fresh(host: HostId) -> Self;
-    /// Invariants that only the design knows; called after every operation.
+    /// Checks invariants of the design, after every operation.
     fn assert_sane(&self);
-    /// Called when all flows have ended and no timer is left: nothing of them may remain.
+    /// Checks that no state of flows remains, when all flows have ended and no timer is left.
     fn assert_released(&self);
-    /// What a segment that arrives whole brings its flow.
+    /// Returns the data that a whole segment carries for its flow.
     fn cargo(segment: &Segment) -> Cargo {
         match segment.header {
             Header::Tcp(header) => {
@@ -28,21 +28,21 @@ pub trait Subject: Transport {
             _ => Cargo::Bytes(0..0),
         }
     }
-    /// Whether what has arrived of a flow is enough to have all of it.
+    /// Returns whether the arrived data is enough for the whole flow.
     fn suffices(flow: &Flow) -> bool {
         flow.arrived.iter().all(|byte| *byte)
     }
 }
 
-/// What a segment carries.
+/// Data of a segment.
 pub enum Cargo {
-    /// These bytes of the flow.
+    /// Range of bytes of the flow.
     Bytes(Range<u64>),
-    /// This symbol of this block.
+    /// Number of a block, and of a symbol in this block.
     Symbol(u32, u32),
 }
 
-/// One operation. Numbers are taken modulo what there is to choose from.
+/// Operation. Indices are taken modulo the number of possible choices.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     Submit {
@@ -66,11 +66,11 @@ pub enum Operation {
     Mark {
         which: u16,
     },
-    /// A switch cuts the payload off.
+    /// A switch cuts off the payload.
     Trim {
         which: u16,
     },
-    /// A switch cuts the payload off and sends the header back.
+    /// A switch cuts off the payload and returns the header.
     Return {
         which: u16,
     },
@@ -110,7 +110,7 @@ pub fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..500)
 }
 
-/// What is known of one flow.
+/// State of one flow in the test.
 #[derive(Default)]
 pub struct Flow {
     pub bytes: u64,
@@ -119,9 +119,9 @@ pub struct Flow {
     completed: u32,
     ended: u32,
     failed: bool,
-    /// Payload that has reached the receiver, one bool a byte.
+    /// Payload that has reached the receiver, one `bool` per byte.
     pub arrived: Vec<bool>,
-    /// Symbols that have, by block.
+    /// Symbols that have arrived, by block.
     pub symbols: BTreeMap<u32, BTreeSet<u32>>,
 }
 
@@ -159,13 +159,16 @@ impl<T: Subject> passing::World<T> for World<T> {
                 Event::Established(_) => flow.established += 1,
                 Event::Completed(_) => {
                     flow.completed += 1;
-                    assert!(T::suffices(flow), "complete with something missing");
+                    assert!(
+                        T::suffices(flow),
+                        "the flow is complete, but data is missing"
+                    );
                 }
                 Event::Closed(_, stats) => {
                     flow.ended += 1;
                     assert!(
                         stats.payload_sent >= flow.bytes,
-                        "sent less than there was: {stats:?}"
+                        "the sender has sent less than the flow has: {stats:?}"
                     );
                     assert_eq!(
                         flow.completed, 1,
@@ -274,11 +277,11 @@ impl<T: Subject> World<T> {
         };
         assert!(
             may,
-            "has_transmit said no where poll_transmit gave {segment:?}"
+            "has_transmit is false, but poll_transmit returned {segment:?}"
         );
         assert_eq!(
             segment.tuple.src.0 as usize, host,
-            "a segment in another's name"
+            "a segment with the address of another host"
         );
         self.passing
             .on_the_way
@@ -330,7 +333,7 @@ impl<T: Subject> World<T> {
         }
     }
 
-    /// From now on nothing is lost and all arrives in order: every flow must complete.
+    /// Runs without loss and in order after the operations. Every flow must complete.
     fn finish(&mut self) {
         for step in 0.. {
             assert!(step < 200_000, "the flows do not end");
@@ -364,7 +367,7 @@ impl<T: Subject> World<T> {
     }
 }
 
-/// Does `operations` and then lets the network heal.
+/// Runs `operations` and then lets all flows complete.
 pub fn check<T: Subject>(operations: Vec<Operation>) {
     let mut world = World::<T>::new();
     for operation in operations {
@@ -373,7 +376,7 @@ pub fn check<T: Subject>(operations: Vec<Operation>) {
     world.finish();
 }
 
-/// A newtype that is the transport inside it, so that a subject can say how it is checked.
+/// Defines a newtype of a transport, so that a subject can define its checks.
 macro_rules! subject {
     ($name:ident, $inner:ty) => {
         struct $name($inner);

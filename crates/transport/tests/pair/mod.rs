@@ -1,5 +1,5 @@
-//! Two hosts and the network between them, so that a test reads as a story. The network delays every
-//! segment alike unless the test's `Fault` says otherwise.
+//! Two hosts and the network between them. The network delays every segment equally, unless the test's
+//! `Fault` decides otherwise.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
@@ -9,26 +9,26 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
-/// What the network does to one segment.
+/// Fate of one segment in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     Deliver,
     Drop,
-    /// Delivered with a congestion mark, if ECN-capable.
+    /// The segment is delivered with a congestion mark, if it is ECN-capable.
     Mark,
-    /// Delivered twice, the second time later by this much.
+    /// The segment is delivered twice. The second copy is late by this time.
     Duplicate(Duration),
-    /// Delivered later by this much.
+    /// The segment is late by this time.
     Late(Duration),
-    /// Delivered without its payload.
+    /// The segment is delivered without its payload.
     Trim,
-    /// Delivered without its payload, and whole as well, later by this much.
+    /// The segment is delivered without its payload. A whole copy follows, late by this time.
     TrimAndDeliver(Duration),
-    /// Sent back without its payload.
+    /// The segment is returned to the sender without its payload.
     Return,
 }
 
-/// A segment on its way, as a `Fault` sees it.
+/// Segment in flight, as the input of a `Fault`.
 pub struct Passage<'a> {
     pub from: usize,
     pub segment: &'a Segment,
@@ -37,7 +37,7 @@ pub struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    /// Whether host A sent payload.
+    /// Returns whether host A sent payload.
     pub fn is_data(&self) -> bool {
         self.from == A && self.segment.payload > 0
     }
@@ -51,7 +51,7 @@ pub type Fault = Box<dyn FnMut(&Passage) -> Fate>;
 pub const A: usize = 0;
 pub const B: usize = 1;
 
-/// The TCP header of a segment; an empty one for another protocol's.
+/// Returns the TCP header of a segment; an empty header for other protocols.
 fn tcp_header(segment: &Segment) -> TcpHeader {
     match segment.header {
         Header::Tcp(header) => header,
@@ -59,7 +59,7 @@ fn tcp_header(segment: &Segment) -> TcpHeader {
     }
 }
 
-/// A segment that a host gave to its NIC.
+/// Segment that a host passed to its NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at: Time,
@@ -77,25 +77,26 @@ pub struct Pair<T> {
     pub now: Time,
     pub hosts: [T; 2],
     pub one_way: Duration,
-    /// Of each host's NIC.
+    /// Rate of each host's NIC.
     pub rates: [Rate; 2],
     pub fault: Fault,
     pub sent: Vec<Sent>,
     pub events: Vec<(Time, usize, Event)>,
     on_the_way: BTreeMap<(Time, u64), (usize, Segment)>,
     nic_free: [Time; 2],
-    /// Whether a host had nothing to send since it was last asked, whatever it says.
+    /// Whether each host had nothing to send at its last poll, whatever `has_transmit` returns.
     silent: [bool; 2],
     count: u64,
 }
 
-/// A pair of TCP hosts.
+/// Creates a pair of TCP hosts.
 pub fn tcp(config: &TcpConfig) -> Pair<Host> {
     let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
     Pair::new(host(0), host(1))
 }
 
-/// Segments of 1,000 B and an ACK each, so that sequences can be checked by hand.
+/// Returns a configuration with segments of 1,000 B and an ACK for each, so that sequences can be checked by
+/// hand.
 pub fn plain_config() -> TcpConfig {
     TcpConfig {
         mss: 1_000,
@@ -104,7 +105,7 @@ pub fn plain_config() -> TcpConfig {
     }
 }
 
-/// Loses the first sending of each of `segments` (of 1,000 B) from A.
+/// Loses the first transmission of each of `segments` (of 1,000 B) from A.
 pub fn lose_once(segments: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left: Vec<u64> = segments.iter().map(|segment| segment * 1_000).collect();
     move |passage| {
@@ -123,7 +124,7 @@ pub fn lose_once(segments: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
 const OVERHEAD: u64 = 78;
 
 impl<T: Transport> Pair<T> {
-    /// 100 us each way at 10 Gb/s, nothing lost.
+    /// Creates a network with a one-way delay of 100 us at 10 Gb/s, without loss.
     pub fn new(a: T, b: T) -> Self {
         Self {
             now: Time::ZERO,
@@ -145,7 +146,7 @@ impl<T: Transport> Pair<T> {
         self
     }
 
-    /// ACKs come at 100 Mb/s, so that what an ACK releases has left before the next one comes.
+    /// Limits ACKs to 100 Mb/s, so that all segments that an ACK releases leave before the next ACK arrives.
     pub fn with_slow_acks(mut self) -> Self {
         self.rates[B] = Rate::from_mbps(100);
         self
@@ -170,7 +171,7 @@ impl<T: Transport> Pair<T> {
         self.collect(A);
     }
 
-    /// Something that a host's application does beside submitting flows.
+    /// Runs an action of a host's application other than submitting a flow.
     pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut T, Time) -> R) -> R {
         self.silent[host] = false;
         let result = act(&mut self.hosts[host], self.now);
@@ -240,7 +241,7 @@ impl<T: Transport> Pair<T> {
         }
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub fn next(&self) -> Option<Time> {
         let arrival = self.on_the_way.first_key_value().map(|((at, _), _)| *at);
         let nics = [A, B]
@@ -251,7 +252,7 @@ impl<T: Transport> Pair<T> {
         [arrival, nic, timer].into_iter().flatten().min()
     }
 
-    /// Does what happens next. False when nothing will ever happen again.
+    /// Runs the next event. Returns `false` if no event is left.
     pub fn step(&mut self) -> bool {
         let Some(next) = self.next() else {
             return false;
@@ -292,7 +293,7 @@ impl<T: Transport> Pair<T> {
         true
     }
 
-    /// Runs until nothing is left to do.
+    /// Runs until no event is left.
     pub fn run(&mut self) {
         while self.step() {}
     }
@@ -304,7 +305,7 @@ impl<T: Transport> Pair<T> {
         self.now = end;
     }
 
-    /// When host B had the whole of `flow`.
+    /// Returns the time at which host B had the whole of `flow`.
     pub fn completed(&self, flow: u32) -> Option<Time> {
         let done = |(_, host, event): &&(Time, usize, Event)| {
             *host == B && *event == Event::Completed(FlowId(flow))
@@ -312,7 +313,7 @@ impl<T: Transport> Pair<T> {
         self.events.iter().find(done).map(|(at, _, _)| *at)
     }
 
-    /// What host A says of `flow` at its end.
+    /// Returns the statistics that host A reports at the end of `flow`.
     pub fn stats(&self, flow: u32) -> tailcut_transport::FlowStats {
         let end = self.events.iter().find_map(|(_, host, event)| match event {
             Event::Closed(id, stats) | Event::Failed(id, stats) if *host == A && id.0 == flow => {
@@ -323,13 +324,13 @@ impl<T: Transport> Pair<T> {
         end.expect("the flow ended")
     }
 
-    /// What each host sent, in order, one line a segment: sender, flags, then `first..end` of the
-    /// payload and the acknowledgment, in segments of `mss` where they are whole.
+    /// Returns the segments that each host sent, in order, one line per segment: sender, flags, then
+    /// `first..end` of the payload and the acknowledgment, in units of `mss` if they are whole.
     pub fn trace(&self, mss: u64) -> Vec<String> {
         self.sent.iter().map(|sent| describe(sent, mss)).collect()
     }
 
-    /// When host A sent payload at `offset`.
+    /// Returns the times at which host A sent payload at `offset`.
     pub fn sendings(&self, offset: u64) -> Vec<Time> {
         let of = |sent: &&Sent| {
             sent.from == A && sent.segment.payload > 0 && sent.header().offset == offset
@@ -337,7 +338,7 @@ impl<T: Transport> Pair<T> {
         self.sent.iter().filter(of).map(|sent| sent.at).collect()
     }
 
-    /// Offsets of the payload that host A sent, in segments of `mss`.
+    /// Returns the offsets of the payload that host A sent, in segments of `mss`.
     pub fn data_offsets(&self, mss: u64) -> Vec<u64> {
         let data = |sent: &&Sent| sent.from == A && sent.segment.payload > 0;
         self.sent
@@ -388,7 +389,7 @@ fn describe(sent: &Sent, mss: u64) -> String {
     line
 }
 
-/// `3` for three segments, `3+1` for a byte (or a FIN) more.
+/// Formats an offset: `3` for three segments, `3+1` for a byte (or a FIN) more.
 fn in_segments(offset: u64, mss: u64) -> String {
     match offset % mss {
         0 => (offset / mss).to_string(),

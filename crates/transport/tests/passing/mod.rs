@@ -1,26 +1,26 @@
-//! Hosts, segments on their way between them, and time that passes: what tests of arbitrary sequences of operations
-//! have in common.
+//! Hosts, segments in flight between them, and virtual time: the common part of tests with arbitrary
+//! sequences of operations.
 
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{Duration, Time};
 
-/// The network keeps nothing longer than this: the maximum segment lifetime. Designs may rely on it
-/// being less than their shortest retransmission timeout.
+/// Maximum segment lifetime: the network keeps no segment longer. Designs may rely on it being less than
+/// their shortest retransmission timeout.
 const LIFETIME: Duration = Duration::from_ms(5);
 
-/// Hosts of one design, and what is on its way: since when, to which host.
+/// Hosts of one design, and the segments in flight with their send times and receivers.
 pub struct Passing<T> {
     pub now: Time,
     pub hosts: Vec<T>,
     pub on_the_way: Vec<(Time, usize, Segment)>,
 }
 
-/// A test's world of such hosts.
+/// State of a test with hosts that pass segments.
 pub trait World<T: Transport>: Sized {
     fn passing(&self) -> &Passing<T>;
     fn passing_mut(&mut self) -> &mut Passing<T>;
 
-    /// Looks at the events of one host.
+    /// Processes the events of one host.
     fn collect(&mut self, host: usize);
 
     fn next_timeout(&self) -> Option<Time> {
@@ -28,7 +28,7 @@ pub trait World<T: Transport>: Sized {
         hosts.filter_map(Transport::next_timeout).min()
     }
 
-    /// Does something to one of the segments on their way, if there are any; `which` is taken modulo their
+    /// Applies an action to one of the segments in flight, if there are any. `which` is taken modulo their
     /// number.
     fn at(&mut self, which: u16, act: fn(&mut Self, usize)) {
         let count = self.passing().on_the_way.len();
@@ -37,14 +37,14 @@ pub trait World<T: Transport>: Sized {
         }
     }
 
-    /// One of the segments on their way is lost.
+    /// Loses one of the segments in flight.
     fn lose(&mut self, which: u16) {
         self.at(which, |world, at| {
             world.passing_mut().on_the_way.remove(at);
         });
     }
 
-    /// One of them comes twice.
+    /// Duplicates one of the segments in flight.
     fn duplicate(&mut self, which: u16) {
         self.at(which, |world, at| {
             let on_the_way = &mut world.passing_mut().on_the_way;
@@ -52,20 +52,20 @@ pub trait World<T: Transport>: Sized {
         });
     }
 
-    /// So many microseconds pass.
+    /// Advances the time by a number of microseconds.
     fn wait(&mut self, microseconds: u32) {
         let end = self.passing().now + Duration::from_us(u64::from(microseconds));
         self.wait_until(end);
     }
 
-    /// The next timer fires, if there is one.
+    /// Fires the next timer, if there is one.
     fn time_out(&mut self) {
         if let Some(next) = self.next_timeout() {
             self.wait_until(next);
         }
     }
 
-    /// Time passes; timers fire when due, and what is too old is lost.
+    /// Advances the time. Timers fire when due, and too old segments are lost.
     fn wait_until(&mut self, end: Time) {
         while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
             let passing = self.passing_mut();
@@ -94,8 +94,8 @@ pub trait World<T: Transport>: Sized {
         }
     }
 
-    /// After a microsecond in which something `moved` or nothing did: timers that are due fire, the next one
-    /// in any case where nothing moves. Says whether anything can still happen.
+    /// Ends a step of the test, which takes one microsecond. `moved` shows whether a segment moved. Timers that are due
+    /// fire; if no segment moved, the next timer fires in any case. Returns whether another event is possible.
     fn let_time_pass(&mut self, moved: bool) -> bool {
         let next = self.next_timeout();
         let passing = self.passing_mut();

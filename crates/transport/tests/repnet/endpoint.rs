@@ -1,5 +1,5 @@
-//! Flows in both directions: a server that speaks first, answers, breaks off or says too much, while
-//! the connections of the flow come and go.
+//! Flows in both directions: a server that sends first, answers, aborts or exceeds the archive, while the
+//! connections of the flow open and fail.
 
 use crate::pair;
 
@@ -15,14 +15,14 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 const PORT: u16 = 80;
 const SECOND: u16 = 81;
 
-/// When a server answers.
+/// Time of a server's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
     AtOnce,
     AfterTheRequest,
 }
 
-/// An application on each side: it sends its message, and a server answers with `reply` bytes.
+/// Application on each side: it sends its message, and a server answers with `reply` bytes.
 struct Talker {
     endpoint: Endpoint,
     reply: u64,
@@ -30,7 +30,7 @@ struct Talker {
     /// Whether a server finishes its stream after the reply.
     finishes: bool,
     sockets: Vec<SocketId>,
-    /// What was delivered, in order.
+    /// Total number of delivered bytes, after each delivery.
     totals: Vec<u64>,
     ends: Vec<u64>,
     states: Vec<State>,
@@ -170,7 +170,8 @@ fn conversation(
     Pair::new(client, Talker::new(1, reply, answers, timeout)).with_fault(fault)
 }
 
-/// Each side got the other's stream whole, once and in order, and nothing is left of the flow.
+/// Checks that each side received the other's stream completely, once and in order, and that no state of the
+/// flow remains.
 fn assert_exchanged(pair: &Pair<Talker>, request: u64, reply: u64) {
     for (host, bytes) in [(A, reply), (B, request)] {
         let talker = &pair.hosts[host];
@@ -212,7 +213,7 @@ fn streams_are_merged_whichever_connection_is_ahead() {
     }
 }
 
-/// The second connection is slow to open, and the first one is dead when it has opened.
+/// Fate of a segment, so that the second connection opens late, after the first has failed.
 fn first_dies_second_is_slow(passage: &Passage) -> Fate {
     let first = port(passage) == PORT;
     if first && passage.now > Time::ZERO + Duration::from_us(320) {
@@ -226,7 +227,8 @@ fn first_dies_second_is_slow(passage: &Passage) -> Fate {
 
 #[test]
 fn what_a_server_wrote_before_the_second_connection_is_replayed_on_it() {
-    // More than the first connection's first window each way, whose ACKs are lost.
+    // Each direction sends more than the first window of the first connection, and the ACKs of this connection are
+    // lost.
     let mut pair = conversation(29_200, Answers::AtOnce, first_dies_second_is_slow);
     pair.submit(0, 20_000);
     pair.run();
@@ -240,12 +242,12 @@ fn what_a_server_wrote_before_the_second_connection_is_replayed_on_it() {
         .sum();
     assert_eq!(
         payload, 29_200,
-        "from byte 0, the end of the stream included"
+        "all bytes from byte 0 to the end of the stream"
     );
     let first_half = pair.hosts[A].totals[0];
     assert!(
         first_half < 29_200,
-        "the first connection brought the beginning"
+        "the first connection has delivered the beginning"
     );
 }
 
@@ -340,7 +342,10 @@ fn an_abort_ends_the_flow_at_both_ends() {
             .events
             .iter()
             .filter(|e| matches!(e.2, Event::Failed(..)));
-        assert!(failed.count() <= 1, "only the end that did not ask");
+        assert!(
+            failed.count() <= 1,
+            "only the end that did not abort reports a failure"
+        );
     }
 }
 

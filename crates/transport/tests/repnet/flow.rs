@@ -1,5 +1,5 @@
-//! Two ends of a flow over byte streams that are delivered, stalled and cut at random: whatever
-//! happens, what is delivered is what was written.
+//! Two ends of a flow over byte streams that are delivered, stalled and cut at random. In every case, the
+//! delivered data equals the written data.
 
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ const LIMITS: FlowLimits = FlowLimits {
     idle_time: Some(Duration::from_ms(5)),
 };
 
-/// What is on its way on a connection in one direction.
+/// Item in flight on a connection, in one direction.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Hello(Preamble),
@@ -32,17 +32,17 @@ enum Item {
 
 #[derive(Debug, Default)]
 struct Connection {
-    /// From the client, from the server.
+    /// Items from the client, and from the server.
     queues: [VecDeque<Item>; 2],
-    /// Whether an end still has it.
+    /// Whether each end still uses the connection.
     held: [bool; 2],
     cut: bool,
     connecting: bool,
 }
 
-/// What one end has told its application.
+/// Results that one end has reported to its application.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     bytes: u64,
     end: bool,
     failed: Option<Cause>,
@@ -55,9 +55,9 @@ const SERVER_SIDE: usize = 1;
 struct World {
     now: Time,
     ends: [Option<Flow>; 2],
-    told: [Told; 2],
+    told: [Reported; 2],
     connections: Vec<(Leg, Connection)>,
-    /// Which connection is an end's leg.
+    /// Connection of each leg of each end.
     legs: [[Option<usize>; 2]; 2],
     buried: bool,
     executions: u32,
@@ -130,7 +130,7 @@ impl World {
                 assert_eq!(
                     self.told[end].bytes,
                     other.written(),
-                    "an end before the end"
+                    "the stream ended before its last byte"
                 );
                 assert!(other.is_finishing());
             }
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Both ends learn that a connection is cut.
+    /// Reports a cut connection to both ends.
     fn tell_cut(&mut self, at: usize) {
         let leg = self.connections[at].0;
         for end in [CLIENT, SERVER_SIDE] {
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// Something on a connection moves on. Whether there was anything.
+    /// Moves an item on a connection. Returns whether there was one.
     fn step(&mut self, at: usize, end: usize, most: u64) -> bool {
         let Some((leg, connection)) = self.connections.get_mut(at) else {
             return false;
@@ -214,7 +214,7 @@ impl World {
         let (from, waiting) = flow.to_send(leg);
         let bytes = waiting.min(most);
         if bytes > 0 {
-            assert!(from >= flow.keep_from(), "bytes that nobody keeps any more");
+            assert!(from >= flow.keep_from(), "bytes that are not kept any more");
             flow.sent(leg, bytes);
             self.connections[at].1.queues[end].push_back(Item::Bytes(bytes));
         }
@@ -263,7 +263,7 @@ impl World {
         true
     }
 
-    /// The server's listener.
+    /// Accepts a connection at the server's listener.
     fn accept(&mut self, at: usize, preamble: Preamble) {
         let (now, leg) = (self.now, preamble.leg);
         let place = &mut self.legs[SERVER_SIDE][leg as usize];
@@ -280,7 +280,7 @@ impl World {
                 Status::Joined
             }),
             (Purpose::Rejoin(rejoin), Some(flow)) if flow.stands_at(leg, &rejoin) => {
-                // A leg that it still has is dropped for the new one.
+                // The flow still has a leg there. The new leg replaces it.
                 if let Some(old) = place.replace(at) {
                     self.connections[old].1.cut = true;
                 }
@@ -290,7 +290,7 @@ impl World {
             _ => Some(Status::Busy),
         };
         if *place_of(&self.legs, leg) == Some(at) {
-            // What replaces a leg: the reset is meant for the old connection.
+            // The reset is for the old connection, which the new one replaces.
             if let Some(flow) = self.ends[SERVER_SIDE].as_mut() {
                 let mut kept = Vec::new();
                 while let Some(command) = flow.poll_command() {
@@ -313,7 +313,7 @@ impl World {
                     instance: SERVER,
                 };
                 let queue = &mut self.connections[at].1.queues[SERVER_SIDE];
-                // The banner goes before anything that the flow sends.
+                // The banner precedes everything that the flow sends.
                 queue.push_front(Item::Banner(banner));
             }
         }
@@ -361,7 +361,7 @@ impl World {
         }
     }
 
-    /// Everything moves, in turns, until nothing does.
+    /// Moves all items, in turns, until none is left.
     fn settle(&mut self) {
         let mut moved = true;
         while moved {
@@ -383,7 +383,7 @@ fn place_of(legs: &[[Option<usize>; 2]; 2], leg: Leg) -> &Option<usize> {
 fn a_leg_that_came_first_and_alone_carries_on_when_the_other_one_is_late_whatever_was_written() {
     for first in Leg::ALL {
         let mut flow = Flow::server(Time::ZERO, Mode::RepFlow, first, LIMITS);
-        // More than is kept for the other leg.
+        // The application writes more than the archive for the other leg may hold.
         flow.write(Time::ZERO, LIMITS.archive_cap + 1);
         assert_eq!(flow.state(), State::Chosen);
         let late = Time::ZERO + LIMITS.waiting_list_timeout;
@@ -443,7 +443,7 @@ fn run(mode: Mode, operations: &[Operation], with_cuts: bool) -> World {
             Operation::Write { end, bytes } => world.write(end, bytes),
             Operation::Finish { end } => world.finish(end),
             Operation::Cut { at } if with_cuts => world.cut(at),
-            // Nothing waits for a deadline here.
+            // Without cuts, no operation waits for a deadline.
             Operation::Pass { us } if !with_cuts => {
                 world.pass(Duration::from_us(us.min(20_000) / 20))
             }
@@ -480,7 +480,7 @@ proptest! {
             let written = world.ends[1 - end].as_ref().map_or(0, Flow::written);
             prop_assert!(flow.delivered() <= written);
             prop_assert!(world.told[end].ended <= 1);
-            // Nothing waits for ever: what is not whole is known to have failed.
+            // No flow waits for ever: an incomplete flow has been reported as failed.
             let told = &world.told[end];
             prop_assert!(told.end || told.ended == 1 || world.told[1 - end].ended == 1, "{told:?}");
         }

@@ -1,5 +1,5 @@
-//! RepFlow and RepSYN between two hosts: what is sent over which connection, and what one connection
-//! does for a flow when the other is slow, lossy, dead or late.
+//! RepFlow and RepSYN between two hosts: the segments on each connection, and the use of one connection when
+//! the other is slow, lossy, dead or late.
 
 use crate::pair;
 
@@ -12,7 +12,7 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 const ACK: TcpFlags = TcpFlags::ACK;
 const SYN: TcpFlags = TcpFlags::SYN;
 const RST: TcpFlags = TcpFlags::RST;
-/// The two ports of a service.
+/// Ports of the service: the first and the second.
 const FIRST: u16 = 80;
 const SECOND: u16 = 81;
 
@@ -43,7 +43,7 @@ fn pair(mode: Mode, fault: impl FnMut(&Passage) -> Fate + 'static) -> Pair<Host>
     Pair::new(host(0, repnet(mode)), host(1, repnet(mode))).with_fault(fault)
 }
 
-/// Whichever way a segment goes, the service's port that it comes from or goes to.
+/// Returns the service's port of a segment, in either direction.
 fn port(passage: &Passage) -> u16 {
     let tuple = passage.segment.tuple;
     if passage.from == A {
@@ -53,7 +53,7 @@ fn port(passage: &Passage) -> u16 {
     }
 }
 
-/// Everything of one connection of a flow arrives later by this much.
+/// Delays all segments of one connection of a flow by this time.
 fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == slow {
@@ -64,7 +64,7 @@ fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     }
 }
 
-/// Nothing of one connection of a flow arrives.
+/// Loses all segments of one connection of a flow.
 fn dead(dead: u16) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == dead {
@@ -86,14 +86,14 @@ fn submit(pair: &mut Pair<Host>, bytes: u64, replication: Replication, path: Pat
     pair.hosts[A].submit(pair.now, message);
 }
 
-/// Runs flow 0 of `bytes` to its end; it must have ended well.
+/// Runs flow 0 of `bytes` to its end, and checks that it ended well.
 fn run(pair: &mut Pair<Host>, bytes: u64) -> FlowStats {
     pair.submit(0, bytes);
     pair.run();
     ended(pair)
 }
 
-/// Each event of flow 0 came once, at the right host, and nothing is left of it.
+/// Checks that each event of flow 0 was reported once, at the right host, and that no state of it remains.
 fn ended(pair: &Pair<Host>) -> FlowStats {
     let count = |wanted: fn(&Event) -> bool, at: usize| {
         let found = |(_, host, event): &&(Time, usize, Event)| *host == at && wanted(event);
@@ -110,7 +110,7 @@ fn ended(pair: &Pair<Host>) -> FlowStats {
     pair.stats(0)
 }
 
-/// How long flow 0 of `bytes` takes over one healthy connection.
+/// Returns the duration of flow 0 of `bytes` over one healthy connection.
 fn alone(bytes: u64) -> Option<Time> {
     let mut pair = pair(Mode::RepFlow, |_| Fate::Deliver);
     submit(&mut pair, bytes, Replication::Off, PathPin::NONE);
@@ -119,7 +119,7 @@ fn alone(bytes: u64) -> Option<Time> {
     pair.completed(0)
 }
 
-/// Payload bytes that host A sent to `port`.
+/// Returns the number of payload bytes that host A sent to `port`.
 fn payload_to(pair: &Pair<Host>, port: u16) -> u64 {
     let sent = pair.sent.iter().map(|sent| sent.segment);
     sent.filter(|segment| segment.tuple.src == HostId(0) && segment.tuple.dst_port == port)
@@ -127,7 +127,7 @@ fn payload_to(pair: &Pair<Host>, port: u16) -> u64 {
         .sum()
 }
 
-/// How many segments with `flags` host `from` sent over the connection at `port`.
+/// Returns the number of segments with `flags` that host `from` sent over the connection at `port`.
 fn flagged(pair: &Pair<Host>, from: usize, port: u16, flags: TcpFlags) -> usize {
     let of = |sent: &&pair::Sent| {
         let tuple = sent.segment.tuple;
@@ -180,7 +180,7 @@ fn the_first_complete_copy_counts_and_the_other_runs_to_its_end() {
         let last = last.expect("payload");
         assert_eq!(last.segment.tuple.dst_port, late);
         let plain = alone(90_000).expect("a copy");
-        // The two share a NIC, so that a copy is a little slower than a flow alone.
+        // The two copies share a NIC, so that a copy is a little slower than a flow alone.
         assert!(completed >= plain && completed < plain + Duration::from_us(80));
     }
 }
@@ -216,7 +216,7 @@ fn repsyn_costs_a_flow_no_time_where_both_paths_are_alike() {
     run(&mut pair, 20_000);
     let repsyn = pair.completed(0).expect("a copy");
     let plain = alone(20_000).expect("a copy");
-    // One reset of 78 bytes leaves before the data.
+    // A reset of 78 bytes leaves before the data, so the flow takes slightly longer.
     assert!(repsyn >= plain && repsyn < plain + Duration::from_us(1));
 }
 
@@ -251,7 +251,7 @@ fn a_connection_that_breaks_in_the_middle_is_not_noticed() {
         let completed = pair.completed(0).expect("a copy");
         let plain = alone(20_000).expect("a copy");
         assert!(completed < plain + Duration::from_us(20));
-        // The other one tried to its end: that is what its load costs.
+        // The other connection retransmits until it fails. Its load is a cost of the flow.
         assert_eq!(stats.timeouts, 6);
     }
 }
@@ -319,8 +319,8 @@ fn both_connections_of_a_pinned_flow_keep_its_path() {
     assert!(pair.sent.iter().all(|sent| sent.segment.path == path));
 }
 
-/// The client gets the second SYN-ACK while the first connection is busy; its answer reaches the
-/// server after that one has closed.
+/// Fate of a segment, so that the client receives the second SYN-ACK while the first connection is busy. The client's
+/// answer reaches the server after the first connection has closed.
 fn second_handshake_ends_late(passage: &Passage) -> Fate {
     if port(passage) == SECOND && passage.from == A && !passage.has(SYN) {
         Fate::Late(Duration::from_us(500))
@@ -350,7 +350,7 @@ fn a_flow_that_ends_before_its_second_connection_is_opened_is_not_run_again() {
     let closed = pair.events.last().expect("the end").0;
     assert!(
         closed > Time::ZERO + Duration::from_ms(6),
-        "not before the loser's end"
+        "the flow closes after the end of the slower leg"
     );
 }
 
@@ -367,7 +367,7 @@ fn a_handshake_that_ends_after_the_flow_and_its_timeout_is_turned_away() {
     assert_eq!((server.late(), server.tombstones()), (1, 0));
 }
 
-/// Of the first connection's data nothing but the first segment gets through before 200 ms.
+/// Before 200 ms, only the first data segment of the first connection arrives.
 fn stalled_until_200_ms(passage: &Passage) -> bool {
     port(passage) == FIRST
         && passage.header.offset > 0
@@ -415,14 +415,14 @@ fn a_second_syn_that_comes_back_after_the_waiting_lists_timeout_is_turned_away()
     let completed = pair.completed(0).expect("a copy");
     assert!(
         completed > Time::ZERO + Duration::from_ms(200),
-        "the first one went on"
+        "the first connection continued"
     );
 }
 
 #[test]
 fn a_handshake_that_outlasts_every_memory_of_its_flow_is_not_a_new_flow() {
     for another_flow_comes in [false, true] {
-        // Nothing that the client says on the second connection after its SYN arrives for 20 ms.
+        // After its SYN, no segment of the client on the second connection arrives for 20 ms.
         let mut pair = Pair::new(
             host(0, waiting(Duration::from_ms(1_000))),
             host(1, waiting(Duration::from_ms(1))),

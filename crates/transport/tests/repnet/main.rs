@@ -1,4 +1,4 @@
-//! RepFlow and RepSYN, as stories.
+//! RepFlow and RepSYN.
 
 mod endpoint;
 mod flow;

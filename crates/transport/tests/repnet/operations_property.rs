@@ -1,5 +1,5 @@
-//! RepNet under the operations that every transport is put under: replicated flows, plain ones and
-//! such that choose for themselves, while segments are lost, doubled and overtaken.
+//! RepNet under the operations for every transport: replicated flows, plain flows, and flows that choose
+//! themselves, while segments are lost, duplicated and reordered.
 
 use crate::operations::{Subject, check, operations, subject};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use tailcut_transport::repnet::{Host, Mode, RepNetConfig};
 use tailcut_transport::tcp::{Congestion, DelayedAck, TcpConfig};
 use tailcut_units::{Duration, HostId};
 
-/// Timers of a data centre, and no giving up.
+/// Timers of a data centre, and no limit of retransmissions.
 fn tcp(congestion: Congestion, sack: bool) -> TcpConfig {
     TcpConfig {
         congestion,
@@ -33,7 +33,7 @@ fn repnet(mode: Mode, waiting_list_timeout: Duration) -> RepNetConfig {
     }
 }
 
-/// A RepNet host under one configuration.
+/// Defines a RepNet host with one configuration.
 macro_rules! repnet_subject {
     ($name:ident, $tcp:expr, $repnet:expr) => {
         subject!($name, Host);
@@ -44,7 +44,7 @@ macro_rules! repnet_subject {
             }
             fn assert_sane(&self) {
                 let endpoint = self.0.endpoint();
-                // A flow whose first connection broke may wait for the second, but not for ever.
+                // A flow whose first connection failed may wait for the second, but not for ever.
                 if endpoint.len() > endpoint.tcp().len() {
                     assert!(endpoint.next_timeout().is_some());
                 }

@@ -1,4 +1,4 @@
-//! The state machine against the table that the TypeScript implementation is held to as well.
+//! State machine against the table that also defines the TypeScript implementation.
 
 use serde_json::Value;
 use tailcut_transport::repnet::{
@@ -78,7 +78,7 @@ fn actions_of(row: &Value) -> Vec<Action> {
     list.iter().map(|name| named(&ACTIONS, name)).collect()
 }
 
-/// One flow's situation as an event finds it, in the table's words.
+/// State of one flow at an event, in the terms of the table.
 #[derive(Clone, Copy, Debug)]
 struct Situation {
     role: &'static str,

@@ -1,4 +1,4 @@
-//! The server's waiting list: who belongs together, who comes too late, and what is forgotten when.
+//! Waiting list of the server: pairs of connections, late connections, and the lifetime of entries.
 
 use tailcut_transport::repnet::{Arrival, ClientAddress, Leg, Unseen, WaitingList};
 use tailcut_units::{Duration, HostId, Time};
@@ -150,7 +150,7 @@ fn a_flow_that_lived_longer_than_a_tombstone_needs_none() {
     list.leave(entry);
     assert!(
         list.bury(at(200), entry).is_some(),
-        "its SYN has come or never will"
+        "the SYN has arrived, or will never arrive"
     );
     assert_eq!(list.tombstones(), 0);
 }

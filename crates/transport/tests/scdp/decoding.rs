@@ -1,4 +1,4 @@
-//! A driver that decodes SCDP's blocks by itself, while the session goes on.
+//! Driver that decodes SCDP's blocks itself while the session continues.
 
 use crate::pair;
 
@@ -10,7 +10,7 @@ use tailcut_transport::scdp::{
 use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// 4 blocks of 98 symbols.
+/// Size of the object in bytes: 4 blocks of 98 symbols.
 const OBJECT: u64 = 392 * T;
 
 const ONE_WAY: Duration = Duration::from_us(5);
@@ -19,12 +19,12 @@ fn host<C: Codec>(id: u32, codec: C) -> Host<C> {
     Host::new(HostId(id), config(), codec).expect("a valid configuration")
 }
 
-/// The model that does not fail.
+/// Codec model that never fails.
 fn model() -> ModelCodec {
     ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1)
 }
 
-/// Symbol 5 of each block comes without its payload.
+/// Trims symbol 5 of each block.
 fn one_trimmed(passage: &Passage) -> Fate {
     let header = header(passage.segment);
     match header.kind == ScdpKind::Symbol && header.esi == 5 {
@@ -33,7 +33,7 @@ fn one_trimmed(passage: &Passage) -> Fate {
     }
 }
 
-/// A driver of one's own codec at host B.
+/// Driver with its own codec at host B.
 struct Driver {
     pair: Pair<Host<DriverCodec>>,
     begun: Vec<Attempt>,
@@ -51,8 +51,7 @@ impl Driver {
         Self { pair, begun }
     }
 
-    /// Until nothing happens any more, or nothing before `end`; asks after each step what is to
-    /// decode.
+    /// Runs until no event is left, or none before `end`. After each step it starts the requested decodings.
     fn run_until(&mut self, end: Time) {
         while self.pair.next().is_some_and(|at| at < end) {
             self.pair.step();
@@ -69,7 +68,7 @@ impl Driver {
         }
     }
 
-    /// Says that the decoding of an attempt has ended.
+    /// Reports the end of a decoding attempt.
     fn end(&mut self, attempt: &Attempt, decoded: bool) {
         let job = attempt.job;
         self.pair
@@ -82,7 +81,7 @@ impl Driver {
     }
 }
 
-/// For ever, as tests have it.
+/// Time that no test reaches.
 const LATE: Time = Time::from_ns(60_000_000_000);
 
 #[test]
@@ -96,7 +95,7 @@ fn a_driver_that_takes_as_long_as_the_model_has_the_same_events_at_the_same_time
     let mut worker = model();
     let mut done = Vec::new();
     loop {
-        // The time of the next answer is known only when all before it has happened.
+        // The time of the next answer is known only after all earlier events.
         let next = driver.pair.next().into_iter();
         let Some(at) = next.chain(done.iter().map(|(at, _)| *at)).min() else {
             break;
@@ -141,7 +140,7 @@ fn while_a_block_is_decoded_the_others_arrive_and_nobody_times_out_however_long_
             .iter()
             .all(|a| (a.missing, a.received) == (1, 100))
     );
-    // The sender asks every now and then; the receiver waits for nothing but its driver.
+    // The sender probes from time to time. The receiver only waits for its driver.
     let asked_by_receiver = |driver: &Driver| {
         let sent = driver.pair.sent.iter();
         sent.filter(|sent| sent.from == B).count()
@@ -190,7 +189,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     let mut driver = Driver::new(OBJECT);
     driver.run_until(Time::from_ns(2_000_000));
     let begun = core::mem::take(&mut driver.begun);
-    // Twice: the second time the block is whole.
+    // The end is reported twice. The second time the block is already complete.
     driver.end(&begun[0], true);
     driver.end(&begun[0], false);
     driver.run_until(Time::from_ns(4_000_000));
@@ -200,7 +199,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     }
     driver.run_until(LATE);
     assert!(driver.pair.completed(0).is_some());
-    // When the object is there, and when its session is forgotten.
+    // The other end is reported after the object is complete, and after its session is removed.
     driver.end(&begun[1], false);
     let much_later = driver.pair.now + Duration::from_ms(60_000);
     driver.pair.run_until(much_later);
@@ -218,8 +217,8 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
 
 #[test]
 fn source_symbols_that_come_after_all_make_a_decoding_needless() {
-    // The payload of one symbol is late, not lost: more is asked for, decoding begins, and then it
-    // comes.
+    // The payload of one symbol is late, not lost. The receiver requests another symbol and starts a
+    // decoding, and then the payload arrives.
     let late = Duration::from_ms(1);
     let [a, b] = [A, B].map(|id| {
         let config = ScdpConfig {

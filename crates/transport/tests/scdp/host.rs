@@ -1,4 +1,4 @@
-//! SCDP between two hosts, as stories.
+//! SCDP between two hosts.
 
 use crate::pair::{A, B, Fate, Pair, Passage};
 use crate::scdp_parts::{INTERVAL, T, WINDOW, config, header};
@@ -8,12 +8,13 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
-/// The default speed: 1.3 Gb/s.
+/// Returns the time to decode a block at the default rate, 1.3 Gb/s.
 fn decode_time(symbols: u32) -> Duration {
     DecodeSpeed::paper().time(symbols, T as u32)
 }
 
-/// Decoding fails with these probabilities at 0, 1 and 2 symbols over K. 5 us each way.
+/// Returns two hosts with a one-way delay of 5 us. Decoding fails with these probabilities at 0, 1 and 2 symbols above
+/// K.
 fn scdp_failing(config: ScdpConfig, failure: [f64; 3]) -> Pair<Host<ModelCodec>> {
     let host = |id| {
         let codec = ModelCodec::new(failure, DecodeSpeed::paper(), u64::from(id));
@@ -31,7 +32,7 @@ fn is_symbol(passage: &Passage, block: u32, esi: u32) -> bool {
     header.kind == ScdpKind::Symbol && (header.block, header.esi) == (block, esi)
 }
 
-/// Does `fate` to each of `symbols` of block 0.
+/// Applies `fate` to each of `symbols` of block 0.
 fn to_symbols(symbols: &[u32], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
     let symbols = symbols.to_vec();
     move |passage| {
@@ -40,7 +41,7 @@ fn to_symbols(symbols: &[u32], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'st
     }
 }
 
-/// What host `from` sent of a kind: when, and the segment.
+/// Returns the times and segments of a kind that host `from` sent.
 fn sent(pair: &Pair<Host<ModelCodec>>, from: usize, kind: ScdpKind) -> Vec<(Time, Segment)> {
     let all = pair.sent.iter().filter(|sent| sent.from == from);
     all.map(|sent| (sent.at, sent.segment))
@@ -48,7 +49,7 @@ fn sent(pair: &Pair<Host<ModelCodec>>, from: usize, kind: ScdpKind) -> Vec<(Time
         .collect()
 }
 
-/// Blocks and identifiers of the symbols that A sent, in order.
+/// Returns the blocks and identifiers of the symbols that A sent, in order.
 fn symbols(pair: &Pair<Host<ModelCodec>>) -> Vec<(u32, u32)> {
     let all = sent(pair, A, ScdpKind::Symbol);
     all.iter()
@@ -81,7 +82,7 @@ fn without_loss_k_symbols_are_sent_for_k_less_w_pulls_and_nothing_is_decoded() {
         pulls
             .windows(2)
             .all(|pair| pair[1].0.since(pair[0].0) >= INTERVAL),
-        "faster than symbols can arrive"
+        "pulls leave faster than symbols can arrive"
     );
     assert_eq!(decoded(&pair), 0);
     assert_eq!(sent(&pair, B, ScdpKind::Done).len(), 1);
@@ -123,7 +124,7 @@ fn a_header_costs_a_pull_and_two_more_symbols_and_never_a_retransmission() {
         (0..k + 2 + 2).map(|esi| (0, esi)).collect::<Vec<_>>(),
         "source, then repair: one for each header and two for the code"
     );
-    // K - w + headers + o.
+    // The number of pulls is K - w + headers + o.
     let pulls = sent(&pair, B, ScdpKind::Pull).len();
     assert_eq!(pulls, (k - WINDOW + 2 + 2) as usize);
     assert_eq!(decoded(&pair), 1);
@@ -182,7 +183,7 @@ fn a_failed_decoding_pulls_one_symbol_and_is_tried_again() {
     let mut pair = scdp_failing(config(), [0.0, 0.0, 0.999]);
     pair.fault = Box::new(to_symbols(&[3], Fate::Trim));
     pair.submit(0, 50 * T);
-    // At 0.999 it takes many attempts: look at the first few.
+    // With a probability of 0.999 decoding takes many attempts, so the test checks the first few.
     let attempts = 5;
     pair.run_until(Time::ZERO + (decode_time(50) + Duration::from_us(15)) * attempts);
     let sent = symbols(&pair).len() as u64;
@@ -247,8 +248,8 @@ fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highe
     assert_eq!(classes[99], 0, "in answer to FIN");
 }
 
-/// A host that has pushed the windows of two long flows, 1 and 2, has been asked for 20 symbols more of
-/// each, and then is given the short flow 0.
+/// Returns a host that has pushed the windows of two long flows, 1 and 2, has received pulls for 20 more
+/// symbols of each, and then gets the short flow 0.
 fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     let config = ScdpConfig {
         in_order,
@@ -277,7 +278,7 @@ fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     host
 }
 
-/// The pull of so many symbols of block 0 of a session that sends `symbol`.
+/// Returns the pull for a number of symbols of block 0 of a session that sends `symbol`.
 fn pull_for(symbol: &Segment, pull: u32, fin: bool) -> Segment {
     Segment {
         tuple: symbol.tuple.reversed(),
@@ -346,7 +347,7 @@ fn a_window_lost_without_a_trace_costs_the_sender_a_timeout() {
     let timeouts = pair.stats(0).timeouts;
     assert!((1..=2).contains(&timeouts), "{timeouts}");
     let all = sent(&pair, A, ScdpKind::Symbol);
-    assert!(header(&all[8].1).syn, "opens the session still");
+    assert!(header(&all[8].1).syn, "the symbol still opens the session");
     assert!(pair.completed(0).is_some());
 }
 
@@ -527,7 +528,7 @@ fn of_a_message_whose_blocks_are_uneven_all_blocks_are_sent_that_are_ready() {
         block_symbols: 3,
         ..config()
     };
-    // Of 10 symbols two blocks have three, then two have two.
+    // 10 symbols in four blocks: two blocks have three, and two have two.
     let whole_blocks_within = [0, 0, 0, 3, 3, 3, 6, 6, 8, 8, 10];
     let message = Message {
         flow: FlowId(0),

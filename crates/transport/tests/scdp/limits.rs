@@ -1,4 +1,4 @@
-//! Whatever peers claim, a host's work and memory for them are bounded, and others get through.
+//! The work and memory of a host are limited, whatever its peers send, and other peers still get service.
 
 use tailcut_transport::scdp::{
     DecodeSpeed, Host, Limits, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind,
@@ -16,7 +16,7 @@ fn host(limits: Limits) -> Host<ModelCodec> {
     Host::new(HostId(0), config, codec).expect("a valid configuration")
 }
 
-/// An object of 200 symbols of 1,424 B in two blocks.
+/// Returns the options of an object of 200 symbols of 1,424 B in two blocks.
 fn options() -> ScdpHeader {
     ScdpHeader {
         kind: ScdpKind::Symbol,
@@ -30,7 +30,7 @@ fn options() -> ScdpHeader {
     }
 }
 
-/// The first symbol of session `number` of host `peer`.
+/// Returns the first symbol of session `number` of host `peer`.
 fn first(peer: u32, number: u16, header: ScdpHeader) -> Segment {
     let tuple = FiveTuple {
         src: HostId(peer),
@@ -112,7 +112,8 @@ fn one_peer_cannot_take_all_sessions_and_forged_addresses_cannot_either() {
         host.on_segment(Time::ZERO, first(peer, 0, options()));
     }
     assert_eq!((host.open_sessions(), host.half_open()), (10, 10));
-    // One whose address the driver knows gets in; and one that answers makes room for another.
+    // A peer with an address that the driver vouches for is accepted. A peer that answers makes room for
+    // another.
     host.on_vouched(Time::ZERO, first(100, 0, options()));
     assert_eq!((host.open_sessions(), host.half_open()), (11, 10));
     let asked_for = ScdpHeader {
@@ -134,7 +135,7 @@ fn one_peer_cannot_take_all_sessions_and_forged_addresses_cannot_either() {
 
 #[test]
 fn a_claim_of_millions_of_blocks_costs_no_more_than_one_of_two() {
-    // It took 154 ms of CPU when all blocks were looked through. 20,000 of these would take an hour.
+    // This took 154 ms of CPU when all blocks were searched. 20,000 of these segments would take an hour.
     let header = ScdpHeader {
         blocks: 1 << 24,
         length: 1 << 24,

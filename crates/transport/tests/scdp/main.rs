@@ -1,4 +1,4 @@
-//! SCDP, as stories.
+//! SCDP.
 
 #[path = "../bottleneck/mod.rs"]
 mod bottleneck;

@@ -1,4 +1,4 @@
-//! Applications that are told of each block of an object, and that read late.
+//! Applications that receive each block of an object, and read late.
 
 use crate::hub::{Fate, Hub, message};
 use crate::scdp_parts::{T, header};
@@ -12,9 +12,9 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
-/// Symbols of a block.
+/// Number of symbols per block.
 const K: u64 = 20;
-/// 7 blocks.
+/// Size of the object in bytes: 7 blocks.
 const OBJECT: u64 = 7 * K * T;
 
 fn config(delivery: Delivery) -> ScdpConfig {
@@ -37,7 +37,7 @@ fn model() -> ModelCodec {
     ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1)
 }
 
-/// A host for each delivery.
+/// Creates a host for each delivery.
 fn hub(deliveries: &[Delivery]) -> Hub<Host<ModelCodec>> {
     let hosts = deliveries.iter().enumerate();
     Hub::new(
@@ -47,7 +47,7 @@ fn hub(deliveries: &[Delivery]) -> Hub<Host<ModelCodec>> {
     )
 }
 
-/// The blocks that the application of `host` was told of, with the times.
+/// Returns the blocks that the application of `host` received, with the times.
 fn told<C: Codec>(hub: &Hub<Host<C>>, host: usize) -> Vec<(Time, BlockRange)> {
     let events = hub.events.iter();
     let of_host = events.filter(|(_, at, _)| *at == host);
@@ -66,7 +66,7 @@ fn numbers<C: Codec>(hub: &Hub<Host<C>>, host: usize) -> Vec<u32> {
         .collect()
 }
 
-/// That the application was told of every byte once.
+/// Checks that the application received every byte once.
 fn all_bytes_once<C: Codec>(hub: &Hub<Host<C>>, host: usize, bytes: u64) {
     let mut ranges: Vec<BlockRange> = told(hub, host)
         .into_iter()
@@ -81,8 +81,7 @@ fn all_bytes_once<C: Codec>(hub: &Hub<Host<C>>, host: usize, bytes: u64) {
     assert_eq!(end, bytes);
 }
 
-/// An application that reads in its own time: a block each `every`, in the order in which it is
-/// told.
+/// Application that reads at its own pace: one block each `every`, in the order of delivery.
 struct Reader {
     host: usize,
     flow: FlowId,
@@ -92,7 +91,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads until nothing is left to read and nothing happens any more.
+    /// Reads until nothing is left to read and no event is left.
     fn run<C: Codec>(
         &mut self,
         hub: &mut Hub<Host<C>>,
@@ -143,7 +142,7 @@ impl Reader {
     }
 }
 
-/// The first port that a host sends from.
+/// First port of outgoing flows.
 const PORT: u16 = 32_768;
 
 fn object() -> Object {
@@ -191,7 +190,7 @@ fn a_block_that_is_whole_before_those_in_front_of_it_waits_only_where_order_is_a
         let attempt = hub.hosts[1]
             .codec_mut()
             .poll()
-            .expect("block 0 is to be decoded");
+            .expect("the host decodes block 0");
         hub.act(1, |host, now| host.decoded(now, attempt.job, true));
         assert_eq!(numbers(&hub, 1), after, "{order:?}");
         hub.run();
@@ -222,8 +221,8 @@ fn a_decoding_may_outlast_the_patience_of_a_sender_whose_receiver_is_told_of_blo
 fn what_a_slow_reader_has_not_read_never_exceeds_its_window_and_nothing_is_lost() {
     for order in [BlockOrder::Ascending, BlockOrder::AsWhole] {
         for (window, every) in [
-            // Over a minute for each block: the sender would have given up a receiver that is
-            // silent.
+            // The reader takes more than a minute per block. In this time the sender would have given up a silent
+            // receiver.
             (K * T, Duration::from_ms(70_000)),
             (2 * K * T, Duration::from_ms(3)),
             (3 * K * T + 5, Duration::from_us(200)),
@@ -261,14 +260,14 @@ fn pulls_stop_at_the_window_and_go_on_at_once_when_the_application_has_read() {
     hub.run_until(Time::from_ns(10_000_000));
     assert_eq!(symbols(&hub), 2 * K);
     assert_eq!(numbers(&hub, 1), [0, 1]);
-    // Half a block makes no room for one.
+    // After less than a block was read, there is no room for another block.
     hub.act(1, |host, now| host.consume(now, FlowId(0), K * T - 1));
     hub.run_until(Time::from_ns(15_000_000));
     assert_eq!(symbols(&hub), 2 * K);
     hub.act(1, |host, now| host.consume(now, FlowId(0), 1));
     hub.run_until(Time::from_ns(16_000_000));
     assert_eq!(symbols(&hub), 3 * K);
-    // What is not there cannot be read ahead.
+    // Data that has not arrived cannot be read.
     hub.act(1, |host, now| host.consume(now, FlowId(0), u64::MAX));
     hub.run_until(Time::from_ns(17_000_000));
     assert_eq!(symbols(&hub), 5 * K);
@@ -277,7 +276,7 @@ fn pulls_stop_at_the_window_and_go_on_at_once_when_the_application_has_read() {
 
 #[test]
 fn symbols_that_are_pushed_beyond_the_window_are_asked_for_again() {
-    // Blocks of 4 symbols, of which the sender pushes three; the application has room for one.
+    // The blocks have 4 symbols, and the sender pushes three blocks. The application has room for one block.
     let small = |delivery| ScdpConfig {
         block_symbols: 4,
         ..config(delivery)
@@ -333,7 +332,7 @@ fn an_application_that_was_told_of_blocks_is_told_that_no_more_will_come() {
     assert_eq!(hub.hosts[1].open_sessions(), 0);
 }
 
-/// Host 0 writes to all others.
+/// Host 0 writes to all other hosts.
 fn spread(hub: &mut Hub<Host<ModelCodec>>, policy: StragglerPolicy) {
     let receivers: Vec<HostId> = (1..hub.hosts.len() as u32).map(HostId).collect();
     let group = hub.form_group(&receivers);
@@ -373,8 +372,8 @@ fn a_group_waits_for_a_slow_reader_and_all_get_everything() {
         .events
         .iter()
         .filter(|e| matches!(e.2, Event::Straggling(..)));
-    assert_eq!(reported.count(), 1, "the slow reader holds the others up");
-    // What it had no room for is sent once more, not again and again.
+    assert_eq!(reported.count(), 1, "the slow reader delays the others");
+    // Symbols without room are sent once more, not repeatedly.
     let sent = hub.sent.iter().filter(|(_, from, _)| *from == 0).count() as u64;
     assert!(sent < 7 * K * 3 / 2, "{sent} symbols");
 }
@@ -390,7 +389,7 @@ fn a_group_may_leave_a_reader_out_that_does_not_read() {
     let answers = hub.sent.iter().filter(|(_, from, _)| *from == 3).count() as u64;
     assert!(
         answers < 4 * K,
-        "no word for each symbol that it has no room for: {answers}"
+        "not one answer per symbol without room: {answers}"
     );
 }
 
@@ -427,7 +426,7 @@ fn several_senders_wait_for_a_slow_reader_without_giving_it_up() {
     assert!(!hub.events.iter().any(|(_, _, event)| failed(event)));
 }
 
-/// Fates by a draw: so many of a hundred packets are lost, trimmed and doubled.
+/// Random fates: the given percentages of packets are lost, trimmed and duplicated.
 fn fates(
     seed: u64,
     lost: u64,

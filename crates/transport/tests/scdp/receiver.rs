@@ -1,4 +1,4 @@
-//! A host that receives by SCDP: what its pulls are charged, and what it waits for.
+//! Receiver of SCDP: the charges of its pulls, and its timeouts.
 
 use crate::pair::{A, Fate, Pair};
 use crate::scdp_parts::{INTERVAL, T, config, header};
@@ -11,7 +11,7 @@ fn host(id: u32, config: ScdpConfig, speed: DecodeSpeed) -> Host<ModelCodec> {
     Host::new(HostId(id), config, codec).expect("a valid configuration")
 }
 
-/// What host `id` pushes of flow `id`, of so many symbols, to host 9.
+/// Returns the symbols that host `id` pushes of flow `id`, which has `symbols` symbols.
 fn window_from(id: u32, symbols: u64) -> Vec<Segment> {
     let mut sender = host(id, config(), DecodeSpeed::paper());
     let message = Message {
@@ -33,7 +33,8 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         (Condition::Trimmed, false, Duration::ZERO),
         (Condition::Whole, true, Duration::ZERO),
     ] {
-        // Two senders' windows, so that pulls wait; then one symbol more of the first, which is short.
+        // The windows of two senders arrive, so that pulls wait. Then one more symbol of the first sender arrives,
+        // which is short.
         let mut receiver = host(9, config(), DecodeSpeed::paper());
         let now = Time::from_ns(1_000);
         let first = window_from(1, 9);
@@ -57,10 +58,11 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         };
         let before = next_pull(&mut receiver);
         receiver.on_segment(before, short);
-        // The next one leaves when it was to; the one after it earlier, by what the symbol left.
+        // The next pull leaves at its old time. The pull after it leaves earlier, by the time that the short symbol
+        // left unused.
         let second = next_pull(&mut receiver);
         assert_eq!(second, before + INTERVAL);
-        // What comes again was not pulled again.
+        // The duplicate caused no further pull.
         receiver.on_segment(second, short);
         let third = next_pull(&mut receiver);
         assert_eq!(third, second + INTERVAL - saved, "{condition:?} {pushed}");
@@ -68,12 +70,12 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
     }
 }
 
-/// 50 symbols of 1,460 B take half a second.
+/// Returns a rate at which 50 symbols of 1,460 B take half a second.
 fn slow() -> DecodeSpeed {
     DecodeSpeed::new(vec![(1, Rate::from_mbps(1))]).expect("a speed")
 }
 
-/// A host that waits for longer than that.
+/// Returns a host whose timeout exceeds the decoding time.
 fn patient() -> Host<ModelCodec> {
     let patient = ScdpConfig {
         timeout: Duration::from_ms(1_000),
@@ -82,7 +84,7 @@ fn patient() -> Host<ModelCodec> {
     host(0, patient, DecodeSpeed::paper())
 }
 
-/// A block of 50 symbols has gone from one to the other, without the payload of one of them.
+/// Sends a block of 50 symbols from one host to the other, with one symbol trimmed.
 fn with_one_trimmed(
     sender: Host<ModelCodec>,
     receiver: Host<ModelCodec>,
@@ -128,7 +130,7 @@ fn a_receiver_whose_decoding_has_failed_waits_anew_for_the_symbol_that_it_takes(
     assert_eq!(
         symbols.len(),
         50 + 1 + 1,
-        "one for the header, one for the failure"
+        "one symbol for the header, and one for the failure"
     );
     let arrival = symbols[51].at + INTERVAL + pair.one_way;
     assert!(arrival > Time::ZERO + decoding);

@@ -1,7 +1,7 @@
-//! SCDP's transfers with several ends under arbitrary interleavings of submit, deliver, drop, duplicate,
-//! reorder, trim and timeout: every receiver completes exactly once, with enough different symbols of
-//! every block; no two senders of an object send the same one; nothing is left behind. Under credits, what
-//! a receiver has asked a sender for has arrived, is lost or is in flight, at every arrival.
+//! SCDP's transfers with several ends under arbitrary sequences of submit, deliver, drop, duplicate, reorder,
+//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block. No
+//! two senders of an object send the same symbol, and no state remains. With credits, every symbol that a
+//! receiver has requested from a sender has arrived, is lost, or is in flight, at every arrival.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 const HOSTS: usize = 4;
 
-/// One operation. Numbers are taken modulo what there is to choose from.
+/// Operation. Indices are taken modulo the number of possible choices.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Write { from: u8, bytes: u32 },
@@ -51,7 +51,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..500)
 }
 
-/// A transfer: its object, and what each receiver has got of it.
+/// Transfer: its object, and the symbols that each receiver has.
 struct Transfer {
     object: Object,
     group: Option<u32>,
@@ -72,16 +72,16 @@ struct World {
     config: ScdpConfig,
     groups: Vec<Vec<usize>>,
     transfers: Vec<Transfer>,
-    /// The transfer of each flow.
+    /// Transfer of each flow.
     flows: Vec<usize>,
-    /// The numbers of credits that symbols used which arrived, by receiver, addresses and session.
+    /// Numbers of the credits of arrived symbols, by receiver, addresses and session.
     used: BTreeMap<(usize, FiveTuple, FlowId), Used>,
 }
 
 #[derive(Default)]
 struct Used {
     seen: BTreeSet<u32>,
-    /// Those that came when they had been taken for lost, and nothing was known of them any more.
+    /// Number of symbols that arrived after they had been counted as lost and forgotten.
     forgotten: u32,
 }
 
@@ -266,7 +266,7 @@ impl World {
         let Some(segment) = self.passing.hosts[host].poll_transmit(self.passing.now) else {
             return false;
         };
-        assert!(may, "has_transmit said no where there was {segment:?}");
+        assert!(may, "has_transmit is false, but there was {segment:?}");
         assert_eq!(segment.tuple.src.0 as usize, host, "in another's name");
         let header = scdp(&segment);
         if matches!(header.kind, ScdpKind::Symbol | ScdpKind::Credited) {
@@ -311,14 +311,16 @@ impl World {
         self.collect(to);
     }
 
-    /// What a receiver has counted of the session of a symbol; `None` where it knows none, or it has ended.
+    /// Returns the counts of a receiver for the session of a symbol; `None` if it has no such session, or the
+    /// session has ended.
     fn balance(&self, to: usize, symbol: &Segment) -> Option<Balance> {
         let balance = self.passing.hosts[to].balance(symbol);
         balance.filter(|all| all.asked > 0)
     }
 
-    /// A symbol with credit `number` has arrived. What was asked for has arrived, is lost or in flight: the symbol is
-    /// one that has arrived, once, unless it had been taken for lost so long ago that it is forgotten.
+    /// Checks the counts after the arrival of a symbol with credit `number`. Every requested symbol has
+    /// arrived, is lost, or is in flight. The symbol counts as arrived once, unless it was counted as lost
+    /// long ago and is forgotten.
     fn check_balance(&mut self, to: usize, symbol: &Segment, before: Balance, number: u32) {
         let Some(after) = self.balance(to, symbol) else {
             return;
@@ -341,7 +343,7 @@ impl World {
         assert!(used.forgotten <= after.lost, "{after:?}");
     }
 
-    /// From now on nothing is lost and all arrives in order: every transfer must complete.
+    /// Runs without loss and in order after the operations. Every transfer must complete.
     fn finish(&mut self) {
         for step in 0.. {
             assert!(step < 50_000, "the transfers do not end");
@@ -349,7 +351,7 @@ impl World {
             for host in 0..HOSTS {
                 moved |= self.transmit(host);
             }
-            // A multicast segment is three on the way.
+            // A multicast segment becomes three segments in flight.
             for _ in 0..HOSTS * 3 {
                 if !self.passing.on_the_way.is_empty() {
                     self.deliver(0);

@@ -1,5 +1,5 @@
-//! A host that writes to several by SCDP, and receivers that are slow or silent: when it probes them, and
-//! when it takes them for stragglers.
+//! Host that writes to several receivers by SCDP, with slow or silent receivers: the times of its probes, and
+//! of its reports of stragglers.
 
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
@@ -14,8 +14,8 @@ const fn us(us: u64) -> Time {
     Time::from_ns(us * 1_000)
 }
 
-/// A host that has pushed the window of an object to hosts 1 to `receivers`, and the first symbol of it.
-/// Receivers for whose pulls nothing could be sent for `patience` are stragglers.
+/// Returns a host that has pushed the window of an object to hosts 1 to `receivers`, and the first symbol of
+/// it. Receivers without whose pulls nothing could be sent for `patience` are stragglers.
 fn writer(receivers: u32, patience: Duration) -> (Host<ModelCodec>, Segment) {
     let config = ScdpConfig {
         initial_window: 4,
@@ -49,7 +49,7 @@ fn sent(host: &mut Host<ModelCodec>, now: Time) -> Vec<Segment> {
     core::iter::from_fn(|| host.poll_transmit(now)).collect()
 }
 
-/// The pull number `count` of host `from`, for as many symbols of the first block.
+/// Returns pull number `count` of host `from`, which requests the same number of symbols of the first block.
 fn pull(from: u32, symbol: &Segment, count: u32) -> Segment {
     Segment {
         tuple: FiveTuple {
@@ -90,7 +90,7 @@ fn a_receiver_is_a_straggler_when_nothing_could_be_sent_for_as_long_since_the_la
         1,
         "both have a pull pending"
     );
-    // A millisecond after the window, but not after the symbol that answered the pulls.
+    // The timeout of 1 ms counts from the latest symbol, which left at 900 us. It does not count from the window.
     host.on_timeout(us(1_000));
     assert_eq!(host.poll_event(), None);
     assert_eq!(host.next_timeout(), Some(us(1_900)));

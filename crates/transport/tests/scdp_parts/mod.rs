@@ -1,18 +1,18 @@
-//! SCDP's symbols and headers, as tests speak of them.
+//! SCDP's symbols and headers, for tests.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use tailcut_transport::scdp::{ScdpConfig, ScdpHeader};
 use tailcut_transport::{Header, Segment};
 use tailcut_units::Duration;
 
-/// Payload of a full symbol.
+/// Payload bytes of a full symbol.
 pub const T: u64 = 1_460;
-/// Symbols of the first window.
+/// Number of symbols in the first window.
 pub const WINDOW: u32 = 8;
-/// A full symbol at 10 Gb/s.
+/// Duration of a full symbol at 10 Gb/s.
 pub const INTERVAL: Duration = Duration::from_ps(1_230_400);
 
-/// A small first window.
+/// Returns a configuration with a small first window.
 pub fn config() -> ScdpConfig {
     ScdpConfig {
         initial_window: WINDOW,
@@ -20,7 +20,7 @@ pub fn config() -> ScdpConfig {
     }
 }
 
-/// The SCDP header of a segment.
+/// Returns the SCDP header of a segment.
 pub fn header(segment: &Segment) -> ScdpHeader {
     let Header::Scdp(header) = segment.header else {
         panic!("not SCDP: {segment:?}")

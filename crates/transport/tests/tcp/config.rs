@@ -1,4 +1,4 @@
-//! A wrong parameter is named, with what was found and what is allowed.
+//! An error about a parameter contains its name, the value and the allowed values.
 
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, InitialWindow, TcpConfig};
 use tailcut_units::{Duration, HostId};
@@ -63,6 +63,27 @@ fn each_parameter_out_of_range_is_named() {
             "initial_rto",
             TcpConfig {
                 initial_rto: ms(100_000),
+                ..default()
+            },
+        ),
+        (
+            "initial_rto",
+            TcpConfig {
+                initial_rto: ms(100),
+                ..default()
+            },
+        ),
+        (
+            "slow_start_limit",
+            TcpConfig {
+                slow_start_limit: Some(0),
+                ..default()
+            },
+        ),
+        (
+            "tick",
+            TcpConfig {
+                tick: Duration::ZERO,
                 ..default()
             },
         ),
@@ -145,4 +166,16 @@ fn the_message_shows_what_was_found() {
         ..TcpConfig::default()
     };
     assert_eq!(complaint(config), "mss is 70000; allowed: 1 to 65535 bytes");
+}
+
+#[test]
+fn an_initial_timeout_below_the_least_one_is_refused_with_both() {
+    let config = TcpConfig {
+        initial_rto: Duration::from_ms(10),
+        ..TcpConfig::default()
+    };
+    assert_eq!(
+        complaint(config),
+        "initial_rto is 10 ms; allowed: min_rto (200 ms) to max_rto (60 s)"
+    );
 }

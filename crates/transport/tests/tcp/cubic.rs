@@ -7,8 +7,8 @@ const MSS: u64 = 1_460;
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// A connection that is always limited by its window, fed an ACK a segment, evenly over each round
-/// trip.
+/// Connection that is always limited by its window. It receives an ACK per segment, spread evenly over each
+/// round trip.
 struct Flow {
     cubic: Cubic,
     window: Window,
@@ -18,7 +18,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// A flow of `segments` that meets its first loss.
+    /// Creates a flow of `segments` that has its first loss.
     fn after_loss(segments: u64, round_trip: Duration) -> Self {
         let cwnd = segments * MSS;
         let mut flow = Self {
@@ -63,6 +63,7 @@ impl Flow {
                 may_grow: true,
                 slow_start_limit: 2 * MSS,
                 srtt: self.round_trip,
+                rtt: None,
             };
             self.cubic.on_ack(&mut self.window, &ack);
         }
@@ -76,7 +77,7 @@ impl Flow {
     }
 }
 
-/// Equation 1.
+/// Returns the window of equation 1.
 fn w_cubic(seconds: f64, k: f64, w_max: f64) -> f64 {
     C * (seconds - k).powi(3) + w_max
 }
@@ -93,7 +94,8 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
     let round_trip = Duration::from_ms(100);
     let mut flow = Flow::after_loss(1_000, round_trip);
     let k = ((1_000.0 - 700.0) / C).cbrt();
-    // Aimed a round trip ahead and reached within it: between W(t - RTT) and W(t + RTT).
+    // The window aims one round trip ahead and reaches this within a round trip, so it lies between W(t -
+    // RTT) and W(t + RTT).
     for tenths in (10..150).step_by(5) {
         let seconds = f64::from(tenths) / 10.0;
         flow.run_until(Time::ZERO, seconds);
@@ -110,8 +112,8 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
 
 #[test]
 fn with_a_short_round_trip_it_grows_as_reno_would() {
-    // 4.3: W_est grows by 3 (1 - beta) / (1 + beta) a round trip, up to the window before the loss;
-    // from there by one.
+    // In 4.3, W_est grows by 3 (1 - beta) / (1 + beta) per round trip up to the window before the loss, and by one per
+    // round trip after that.
     let round_trip = Duration::from_us(100);
     let mut flow = Flow::after_loss(40, round_trip);
     let slope = 3.0 * (1.0 - BETA) / (1.0 + BETA);
@@ -141,7 +143,7 @@ fn with_a_short_round_trip_it_grows_as_reno_would() {
 
 #[test]
 fn a_loss_below_the_last_plateau_lowers_the_next_one() {
-    // 4.7, fast convergence: W_max = cwnd (1 + beta) / 2.
+    // Fast convergence (4.7): W_max = cwnd (1 + beta) / 2.
     let mut flow = Flow::after_loss(1_000, Duration::from_ms(100));
     flow.run_until(Time::ZERO, 2.0);
     let at_loss = flow.segments();
@@ -170,7 +172,7 @@ fn slow_start_that_ends_without_loss_goes_on_from_where_it_is() {
         round_trip: Duration::from_ms(100),
         una: 0,
     };
-    // K = 0 and W_max = 100: W(t) = 100 + 0.4 t^3, but never less than Reno's one a round trip.
+    // K = 0 and W_max = 100: W(t) = 100 + 0.4 t^3, but at least Reno's growth of one per round trip.
     flow.run_until(Time::ZERO, 1.0);
     assert!((flow.segments() - 110.0).abs() < 1.0, "{}", flow.segments());
 }

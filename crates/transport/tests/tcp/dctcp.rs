@@ -1,5 +1,5 @@
-//! DCTCP: RFC 8257. Its estimate against the recurrence, its cut, its receiver, and that without
-//! marks it is NewReno to the byte.
+//! DCTCP (RFC 8257): its estimate against the recurrence, its reduction, its receiver, and its equality with
+//! NewReno without marks.
 
 use crate::pair;
 
@@ -18,7 +18,7 @@ fn dctcp() -> TcpConfig {
 
 const MSS: u64 = 1_000;
 
-/// A connection whose window is `window` segments, ACK by ACK.
+/// Connection whose window is `window` segments, driven by single ACKs.
 struct Acks {
     dctcp: Dctcp,
     window: Window,
@@ -26,12 +26,12 @@ struct Acks {
 }
 
 impl Acks {
-    /// ACKs of `segments`, none marked, with as many in flight.
+    /// Sends ACKs for `segments` segments without marks, with the same number in flight.
     fn window(&mut self, segments: u32) {
         self.in_flight(u64::from(segments), segments, 0);
     }
 
-    /// `acks` ACKs, the first `marked` of them marked, with `segments` in flight after each.
+    /// Sends `acks` ACKs, the first `marked` of them with marks, with `segments` in flight after each.
     fn in_flight(&mut self, segments: u64, acks: u32, marked: u32) {
         for segment in 0..acks {
             self.una += MSS;
@@ -45,6 +45,7 @@ impl Acks {
                 may_grow: false,
                 slow_start_limit: 2 * MSS,
                 srtt: Duration::from_us(100),
+                rtt: None,
             };
             self.dctcp.on_ack(&mut self.window, &ack);
         }
@@ -64,12 +65,12 @@ fn alpha_follows_its_recurrence_once_a_window() {
         una: 0,
     };
     assert_eq!(acks.dctcp.alpha(), 1.0, "RFC 8257, 4.2: alpha starts at 1");
-    // The first ACK passes the first window's end, which is where the connection began.
+    // The first ACK passes the end of the first window, which is the start of the connection.
     acks.in_flight(10, 1, 0);
     let mut expected = 1.0 - gain;
     assert!((acks.dctcp.alpha() - expected).abs() < 1e-12);
-    // A window ends with the first ACK past what had been sent when it began, here a segment after
-    // the one that it began with: eleven ACKs of ten segments in flight.
+    // A window ends with the first ACK above everything sent at its beginning. Here this is one segment more:
+    // eleven ACKs for ten segments in flight.
     for marked in [11, 11, 0, 5, 1, 0, 0, 11] {
         acks.in_flight(10, 11, marked);
         let fraction = f64::from(marked) / 11.0;
@@ -164,7 +165,7 @@ fn a_loss_halves_the_window_whatever_alpha_is() {
     );
 }
 
-/// What left when, without what belongs to ECN.
+/// Returns the segments and their times, without the fields of ECN.
 fn without_ecn(pair: &Pair<Host>) -> Vec<(Time, usize, u64, u32, u64, bool)> {
     let plain = |sent: &pair::Sent| {
         let header = sent.header();
@@ -280,11 +281,11 @@ fn the_receiver_acknowledges_at_once_when_the_mark_changes() {
         acks,
         [
             "B ack 2",
-            "B ack 3",     // 2 was held back: it had no mark
+            "B ack 3",     // 2 was delayed: it had no mark
             "B ECE ack 4", // 3 is the first with a mark
-            "B ECE ack 6", // 4 and 5 alike
-            "B ECE ack 7", // 6 was held back: it had a mark
-            "B ack 8",     // 7 is the first without
+            "B ECE ack 6", // 4 and 5 both have marks
+            "B ECE ack 7", // 6 was delayed: it had a mark
+            "B ack 8",     // 7 is the first without a mark
             "B FIN ack 10+1",
         ]
     );
@@ -301,7 +302,8 @@ fn one_window_is_cut_once_however_many_marks_it_has() {
         endpoint.window(id).expect("a live connection")
     };
     let once = cwnd_after(&[0]);
-    // Alpha is 15/16 + 1/16 = 1 when the very first ACK, marked, ends the first window: half of ten.
+    // Alpha is 15/16 + 1/16 = 1, because the very first ACK is marked and ends the first window. So the
+    // window of ten is halved.
     assert_eq!(once.ssthresh, 5_000);
     assert_eq!(cwnd_after(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).ssthresh, 5_000);
 }
@@ -322,7 +324,7 @@ fn classic_ecn_halves_newreno_once_and_says_so() {
         .count();
     assert!(
         echoes > 1,
-        "the echo lasts until the sender says that it has reduced its window"
+        "the echo lasts until the sender reports its reduced window"
     );
     let reduced = trace
         .iter()

@@ -12,7 +12,7 @@ fn delayed(segments: u8) -> TcpConfig {
     }
 }
 
-/// Acknowledgment numbers that B sent after its SYN-ACK, in segments.
+/// Returns the acknowledgment numbers that B sent after its SYN-ACK, in segments.
 fn acks(pair: &Pair<Host>) -> Vec<u64> {
     let acks = pair.sent.iter().filter(|sent| sent.from == B).skip(1);
     acks.map(|sent| sent.header().ack / 1_000).collect()
@@ -44,7 +44,7 @@ fn switched_off_every_segment_is_acknowledged() {
 
 #[test]
 fn a_lone_segment_waits_for_the_delay_and_no_longer() {
-    // Of three segments in the window the third has no partner.
+    // The window has one segment, so no second segment releases the ACK early.
     let config = TcpConfig {
         initial_window: tailcut_transport::tcp::InitialWindow::Segments(1),
         ..delayed(2)
@@ -77,7 +77,8 @@ fn what_comes_out_of_order_is_acknowledged_at_once_and_so_is_what_fills_the_hole
     .with_fault(lose_once(&[2]));
     pair.submit(0, 10_000);
     pair.run();
-    // 2 is missing: 3 to 9 bring an ACK each; then the resent 2 fills the hole up to the FIN.
+    // Segment 2 is missing, and each of the segments 3 to 9 causes an ACK. Then the retransmission of 2 fills the hole
+    // up to the FIN.
     assert_eq!(acks(&pair), [2, 2, 2, 2, 2, 2, 2, 2, 10]);
 }
 

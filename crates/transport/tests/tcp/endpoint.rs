@@ -1,4 +1,4 @@
-//! The endpoint as the layers above TCP use it: many connections, both directions, stale names.
+//! Endpoint as layers above TCP use it: many connections, both directions, names of ended connections.
 
 use tailcut_transport::tcp::{
     ConnectError, ConnectionEvent, ConnectionId, Endpoint, Host, Role, TcpConfig, TcpFlags,
@@ -6,12 +6,12 @@ use tailcut_transport::tcp::{
 use tailcut_transport::{Message, PathPin, Replication, Transport};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
-/// Two endpoints; what one sends the other has 10 us later.
+/// Two endpoints with a one-way delay of 10 us.
 struct Wire {
     now: Time,
     ends: [Endpoint; 2],
     events: [Vec<ConnectionEvent>; 2],
-    /// Source ports of the data that host 0 sent.
+    /// Source ports of the data segments that host 0 sent.
     data_ports: Vec<u16>,
 }
 
@@ -44,7 +44,7 @@ impl Wire {
             .expect("free")
     }
 
-    /// Passes segments over until both are quiet, timers left alone.
+    /// Passes segments until both are idle, without timers.
     fn settle(&mut self) {
         loop {
             let mut sent = Vec::new();
@@ -73,7 +73,7 @@ impl Wire {
         }
     }
 
-    /// The connection that host 1 accepted.
+    /// Returns the connection that host 1 accepted.
     fn accepted(&self) -> ConnectionId {
         let accepted = self.events[1].iter().find_map(|event| match event {
             ConnectionEvent::Accepted { id, .. } => Some(*id),

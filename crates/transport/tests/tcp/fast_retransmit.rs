@@ -1,5 +1,5 @@
-//! Fast retransmit and NewReno's fast recovery (RFC 5681, 3.2; RFC 6582), with sequences worked out
-//! by hand. Segments of 1,000 B, an ACK each, a first window of 10, 20 ms round trip.
+//! Fast retransmit and NewReno's fast recovery (RFC 5681, 3.2; RFC 6582), with sequences computed by hand.
+//! Segments of 1,000 B with an ACK each, an initial window of 10, and a round trip of 20 ms.
 
 use crate::pair;
 
@@ -26,10 +26,10 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
     let mut pair = pair(&without_limited_transmit(), &[4]);
     pair.submit(0, 30_000);
     pair.run();
-    // ACKs of 0 to 3 open the window to 14: 10 to 17 leave. 5, 6 and 7 bring three duplicates:
-    // ssthresh = 14 / 2 = 7, cwnd = 7 + 3 = 10, and 4 leaves again. The duplicates of 8 to 17
-    // inflate the window to 20; 14 are in flight, so that the last six release 18 to 23. The full
-    // ACK (18) deflates to min(7, 6 + 1) = 7: 24 leaves, and so on in congestion avoidance.
+    // The ACKs of 0 to 3 open the window to 14, so 10 to 17 leave. 5, 6 and 7 cause three duplicates:
+    // ssthresh = 14 / 2 = 7, cwnd = 7 + 3 = 10, and 4 leaves again. The duplicates of 8 to 17 inflate the
+    // window to 20. 14 segments are in flight, so the last six duplicates release 18 to 23. The full ACK (18)
+    // deflates the window to min(7, 6 + 1) = 7: 24 leaves, and congestion avoidance continues.
     assert_eq!(
         pair.data_offsets(1_000),
         [
@@ -45,7 +45,8 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
 fn recovery_halves_the_window() {
     let mut pair = pair(&without_limited_transmit(), &[4]);
     pair.submit(0, 1_000_000);
-    // The SYN's round trip, the first window's, then that of 10 to 17 with the resent 4.
+    // The run covers three round trips: of the SYN, of the first window, and of segments 10 to 17 with the
+    // retransmission of 4.
     pair.run_until(Time::ZERO + Duration::from_ms(70));
     let endpoint = pair.hosts[pair::A].endpoint();
     let id = endpoint.ids().next().expect("a connection");
@@ -64,7 +65,7 @@ fn a_partial_ack_brings_back_the_next_loss_without_a_timeout() {
     assert_eq!((again(4), again(7)), (2, 2));
     let stats = pair.stats(0);
     assert_eq!((stats.retransmissions, stats.timeouts), (2, 0));
-    // The partial ACK (7) arrives one round trip after 4 was sent again.
+    // The partial ACK (7) arrives one round trip after the retransmission of 4.
     let times = |segment: u64| {
         let of = |sent: &&pair::Sent| {
             sent.segment.payload > 0 && sent.header().offset == segment * 1_000
@@ -85,7 +86,7 @@ fn a_partial_ack_brings_back_the_next_loss_without_a_timeout() {
 
 #[test]
 fn two_duplicate_acks_from_reordering_resend_nothing() {
-    // Segment 4 is overtaken by two others.
+    // Two other segments overtake segment 4.
     let mut pair = tcp(&without_limited_transmit()).with_fault(|passage| {
         if passage.is_data() && passage.header.offset == 4_000 {
             Fate::Late(Duration::from_ns(2_000))
@@ -126,8 +127,8 @@ fn a_higher_threshold_tolerates_more_reordering() {
 
 #[test]
 fn duplicate_acks_of_what_a_timeout_resent_start_no_second_recovery() {
-    // Every ACK of the first window is lost: the sender times out and resends all ten, which the
-    // receiver answers with ten ACKs of the same number.
+    // Every ACK of the first window is lost. The sender times out and sends all ten again, and the receiver
+    // answers with ten ACKs of the same number.
     let mut acks = 0;
     let mut pair = tcp(&without_limited_transmit()).with_fault(move |passage| {
         let ack = passage.from == pair::B && passage.header.ack > 0;

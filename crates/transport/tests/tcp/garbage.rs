@@ -1,13 +1,13 @@
-//! Whatever the network delivers, an endpoint neither panics nor spins: it counts and drops.
+//! An endpoint neither panics nor loops on any input from the network: it counts invalid input and drops it.
 
 use proptest::prelude::*;
 use tailcut_transport::tcp::{
-    ConnectionEvent, Endpoint, SackBlock, TcpConfig, TcpFlags, TcpHeader,
+    ConnectionEvent, Endpoint, Profile, SackBlock, TcpConfig, TcpFlags, TcpHeader, TimerSet,
 };
 use tailcut_transport::{Condition, Ecn, Header, PathPin, Segment};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
-/// Offsets near what a connection has, and far off.
+/// Offsets near valid offsets of a connection, and far away from them.
 fn offset() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => 0u64..60_000,
@@ -34,8 +34,8 @@ fn header() -> impl Strategy<Value = TcpHeader> {
     )
 }
 
-/// A segment of the connection between port 40,000 of host 0 and port 80 of host 1, in either
-/// direction, or of none.
+/// Draws a segment of the connection between port 40,000 of host 0 and port 80 of host 1, in either direction. Or draws
+/// a segment of no connection.
 fn segment() -> impl Strategy<Value = (usize, Segment)> {
     let payload = prop_oneof![2 => Just(0u32), 4 => 1u32..5_000, 1 => any::<u32>()];
     let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
@@ -69,8 +69,12 @@ proptest! {
     fn arbitrary_segments_do_no_harm(
         segments in proptest::collection::vec(segment(), 1..40),
         sack in any::<bool>(),
+        linux in any::<bool>(),
+        classic_ecn in any::<bool>(),
     ) {
-        let config = TcpConfig { sack, ..TcpConfig::default() };
+        let profile = if linux { Profile::Linux } else { Profile::Rfc };
+        let defaults = TcpConfig::of(profile, TimerSet::DataCentre);
+        let config = TcpConfig { sack, classic_ecn, ..defaults };
         let end = |id| Endpoint::new(HostId(id), config.clone()).expect("valid");
         let mut ends = [end(0), end(1)];
         let mut now = Time::ZERO;
@@ -84,7 +88,7 @@ proptest! {
         let id = ends[0].connect(now, tuple, FlowId(0), PathPin::NONE).expect("free");
         ends[0].write(now, id, 50_000);
         for (to, segment) in segments {
-            // A little of the true exchange, then the garbage.
+            // First a part of the valid exchange, then the invalid input.
             for _ in 0..3 {
                 now += Duration::from_us(100);
                 for from in [0, 1] {
@@ -112,7 +116,7 @@ proptest! {
                 }
             }
         }
-        // What is ready to leave is bounded by windows and by what came in.
+        // Windows and the input limit the number of segments that are ready to leave.
         for end in &mut ends {
             let left = core::iter::from_fn(|| end.poll_transmit(now)).take(10_000).count();
             prop_assert!(left < 10_000, "an endless stream");

@@ -1,19 +1,25 @@
-//! How TCP fares over loss and distance, as a table under version control: any change of its
-//! behaviour is a readable difference. `UPDATE_GOLDEN=1 cargo test -p tailcut-transport --test
-//! tcp_golden` writes it anew.
+//! Behaviour of TCP under loss and distance, as a table under version control: every change of behaviour is a
+//! readable difference. `UPDATE_GOLDEN=1 cargo test -p tailcut-transport --test tcp golden` updates it.
 
 use crate::pair::{Fate, tcp};
 use std::fmt::Write;
-use tailcut_transport::tcp::{Congestion, DelayedAck, TcpConfig};
+use tailcut_transport::tcp::{Congestion, DelayedAck, LossRecovery, TcpConfig};
 use tailcut_units::{Duration, Time, mix64, reduce};
 
 const BYTES: u64 = 1_000_000;
 
-/// Data-centre timers, so that a timeout does not hide everything else.
-fn config(congestion: Congestion, sack: bool) -> TcpConfig {
+/// Timers of a data centre, so that timeouts do not dominate the table.
+fn config(congestion: Congestion, sack: bool, loss_recovery: LossRecovery) -> TcpConfig {
+    let by_time = loss_recovery == LossRecovery::Rack;
     TcpConfig {
         congestion,
         sack,
+        loss_recovery,
+        tail_loss_probe: by_time,
+        rate_reduction: by_time,
+        undo: by_time,
+        frto: by_time,
+        reduces_window: by_time,
         min_rto: Duration::from_ms(10),
         clock_granularity: Duration::from_ms(10),
         delayed_ack: Some(DelayedAck {
@@ -24,7 +30,7 @@ fn config(congestion: Congestion, sack: bool) -> TcpConfig {
     }
 }
 
-/// One of 10,000 equally likely numbers for each data segment of host A, the same in every run.
+/// Returns one of 10,000 equally likely numbers for each data segment of host A, the same in every run.
 fn draw(count: u64) -> u32 {
     reduce((mix64(count) >> 32) as u32, 10_000)
 }
@@ -67,17 +73,21 @@ fn table() -> String {
         "protocol", "lost", "marked", "RTT", "FCT us", "retransmissions", "timeouts"
     )
     .expect("a string takes all");
-    for (name, congestion, sack, marked) in [
-        ("newreno", Congestion::NewReno, false, 0),
-        ("newreno+sack", Congestion::NewReno, true, 0),
-        ("cubic+sack", Congestion::Cubic, true, 0),
-        ("dctcp", Congestion::DCTCP, false, 1_000),
+    let (by_reports, by_time) = (LossRecovery::Rfc6675, LossRecovery::Rack);
+    for (name, congestion, sack, recovery, marked) in [
+        ("newreno", Congestion::NewReno, false, by_reports, 0),
+        ("newreno+sack", Congestion::NewReno, true, by_reports, 0),
+        ("cubic+sack", Congestion::Cubic, true, by_reports, 0),
+        ("dctcp", Congestion::DCTCP, false, by_reports, 1_000),
+        ("newreno+rack", Congestion::NewReno, true, by_time, 0),
+        ("cubic+rack", Congestion::Cubic, true, by_time, 0),
+        ("dctcp+rack", Congestion::DCTCP, true, by_time, 1_000),
     ] {
         for round_trip in [Duration::from_us(100), Duration::from_ms(10)] {
             for lost in [0, 10, 100, 500] {
                 table += &row(
                     name,
-                    &config(congestion.clone(), sack),
+                    &config(congestion.clone(), sack, recovery),
                     lost,
                     marked,
                     round_trip,

@@ -1,11 +1,11 @@
-//! Opening a connection: what is sent when, and what happens when the first segments are lost.
+//! Opening of connections: the order of segments, and lost first segments.
 
 use crate::pair::{A, B, Fate, Pair, plain_config, tcp};
 use tailcut_transport::tcp::{Host, TcpConfig, TcpFlags};
 use tailcut_transport::{Event, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// When host A sent its SYNs.
+/// Returns the times at which host A sent its SYNs.
 fn syn_times(pair: &Pair<Host>) -> Vec<Time> {
     let syns = pair
         .sent

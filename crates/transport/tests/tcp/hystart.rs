@@ -1,13 +1,13 @@
-//! HyStart: where CUBIC leaves slow start without a loss.
+//! HyStart: the window at which CUBIC leaves slow start without a loss.
 
 use crate::pair::{A, Pair, plain_config, tcp};
 use tailcut_transport::tcp::congestion::{Ack, CongestionControl, HyStart, Window};
-use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
+use tailcut_transport::tcp::{Congestion, Host, HyStartClock, TcpConfig};
 use tailcut_units::{Duration, Rate, Time};
 
 const MSS: u64 = 1_000;
 
-fn cubic(tick: Option<Duration>, one_way: Duration) -> Pair<Host> {
+fn cubic(tick: Option<HyStartClock>, one_way: Duration) -> Pair<Host> {
     let config = TcpConfig {
         congestion: Congestion::Cubic,
         hystart: tick,
@@ -18,7 +18,7 @@ fn cubic(tick: Option<Duration>, one_way: Duration) -> Pair<Host> {
     pair
 }
 
-/// The window in segments at which slow start ended; `None` where it did not.
+/// Returns the window in segments at which slow start ended; `None` if it did not end.
 fn left_slow_start_at(mut pair: Pair<Host>) -> Option<u64> {
     pair.submit(0, 10_000_000);
     while pair.step() {
@@ -33,9 +33,12 @@ fn left_slow_start_at(mut pair: Pair<Host>) -> Option<u64> {
 
 #[test]
 fn a_clock_coarser_than_the_round_trip_ends_slow_start_at_sixteen_segments() {
-    // Half of a round trip of one jiffy is none, so that any two ACKs are train enough.
+    // Half of a round trip of one jiffy is zero jiffies, so any two ACKs form a long enough train.
     for jiffy in [1, 4, 10] {
-        let pair = cubic(Some(Duration::from_ms(jiffy)), Duration::from_us(85));
+        let pair = cubic(
+            Some(HyStartClock::Ticks(Duration::from_ms(jiffy))),
+            Duration::from_us(85),
+        );
         let left = left_slow_start_at(pair).expect("it leaves");
         assert!((16..=18).contains(&left), "{left} with {jiffy} ms");
     }
@@ -43,8 +46,12 @@ fn a_clock_coarser_than_the_round_trip_ends_slow_start_at_sixteen_segments() {
 
 #[test]
 fn a_fine_clock_lets_the_window_grow_until_its_acks_take_half_of_the_round_trip() {
-    // Half of the round trip, 5 ms, is 580 segments at 1 Gb/s: that ACK of the round of 640.
-    let pair = cubic(Some(Duration::from_us(10)), Duration::from_ms(5));
+    // Half of the round trip, 5 ms, is 580 segments at 1 Gb/s: slow start ends at this ACK of the round of
+    // 640.
+    let pair = cubic(
+        Some(HyStartClock::Ticks(Duration::from_us(10))),
+        Duration::from_ms(5),
+    );
     let left = left_slow_start_at(pair).expect("it leaves");
     assert!((640 + 560..=640 + 600).contains(&left), "{left}");
 }
@@ -55,9 +62,10 @@ fn without_it_slow_start_lasts_until_a_loss() {
     assert_eq!(left_slow_start_at(pair), None);
 }
 
-/// Rounds of sixteen segments whose round trip is as given, in ms, with ACKs too far apart for a train.
+/// Runs rounds of sixteen segments with the given round-trip times in ms. The ACKs are too far apart for a
+/// train.
 fn rounds(round_trips_ms: &[u64]) -> Window {
-    let mut hystart = HyStart::new(Duration::from_ms(1));
+    let mut hystart = HyStart::new(HyStartClock::Ticks(Duration::from_ms(1)));
     let mut window = Window {
         cwnd: 20 * MSS,
         ssthresh: u64::MAX,
@@ -82,6 +90,7 @@ fn rounds(round_trips_ms: &[u64]) -> Window {
                 may_grow: false,
                 slow_start_limit: 2 * MSS,
                 srtt: round_trip,
+                rtt: None,
             };
             hystart.on_ack(&mut window, &ack);
         }
@@ -94,7 +103,7 @@ fn a_round_trip_that_has_grown_by_more_than_a_sixteenth_ends_slow_start() {
     // A sixteenth of 100 ms is 6.25 ms.
     assert_eq!(rounds(&[100, 100, 106]).ssthresh, u64::MAX);
     assert_eq!(rounds(&[100, 100, 108]).ssthresh, 20 * MSS);
-    // At least two ticks, at most sixteen.
+    // The margin is at least two ticks and at most sixteen.
     assert_eq!(rounds(&[10, 10, 12]).ssthresh, u64::MAX);
     assert_eq!(rounds(&[10, 10, 13]).ssthresh, 20 * MSS);
     assert_eq!(rounds(&[1_000, 1_000, 1_015]).ssthresh, u64::MAX);

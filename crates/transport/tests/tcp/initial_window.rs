@@ -1,10 +1,10 @@
-//! The initial window in segments or bytes (RFC 6928).
+//! Initial window in segments or bytes (RFC 6928).
 
 use crate::pair::{plain_config, tcp};
 use tailcut_transport::tcp::{InitialWindow, TcpConfig};
 use tailcut_units::{Duration, Time};
 
-/// Payload sizes that leave before the first ACK of data is back.
+/// Returns the payload sizes that leave before the first ACK of data is back.
 fn first_window(initial_window: InitialWindow) -> Vec<u32> {
     let mut pair = tcp(&TcpConfig {
         initial_window,
@@ -41,7 +41,7 @@ fn each_ack_of_slow_start_opens_it_by_what_it_acknowledges() {
     };
     let mut pair = tcp(&config).with_one_way(Duration::from_ms(10));
     pair.submit(0, 1_000_000);
-    // Windows of 2, 4 and 8 leave 20, 40 and 60 ms after the SYN.
+    // Windows of 2, 4 and 8 segments leave 20, 40 and 60 ms after the SYN.
     pair.run_until(Time::ZERO + Duration::from_ms(75));
     assert_eq!(pair.data_offsets(1_000).len(), 2 + 4 + 8);
 }

@@ -1,5 +1,5 @@
-//! Limited transmit: RFC 3042. The first two duplicate ACKs release a new segment each, so that a
-//! small window still brings the third.
+//! Limited transmit (RFC 3042). The first two duplicate ACKs release a new segment each, so that even a small
+//! window gives a third duplicate.
 
 use crate::pair;
 
@@ -7,7 +7,7 @@ use pair::{lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{InitialWindow, TcpConfig};
 use tailcut_units::Duration;
 
-/// Three segments in the first window, the first of them lost: two duplicate ACKs and no more.
+/// The first window has three segments, and the first of them is lost. So there are only two duplicate ACKs.
 fn stats_of(limited_transmit: bool) -> (Vec<u64>, u32) {
     let config = TcpConfig {
         limited_transmit,
@@ -38,8 +38,8 @@ fn with_it_two_new_segments_bring_the_third_duplicate() {
 
 #[test]
 fn what_it_sent_does_not_count_as_in_flight_when_the_window_is_halved() {
-    // As worked out in tcp_fast_retransmit.rs, but 18 and 19 leave on the first two duplicates. 16
-    // are in flight, 14 of them count: ssthresh is 7, not 8.
+    // As computed in `fast_retransmit.rs`, but 18 and 19 leave at the first two duplicates. 16 segments are
+    // in flight, of which 14 count: ssthresh is 7, not 8.
     let mut pair = tcp(&plain_config())
         .with_slow_acks()
         .with_one_way(Duration::from_ms(10))

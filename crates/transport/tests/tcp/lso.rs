@@ -1,10 +1,10 @@
-//! Large sends: bursts of segments back to back, as a NIC makes of one large buffer.
+//! Large sends: bursts of segments back to back, which a NIC makes from one large buffer.
 
 use crate::pair::{A, B, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{Host, InitialWindow, TcpConfig};
 use tailcut_units::{Duration, Time};
 
-/// Lengths of the runs of data segments that left back to back in the first 5 ms of two flows.
+/// Returns the lengths of the runs of back-to-back data segments in the first 5 ms of two flows.
 fn bursts(lso_bytes: u32) -> Vec<usize> {
     let config = TcpConfig {
         lso_bytes,
@@ -64,7 +64,7 @@ fn a_burst_that_just_fits_the_window_does_not_wait() {
     };
     let mut pair = tcp(&config);
     pair.submit(0, 1_000_000);
-    // The handshake takes 200 us, and what was sent first is acknowledged after 200 us more.
+    // The handshake takes 200 us, and the ACKs of the first segments arrive 200 us later.
     pair.run_until(Time::ZERO + Duration::from_us(390));
     assert_eq!(runs(&pair), [10]);
 }
@@ -87,7 +87,7 @@ fn duplicate_acks_in_a_burst_do_not_open_the_window() {
         lso_bytes: 65_536,
         ..plain_config()
     };
-    // Recovery ends in a timeout; what is then sent again brings duplicate ACKs that mean no loss.
+    // Recovery ends in a timeout. The retransmissions after it cause duplicate ACKs that show no loss.
     let lost: Vec<u64> = (60..86).step_by(2).collect();
     let mut pair = tcp(&config)
         .with_one_way(Duration::from_ms(10))
@@ -112,6 +112,6 @@ fn duplicate_acks_in_a_burst_do_not_open_the_window() {
         }
     }
     assert!(pair.completed(0).is_some() && pair.hosts[B].endpoint().is_empty());
-    // A window that was just cut leaves in flight what was sent before: here at most 200 segments.
+    // After a reduction of the window, older segments are still in flight: here at most 200.
     assert!(largest <= 200_000, "{largest} B beyond the window");
 }

@@ -1,5 +1,7 @@
-//! TCP's endpoints and the NICs before them, as stories.
+//! TCP endpoints, and the NICs between them and their links.
 
+mod by_time;
+mod cases;
 mod close;
 mod config;
 mod cubic;
@@ -13,12 +15,19 @@ mod handshake;
 mod hystart;
 mod initial_window;
 mod limited_transmit;
+mod lost_syn;
 mod lso;
+mod marks;
+mod measured_cases;
 mod nic_coalesced;
 mod nic_paced;
 mod nic_queued;
 #[path = "../pair/mod.rs"]
 mod pair;
+mod quick_acks;
+mod round_trips;
 mod sack;
+mod script;
 mod segment_size;
 mod timers;
+mod window_growth;

@@ -1,4 +1,4 @@
-//! HULL's pacer between a DCTCP host and its link, as stories. Elephants leave in large-send bursts.
+//! HULL's pacer between a DCTCP host and its link. Large flows leave in large-send bursts.
 
 use crate::pair::{A, Fate, Pair, Passage, Sent};
 use tailcut_transport::nic::{Paced, PacedConfig, PacerConfig};
@@ -30,28 +30,28 @@ fn paced(id: u32, pacer: PacerConfig) -> Paced<Host> {
     Paced::new(tcp(id), config).expect("a valid configuration")
 }
 
-/// Two hosts at 1 Gb/s, 2 ms each way, so that a window of 200 KB takes less than half the link.
+/// Returns two hosts at 1 Gb/s with a one-way delay of 2 ms, so that a window of 200 KB takes less than half the link.
 fn hull(pacer: PacerConfig) -> Pair<Paced<Host>> {
     let mut pair = Pair::new(paced(0, pacer), paced(1, pacer)).with_one_way(Duration::from_ms(2));
     pair.rates = [LINE; 2];
     pair
 }
 
-/// With the paper's gain a burst of 64 KB is out of the pacer long before the next one comes after the
-/// 4 ms of a round trip here, so these have a gain by as much lower.
+/// With the paper's gain, a burst of 64 KB leaves the pacer long before the next burst, which comes after a
+/// round trip of 4 ms here. So these tests use a smaller gain in the same proportion.
 fn always() -> PacerConfig {
     PacerConfig {
         association_probability: 1.0,
-        backlog_gain: 0.128,
+        backlog_gain: Some(0.128),
         bucket_bytes: FULL as u32,
         ..PacerConfig::default()
     }
 }
 
-/// Few marks keep a flow associated for good, and they hardly touch its window.
+/// Returns a pacer whose associations last. So few marks keep a flow associated, and they hardly reduce its window.
 fn lasting() -> PacerConfig {
     PacerConfig {
-        association_expiry: Duration::from_ms(10_000),
+        association_expiry: Some(Duration::from_ms(10_000)),
         ..always()
     }
 }
@@ -69,7 +69,7 @@ fn mark_one_in(n: u32) -> impl FnMut(&Passage) -> Fate + 'static {
     }
 }
 
-/// Bytes of payload segments that left back to back since `from`, burst by burst.
+/// Returns the bytes of each burst of back-to-back payload segments since `from`.
 fn bursts(sent: &[Sent], from: Time) -> Vec<u64> {
     let mut bursts = Vec::new();
     let mut ends = Time::ZERO;
@@ -115,7 +115,7 @@ fn a_paced_elephant_leaves_smooth_and_an_unpaced_one_in_bursts() {
 
 #[test]
 fn the_pacer_finds_the_rate_of_its_flow() {
-    // One mark at first, then a window that does not change.
+    // The network marks one segment. After that the window does not change.
     let mut marked = false;
     let mut pair = hull(lasting()).with_fault(move |passage| {
         if passage.is_data() && passage.now > Time::ZERO + Duration::from_ms(100) && !marked {
@@ -142,7 +142,7 @@ fn the_pacer_finds_the_rate_of_its_flow() {
         .sum();
     let carried = carried as f64 * 8.0;
     let mean = rates / f64::from(samples);
-    // The rate covers what is sent, and what it has beyond that drains the backlog.
+    // The rate is at least the rate of the traffic. The excess drains the backlog.
     assert!(mean >= carried * 0.99, "{mean} against {carried}");
     assert!(mean <= carried * 1.3, "{mean} against {carried}");
     assert!(pair.hosts[A].backlog_bytes() < 200_000);
@@ -151,7 +151,7 @@ fn the_pacer_finds_the_rate_of_its_flow() {
 #[test]
 fn mice_pass_by_while_an_elephant_waits_in_the_pacer() {
     let slow = PacerConfig {
-        max_rate: Rate::from_mbps(50),
+        max_rate: Some(Rate::from_mbps(50)),
         ..lasting()
     };
     let mut pair = hull(slow).with_fault(mark_one_in(200));
@@ -162,8 +162,8 @@ fn mice_pass_by_while_an_elephant_waits_in_the_pacer() {
     pair.submit(1, 1_000);
     pair.run_until(start + Duration::from_ms(50));
     let took = pair.completed(1).expect("complete").since(start);
-    // A handshake and a way of 2 ms each, and at each of its two sendings at most a large send before
-    // it, on its way into the pacer: less than half of what the pacer takes for its backlog.
+    // The mouse needs a handshake and a one-way delay of 2 ms each. Before each of its two transmissions, at most one
+    // large send is on its way into the pacer. This is less than half of the time that the pacer needs for its backlog.
     let alone = Duration::from_ms(6) + LINE.serialisation(78 + 78 + 1_078);
     let large_sends = LINE.serialisation(2 * 45 * FULL);
     assert!(
@@ -201,7 +201,7 @@ fn the_association_expires_when_marks_cease_and_nothing_is_reordered() {
         .map(|sent| sent.segment.tuple)
         .expect("it sends");
     assert!(pair.hosts[A].is_associated(pair.now, &tuple));
-    // The last marks are echoed within a round trip, the backlog leaves, T_i passes.
+    // The last marks are echoed within a round trip, the backlog leaves, and T_i passes.
     pair.run_until(cease + Duration::from_ms(60));
     assert!(!pair.hosts[A].is_associated(pair.now, &tuple));
     let before = pair.hosts[A].segments();
@@ -220,7 +220,7 @@ fn parameters_out_of_range_are_named() {
     let wrong = [
         (
             PacerConfig {
-                interval: Duration::ZERO,
+                interval: Some(Duration::ZERO),
                 ..usual
             },
             "interval",
@@ -234,7 +234,7 @@ fn parameters_out_of_range_are_named() {
         ),
         (
             PacerConfig {
-                backlog_gain: f64::NAN,
+                backlog_gain: Some(f64::NAN),
                 ..usual
             },
             "backlog_gain",
@@ -248,7 +248,7 @@ fn parameters_out_of_range_are_named() {
         ),
         (
             PacerConfig {
-                min_rate: Rate::from_gbps(2),
+                min_rate: Some(Rate::from_gbps(2)),
                 ..usual
             },
             "max_rate",

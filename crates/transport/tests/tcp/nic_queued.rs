@@ -1,4 +1,4 @@
-//! A host's own FIFO between transport and link, as stories.
+//! FIFO of a host between transport and link.
 
 use crate::pair::{A, Pair, tcp};
 use core::num::NonZeroU32;
@@ -20,7 +20,7 @@ fn behind(length: u32) -> Pair<Queued<Host>> {
     pair
 }
 
-/// An elephant has the link for itself for 100 ms; how long 10 KB of another flow then take.
+/// Returns the time of a flow of 10 KB that starts after a large flow has used the link alone for 100 ms.
 fn mouse_beside_an_elephant<T: tailcut_transport::Transport>(mut pair: Pair<T>) -> Duration {
     pair.submit(0, 1_000_000_000);
     pair.run_until(Time::ZERO + Duration::from_ms(100));
@@ -36,7 +36,7 @@ fn a_small_flow_waits_behind_what_a_large_one_of_its_host_has_queued() {
     fair.rates = [LINE; 2];
     let fair = mouse_beside_an_elephant(fair);
     let queued = mouse_beside_an_elephant(behind(100));
-    // SYN and data each find 100 full packets of the elephant.
+    // The SYN and the data each find 100 full packets of the large flow in the queue.
     let queues = LINE.serialisation(2 * 100 * FULL);
     assert!(fair < Duration::from_ms(1), "{fair}");
     assert!(

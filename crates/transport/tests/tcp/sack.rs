@@ -61,7 +61,7 @@ fn several_losses_of_a_window_come_back_in_one_round_trip() {
         let times = lost.map(|segment| pair.sendings(segment * 1_000)[1]);
         times[3] - times[1]
     };
-    // Once the pipe has room (half a window has left it), the other three leave together.
+    // When the pipe has room (half a window has left it), the other three leave together.
     assert!(spread(true) < Duration::from_ms(1));
     // NewReno needs a round trip of 20 ms for each further loss.
     assert!(spread(false) > Duration::from_ms(40));
@@ -69,9 +69,9 @@ fn several_losses_of_a_window_come_back_in_one_round_trip() {
 
 #[test]
 fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
-    // The retransmission of 4 is lost too: no ACK can tell, the timer must. What the peer reported
-    // by then is skipped. The third repetition is the rescue (RFC 6675, NextSeg, rule 4) of the last
-    // segment, which was still on its way.
+    // The retransmission of 4 is lost too. No ACK can show this, so the timer must expire. Ranges that the
+    // peer has reported are skipped. The third retransmission is the rescue (RFC 6675, NextSeg, rule 4) of
+    // the last segment, which was still in flight.
     let mut pair = pair(true, &[4, 4]);
     pair.submit(0, 30_000);
     pair.run();
@@ -84,8 +84,8 @@ fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
 
 #[test]
 fn a_lost_tail_is_rescued_during_recovery() {
-    // 4 and the last segment are lost. Nothing is reported above the last one, so that only the
-    // rescue retransmission (NextSeg, rule 4) brings it back without a timeout.
+    // 4 and the last segment are lost. No segment above the last one is reported, so only the rescue
+    // retransmission (NextSeg, rule 4) repairs it without a timeout.
     let mut pair = pair(true, &[4, 9]);
     pair.submit(0, 10_000);
     pair.run();
@@ -95,8 +95,9 @@ fn a_lost_tail_is_rescued_during_recovery() {
 
 #[test]
 fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
-    // 40 ends slow start. 87 to 89 show only when new data has passed them, so that this recovery ends
-    // with far more sent and not acknowledged than the window of then. And the next one, 93, is lost.
+    // 40 ends slow start. The losses of 87 to 89 are only noticed when new data has passed them. So this
+    // recovery ends with much more data in flight than the window of that time. And then the next segment,
+    // 93, is lost.
     for congestion in [Congestion::NewReno, Congestion::Cubic, Congestion::DCTCP] {
         let config = TcpConfig {
             sack: true,
@@ -125,8 +126,8 @@ fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
 
 #[test]
 fn an_ack_that_advances_and_reports_is_a_duplicate_too() {
-    // RFC 6675, section 2. 6 is lost, 4 arrives behind all others, and what B says in between is
-    // lost: the ACK for 4 moves on to 6 and is the only one that tells of 7 and what follows.
+    // RFC 6675, section 2. 6 is lost, 4 arrives after all others, and B's ACKs in between are lost. The ACK
+    // for 4 advances to 6, and is the only ACK that reports 7 and later segments.
     let mut lose = lose_once(&[6]);
     let mut pair = pair(true, &[]).with_fault(move |passage| {
         let header = passage.header;

@@ -1,4 +1,4 @@
-//! A segment is copied at every hop: it must stay small.
+//! Size of a segment: it is copied at every hop and must stay small.
 
 use tailcut_transport::Segment;
 

@@ -1,4 +1,4 @@
-//! The retransmission timer: RFC 6298.
+//! Retransmission timer: RFC 6298.
 
 use crate::pair;
 
@@ -80,8 +80,8 @@ fn a_flow_that_failed_leaves_nothing_at_either_end() {
 
 #[test]
 fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
-    // Segment 0 is lost twice: its ACK says nothing of the round trip (Karn), so that segment 1,
-    // lost too, waits for the backed-off 4 x 200 ms. With a window of one there is no other sign.
+    // Segment 0 is lost twice, so its ACK gives no round-trip sample (Karn). Segment 1, which is lost too,
+    // waits for the backed-off 4 x 200 ms. With a window of one there is no other sign of loss.
     let config = TcpConfig {
         initial_window: tailcut_transport::tcp::InitialWindow::Segments(1),
         ..plain_config()
@@ -98,7 +98,7 @@ fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
 
 #[test]
 fn every_ack_of_new_data_restarts_the_timer() {
-    // The last segment is lost. The timer runs from the last ACK, not from the first sending.
+    // The last segment is lost. The timer runs from the last ACK, not from the first transmission.
     let mut pair = tcp(&plain_config()).with_fault(lose_once(&[9]));
     pair.rates = [tailcut_units::Rate::from_mbps(10); 2];
     pair.submit(0, 10_000);
@@ -116,13 +116,13 @@ fn every_ack_of_new_data_restarts_the_timer() {
 
 #[test]
 fn after_a_timeout_the_window_is_one_segment_and_all_is_sent_again_in_slow_start() {
-    // All ten of the first window are lost.
+    // All ten segments of the first window are lost.
     let mut pair = tcp(&plain_config()).with_fault(lose_once(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
     pair.submit(0, 12_000);
     pair.run();
     let offsets = pair.data_offsets(1_000);
     assert_eq!(offsets[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    // ssthresh is five: 1, 2, 4, then congestion avoidance at 5.
+    // `ssthresh` is five, so the window is 1, 2, 4, and then 5 in congestion avoidance.
     assert_eq!(offsets[10..], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(pair.stats(0).timeouts, 1);
     assert_eq!(pair.stats(0).retransmissions, 10);
@@ -131,9 +131,8 @@ fn after_a_timeout_the_window_is_one_segment_and_all_is_sent_again_in_slow_start
 
 #[test]
 fn a_timeout_in_recovery_does_not_undo_the_halving() {
-    // Every second segment of a window is lost: recovery repairs one a round trip, until the timer,
-    // which only the first partial ACK restarts, runs out. By then duplicate ACKs have released
-    // another window's worth.
+    // Every second segment of a window is lost. Recovery repairs one per round trip until the timer expires,
+    // which only the first partial ACK restarts. By then duplicate ACKs have released another window.
     let lost: Vec<u64> = (60..86).step_by(2).collect();
     let mut pair = tcp(&plain_config())
         .with_one_way(Duration::from_ms(10))

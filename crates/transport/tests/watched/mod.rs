@@ -1,4 +1,4 @@
-//! Controllers under watch: what must hold of a reduction whatever the sender has been through.
+//! Wrapper that checks a controller: invariants of every reduction, whatever the state of the sender.
 
 use std::sync::Arc;
 use tailcut_transport::tcp::Congestion;
@@ -6,8 +6,8 @@ use tailcut_transport::tcp::congestion::{
     Ack, Congested, CongestionControl, Controller, Cubic, Dctcp, EcnUse, NewReno, Window,
 };
 
-/// A controller that must answer every loss and timeout with less, down to two segments, and no mark
-/// with more.
+/// Controller that must answer every loss and timeout with a smaller window, down to two segments, and a mark
+/// with a window that is not larger.
 #[derive(Debug)]
 struct Watched(Controller);
 
@@ -21,7 +21,7 @@ impl CongestionControl for Watched {
         let least = 2 * congested.mss;
         assert!(
             window.cwnd < before.cwnd || window.cwnd == least,
-            "a loss made {window:?} of {before:?}, {congested:?}"
+            "a loss changed {before:?} to {window:?}, {congested:?}"
         );
     }
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
@@ -30,7 +30,7 @@ impl CongestionControl for Watched {
         let least = 2 * congested.mss;
         assert!(
             window.ssthresh < before.cwnd || window.ssthresh == least,
-            "a timeout made {window:?} of {before:?}, {congested:?}"
+            "a timeout changed {before:?} to {window:?}, {congested:?}"
         );
     }
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
@@ -39,7 +39,7 @@ impl CongestionControl for Watched {
         let most = before.cwnd.max(2 * congested.mss);
         assert!(
             window.cwnd <= most,
-            "a mark made {window:?} of {before:?}, {congested:?}"
+            "a mark changed {before:?} to {window:?}, {congested:?}"
         );
     }
     fn ecn_use(&self) -> EcnUse {
@@ -47,7 +47,7 @@ impl CongestionControl for Watched {
     }
 }
 
-/// The controller that a configuration names, watched.
+/// Returns the controller of a configuration with these checks.
 pub fn watched(congestion: Congestion) -> Congestion {
     Congestion::Custom(Arc::new(move || {
         Box::new(Watched(match congestion {

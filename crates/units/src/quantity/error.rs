@@ -1,4 +1,4 @@
-//! Refusals.
+//! Error of a text that is not a valid quantity.
 
 use super::kind::Quantity;
 use alloc::format;
@@ -6,10 +6,11 @@ use alloc::string::String;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-/// Text that is no quantity of the wanted kind and range. Its place and the text are named by the caller.
+/// Error of a text that is not a quantity of the required kind and range. The caller adds the text and its location
+/// (file and line, or flag).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuantityError {
-    /// The kind, the range and the spellings that are allowed, in words.
+    /// Text with the allowed kind, range and spellings.
     pub allowed: String,
 }
 

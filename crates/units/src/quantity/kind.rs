@@ -1,16 +1,16 @@
-//! Promises of every kind of quantity.
+//! Trait that all kinds of quantities implement.
 
 use alloc::string::String;
 
-/// A kind of quantity.
+/// Kind of quantities, such as times or rates.
 pub trait Quantity: Copy + PartialOrd {
-    /// Largest value; a range that ends there has no end in words.
+    /// Largest value. Error texts do not contain an upper bound that equals this value.
     const MOST: Self;
-    /// Noun with the units.
+    /// Noun for error texts, with the units.
     const KIND: &'static str;
-    /// Examples, with a comma in front.
+    /// Examples for error texts. The text begins with a comma.
     const SUCH_AS: &'static str;
-    /// Returns the quantity that a text is.
+    /// Returns the quantity that a text contains, or `None` if the text is not a quantity of this kind.
     fn read(text: &str) -> Option<Self>;
     /// Returns the shortest text of the quantity.
     fn written(self) -> String;

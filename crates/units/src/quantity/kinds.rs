@@ -1,4 +1,4 @@
-//! Units of each kind, and the words for them.
+//! Units of each kind of quantity, and the texts about them.
 
 use super::kind::Quantity;
 use super::number::{exact, split};
@@ -7,7 +7,7 @@ use crate::{Bytes, Duration, Rate};
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// Returns the factor of a prefix.
+/// Returns the factor of a prefix, or `None` if the text is not a prefix.
 fn prefix(text: &str) -> Option<u64> {
     let (letter, base) = match text.strip_suffix('i') {
         Some(letter) => (letter, 1_024_u64),
@@ -16,7 +16,7 @@ fn prefix(text: &str) -> Option<u64> {
     };
     let power = match letter {
         "k" | "K" => 1,
-        // A lower-case m is a minute, or a thousandth.
+        // A lower-case m is not mega: in times it is a minute, and in SI it is milli.
         "M" => 2,
         "g" | "G" => 3,
         "t" | "T" => 4,
@@ -99,7 +99,7 @@ impl Quantity for Bytes {
 
 macro_rules! counts {
     ($($count:ty)*) => {$(
-        /// A count.
+        /// Count, without a unit.
         impl Quantity for $count {
             const MOST: Self = Self::MAX;
             const KIND: &'static str = "a whole number";
@@ -118,7 +118,7 @@ macro_rules! counts {
 }
 counts!(u16 u32 u64 usize);
 
-/// A number, such as a share.
+/// Number without a unit, such as a share.
 impl Quantity for f64 {
     const MOST: Self = Self::INFINITY;
     const KIND: &'static str = "a number";
@@ -127,7 +127,8 @@ impl Quantity for f64 {
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let number: Self = match text.strip_suffix('%') {
-            // Rounded once: 0.1% is the number that 0.001 is.
+            // An exponent in the text replaces a division by 100. There is then only one rounding, so that 0.1% and
+            // 0.001 are the same number.
             Some(percent) => format!("{}e-2", percent.trim_end()).parse(),
             None => text.parse(),
         }

@@ -1,6 +1,6 @@
-//! Decimal numbers in front of units, without rounding.
+//! Exact decimal numbers that precede units.
 
-/// Returns a decimal number times `scale`, where that is a whole number within 64 bits.
+/// Returns a decimal number multiplied by `scale`, or `None` if the product is not a whole number of at most 64 bits.
 pub(super) fn exact(number: &str, scale: u64) -> Option<u64> {
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
     let decimals = decimals.trim_end_matches('0');
@@ -13,6 +13,7 @@ pub(super) fn exact(number: &str, scale: u64) -> Option<u64> {
         "" => Some(0),
         text => text.parse::<u64>().ok().map(u128::from),
     };
+    // With at most 18 decimals, the products below fit into 128 bits.
     let (scale, divisor) = (u128::from(scale), 10u128.pow(decimals.len() as u32));
     let fraction = digits(decimals)? * scale;
     let total = digits(whole)? * scale + fraction / divisor;
@@ -20,7 +21,7 @@ pub(super) fn exact(number: &str, scale: u64) -> Option<u64> {
     is_whole.then(|| u64::try_from(total).ok()).flatten()
 }
 
-/// Returns the number in front and the unit behind it, without spaces around them.
+/// Splits a text into its number and its unit, without the spaces around them.
 pub fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let is_of_number = |c: char| c.is_ascii_digit() || c == '.';

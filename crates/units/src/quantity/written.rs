@@ -1,11 +1,11 @@
-//! Quantities as text that is read as the same value.
+//! Text of quantities. A function that reads the text returns the same value.
 
 use super::kind::Quantity;
 use crate::{Bytes, Duration, Rate};
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// Units of time in picoseconds, ascending. Other spellings of a unit are not here.
+/// Units of time in picoseconds, ascending. The list contains one spelling of each unit.
 pub(super) const TIMES: [(&str, u64); 8] = [
     ("ps", 1),
     ("ns", 1_000),
@@ -17,7 +17,7 @@ pub(super) const TIMES: [(&str, u64); 8] = [
     ("d", 86_400_000_000_000_000),
 ];
 
-/// Decimal units of bytes.
+/// Decimal units of bytes, ascending.
 pub(super) const DECIMAL: [(&str, u64); 5] = [
     ("", 1),
     ("KB", 1_000),
@@ -26,14 +26,15 @@ pub(super) const DECIMAL: [(&str, u64); 5] = [
     ("TB", 1_000_000_000_000),
 ];
 
-/// Returns a value in the largest of ascending units that leaves it whole; 0 is in the smallest.
+/// Returns a value in the largest unit in which it is a whole number. `units` are ascending. The value 0 is in the
+/// smallest unit.
 pub(super) fn in_largest(value: u64, units: &[(&str, u64)]) -> String {
     let is_whole = |(_, scale): &&(&str, u64)| value >= *scale && value.is_multiple_of(*scale);
     let (unit, scale) = units.iter().rfind(is_whole).unwrap_or(&units[0]);
     format!("{}{unit}", value / scale)
 }
 
-/// Returns a time in the largest unit up to seconds that leaves it whole.
+/// Returns a time in the largest unit, up to seconds, in which it is a whole number.
 pub fn written_duration(span: Duration) -> String {
     match span {
         Duration::ZERO => "0s".to_string(),
@@ -41,17 +42,18 @@ pub fn written_duration(span: Duration) -> String {
     }
 }
 
-/// Returns a rate in bits a second, such as `1.3Gbps`.
+/// Returns a rate in bits per second, such as `1.3Gbps`.
 pub fn written_rate(rate: Rate) -> String {
     let text = rate.to_string().replace(' ', "").replace("b/s", "bps");
-    // Above 2^53 bit/s a decimal has too few digits.
+    // Above 2^53 bit/s, the decimal text is rounded, because the formatter uses floating-point numbers.
     match Rate::read(&text) == Some(rate) {
         true => text,
         false => format!("{}bps", rate.as_bps()),
     }
 }
 
-/// Returns bytes in the largest decimal unit that leaves them whole; above 1,000 the number alone where none does.
+/// Returns bytes in the largest decimal unit in which they are a whole number. Above 1,000 bytes, the text has no unit
+/// if this unit is the byte.
 pub fn written_bytes(Bytes(bytes): Bytes) -> String {
     let text = in_largest(bytes, &DECIMAL);
     let has_unit = text.ends_with('B') || bytes > 1_000;

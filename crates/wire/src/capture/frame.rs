@@ -9,9 +9,13 @@ use tailcut_transport::tcp::{TcpFlags, TcpHeader};
 use tailcut_transport::{Condition, Header, Segment};
 use tailcut_units::{FiveTuple, HostId, mix64};
 
+/// Length of an Ethernet header in bytes.
 const ETHERNET_BYTES: usize = 14;
+/// Length of an IPv4 header without options in bytes.
 const IPV4_BYTES: usize = 20;
+/// Length of a UDP header in bytes.
 const UDP_BYTES: usize = 8;
+/// Length of a TCP header without options in bytes.
 const TCP_BYTES: usize = 20;
 /// Largest shift of a window (RFC 7323, section 2.3).
 const WINDOW_SHIFT: u8 = 14;
@@ -23,7 +27,7 @@ pub struct Connection {
     pub own: u32,
     /// Initial sequence number of the segment's receiver.
     pub peer: u32,
-    /// MSS in SYNs.
+    /// MSS option in SYNs, in bytes.
     pub mss: u16,
     /// Whether SYNs permit SACK.
     pub sack: bool,
@@ -46,12 +50,12 @@ const fn initial(tuple: &FiveTuple, seed: u64) -> u32 {
     (mix64(seed ^ mix64(tuple.hash() as u64)) >> 32) as u32
 }
 
-/// Frame. A capture may keep only its first bytes.
+/// Frame of a capture. The capture may contain only its first bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// Captured bytes, starting with the Ethernet header, without FCS.
     pub bytes: Vec<u8>,
-    /// Bytes of the whole frame, without FCS.
+    /// Length of the whole frame in bytes, without FCS.
     pub length: u32,
 }
 
@@ -60,7 +64,7 @@ pub struct Frame {
 pub enum FrameError {
     /// The number of a host or a group has more than 24 bits.
     #[error(
-        "address: found number {}, 16,777,215 is the last",
+        "address: found number {}; allowed: up to 16,777,215",
         .found.group_number().unwrap_or(.found.0)
     )]
     Address {
@@ -69,7 +73,7 @@ pub enum FrameError {
     },
     /// The packet is longer than an IPv4 packet can be. A receiver's stack may have merged several
     /// packets.
-    #[error("IPv4 packet: found {found} bytes, 65,535 is the most")]
+    #[error("IPv4 packet: found {found} bytes; allowed: up to 65,535")]
     Length {
         /// Length of the packet in bytes.
         found: usize,
@@ -95,8 +99,8 @@ pub const fn address(host: HostId) -> Result<Ipv4Addr, FrameError> {
     }
 }
 
-/// Returns 02:00 followed by the host's number, or the group's Ethernet address (RFC 1112, section
-/// 6.4).
+/// Returns the Ethernet address of a host or group. A host has 02:00:00 and its number. A group has the address of
+/// RFC 1112, section 6.4.
 fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     let [_, x, y, z] = address.octets();
     match host.is_group() {
@@ -105,13 +109,11 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     }
 }
 
-/// Returns the frame of a segment: Ethernet, IPv4, TCP or UDP, and the tailcut header. The payload
-/// consists of zeros. At most `snap` bytes are kept. Checksums and lengths belong to the whole
-/// frame.
+/// Returns the frame of a segment: Ethernet, IPv4, TCP or UDP, and the tailcut header. The payload consists of zeros.
+/// The result contains at most `snap` bytes of the frame. Its checksums and lengths are correct for the whole frame.
 ///
-/// The DSCP is the segment's priority class. A trimmed segment has the frame of the whole segment,
-/// captured up to its payload, so that the lengths still contain its original length. `connection`
-/// is used for TCP only.
+/// The DSCP is the segment's priority class. For a trimmed segment, the frame is the frame of the whole segment, but
+/// the result ends before the payload. So its lengths show the original length. `connection` is used only for TCP.
 ///
 /// # Errors
 /// An address or a length is too large for IPv4, or the header cannot be encoded.
@@ -149,6 +151,7 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
             _ => *byte,
         });
     }
+    // Zeros of the payload follow, up to `snap` bytes. A smaller `snap` also cuts the headers.
     bytes.resize(there.min(snap.max(bytes.len())), 0);
     bytes.truncate(snap);
     Ok(Frame {
@@ -157,7 +160,7 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
     })
 }
 
-/// TCP header, or UDP header with the tailcut header, without its checksum.
+/// TCP header, or UDP header with the tailcut header. The checksum is not set yet.
 struct Transport {
     bytes: Vec<u8>,
     protocol: u8,

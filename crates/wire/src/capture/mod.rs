@@ -1,5 +1,5 @@
-//! Capture files: conversion of a simulated segment to a frame ([`frame()`]), and pcapng files with
-//! time stamps in nanoseconds ([`PcapNg`]).
+//! Capture files. [`frame()`] converts a simulated segment to a frame. [`PcapNg`] builds pcapng files with time stamps
+//! in nanoseconds.
 //!
 //! ```
 //! use tailcut_transport::tcp::{TcpFlags, TcpHeader};

@@ -1,16 +1,21 @@
-//! pcapng files (draft-ietf-opsawg-pcapng): one section, its interfaces, enhanced packet blocks.
+//! pcapng files (draft-ietf-opsawg-pcapng). A file has one section with interfaces and enhanced packet blocks.
 
 use super::frame::Frame;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
+/// Type of a section header block.
 const SECTION: u32 = 0x0a0d_0d0a;
+/// Type of an interface description block.
 const INTERFACE: u32 = 1;
+/// Type of an enhanced packet block.
 const ENHANCED_PACKET: u32 = 6;
 /// Magic number that shows the byte order of the file, which is little-endian here.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Link type of Ethernet.
 const ETHERNET: u16 = 1;
 
+/// Number of the option that ends a list of options.
 const END: u16 = 0;
 const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
@@ -42,12 +47,12 @@ pub struct Note<'a> {
     pub comment: &'a str,
     /// Direction of the frame.
     pub direction: Option<Direction>,
-    /// Frames that the interface dropped between the previous frame and this one.
+    /// Number of frames that the interface dropped between the previous frame and this one.
     pub drops: u64,
 }
 
-/// Builder of a capture file. The caller writes the bytes that [`take`](Self::take) returns, in
-/// order, and need not keep them.
+/// Builder of a capture file. [`take`](Self::take) returns the file in pieces, which the caller writes in order. The
+/// caller need not keep the pieces.
 #[derive(Clone, Debug)]
 pub struct PcapNg {
     out: Vec<u8>,
@@ -101,6 +106,7 @@ impl PcapNg {
             out.extend(frame.length.to_le_bytes());
             out.extend(&frame.bytes);
             pad(out, frame.bytes.len());
+            // A block without options needs no end of options.
             let is_silent = *note == Note::default();
             if !note.comment.is_empty() {
                 option(out, COMMENT, note.comment.as_bytes());

@@ -1,4 +1,4 @@
-//! Members of multicast groups: IGMP (RFC 2236, RFC 9776) and MLD (RFC 2710, RFC 9777).
+//! Messages about members of multicast groups: IGMP (RFC 2236, RFC 9776) and MLD (RFC 2710, RFC 9777).
 
 use crate::codec::Reader;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,16 +16,16 @@ const MLD_REPORT_V2: u8 = 143;
 /// IGMP or MLD message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Membership<'a> {
-    /// A router asks for the members of groups.
+    /// Request of a router for the members of groups.
     Query {
         /// Group. `None`: all groups.
         group: Option<IpAddr>,
     },
-    /// A host reports changes of its memberships.
+    /// Report of a host about its memberships.
     Report(Records<'a>),
 }
 
-/// Record of a report: the change of one group.
+/// Record of a report, about one group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
     /// Group.
@@ -37,7 +37,7 @@ pub struct Record {
 /// Change of a membership in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The host is a member, possibly for some sources only.
+    /// The host is a member. It may accept only some sources.
     Join,
     /// The host is not a member any more.
     Leave,
@@ -94,8 +94,8 @@ fn read_record(bytes: &[u8], is_ipv6: bool) -> Option<(Record, &[u8])> {
     let length = 4 + address * (1 + usize::from(sources)) + 4 * usize::from(auxiliary);
     let rest = bytes.get(length..)?;
     let change = match (kind, sources) {
-        // These kinds report a mode or a change of mode: all sources except some, or some sources
-        // only.
+        // Kinds 2 and 4: the host receives from all sources except a list. Kinds 1 and 3: it receives only from a
+        // list of sources, and an empty list ends the membership. Kind 5: it also receives from new sources.
         (2 | 4, _) => Change::Join,
         (1 | 3 | 5, 1..) => Change::Join,
         (1 | 3, 0) => Change::Leave,

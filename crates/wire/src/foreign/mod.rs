@@ -1,8 +1,8 @@
-//! Frames of other programs: the data of an Ethernet frame that a driver needs, the fields that a
-//! switch rewrites, and the answer of a router.
+//! Ethernet frames of other programs. This module decodes the data that a driver needs, rewrites the fields that a
+//! switch changes, and creates the answer of a router.
 //!
 //! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP, ARP,
-//! neighbour discovery, IGMP and MLD. The crate `etherparse` decodes the headers themselves.
+//! neighbour discovery, IGMP and MLD. It uses the crate `etherparse` for the headers.
 
 mod membership;
 mod rewrite;

@@ -1,4 +1,4 @@
-//! Changes that switches make in a frame, in place, with the update of the checksums.
+//! Changes that switches make in a frame. The frame is changed in place, and its checksums are updated.
 
 use crate::checksum::{add, finish, update};
 use crate::codec::DecodeError;
@@ -9,15 +9,15 @@ use tailcut_units::Ecn;
 /// Reason why a frame was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RewriteError {
-    /// The frame contains no IP packet, or a malformed one.
-    #[error("the frame has no IP header that can be read")]
+    /// The frame contains no IP packet, or a malformed IP packet.
+    #[error("the frame has no valid IP header")]
     NoIp,
     /// The frame contains no complete UDP datagram: another protocol, a fragment, or inconsistent
     /// lengths.
-    #[error("the frame has no whole UDP datagram")]
+    #[error("the frame has no complete UDP datagram")]
     NoDatagram,
-    /// The datagram has less payload than it should keep.
-    #[error("payload: found {found} bytes, {kept} bytes should be kept")]
+    /// The datagram has less payload than the caller wants to keep.
+    #[error("payload: found {found} bytes, but {kept} bytes should be kept")]
     TooShort {
         /// Bytes to keep.
         kept: usize,
@@ -68,7 +68,7 @@ fn set_ipv4_word(frame: &mut [u8], header: usize, at: usize, value: u16) -> Opti
     set_word(frame, header + 10, update(checksum, old, value))
 }
 
-/// Sets the bits of `mask` in the byte of DSCP and ECN.
+/// Sets the bits of `mask` in the byte with DSCP and ECN.
 fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), RewriteError> {
     let at = LaxSlicedPacket::from_ethernet(frame)
         .ok()
@@ -118,7 +118,7 @@ pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     let Some(IpAt::V4(header)) = at else {
         return Err(RewriteError::NoIp);
     };
-    // The TTL shares a word with the protocol number.
+    // The checksum covers words of 16 bits. The TTL and the protocol number are in one word.
     let [_, protocol] = word(frame, header + 8)
         .ok_or(RewriteError::NoIp)?
         .to_be_bytes();
@@ -126,7 +126,7 @@ pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     set_ipv4_word(frame, header, 8, value).ok_or(RewriteError::NoIp)
 }
 
-/// Complete datagram in a frame.
+/// Positions and lengths of a complete UDP datagram in a frame.
 struct Datagram {
     ip: IpAt,
     /// Position of the UDP header.
@@ -181,8 +181,8 @@ impl Datagram {
         }
     }
 
-    /// Sets the lengths and checksums of a datagram that keeps `kept` bytes of payload. Returns the
-    /// new length of the frame.
+    /// Sets the lengths and checksums of a datagram whose payload is cut to `kept` bytes. Returns the new length of
+    /// the frame.
     fn shorten(&self, frame: &mut [u8], kept: usize) -> Option<usize> {
         let length = 8 + kept;
         let end = self.udp + length;
@@ -210,9 +210,9 @@ impl Datagram {
     }
 }
 
-/// Shortens the payload of a UDP datagram to its first `kept` bytes: sets the lengths of IP and UDP
-/// and their checksums. Returns the new length of the frame, and the caller must cut the frame
-/// there. A UDP checksum that is not used (zero, IPv4) remains zero.
+/// Shortens the payload of a UDP datagram to its first `kept` bytes: sets the lengths and checksums of IP and UDP.
+/// Returns the new length of the frame. The caller must cut the frame to this length. A UDP checksum that is not used
+/// (zero, IPv4) remains zero.
 ///
 /// # Errors
 /// There is no complete datagram, or it has less payload. The frame is not changed.
@@ -227,9 +227,9 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
         .ok_or(RewriteError::NoDatagram)
 }
 
-/// Removes the payload after the tailcut header and records that in the header. Returns the new
-/// length of the frame, as [`shorten`] does. Symbols of SCDP in credit mode can record only one
-/// condition: that they are trimmed.
+/// Removes the payload after the tailcut header, and records the condition in the header. Returns the new length of
+/// the frame, as [`shorten`] does. The header of a symbol of SCDP in credit mode can record only
+/// [`Condition::Trimmed`].
 ///
 /// # Errors
 /// There is no complete datagram with a tailcut header. The frame is not changed.

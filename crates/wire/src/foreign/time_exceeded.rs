@@ -6,14 +6,14 @@ use crate::checksum::{add, finish};
 use core::net::{IpAddr, Ipv4Addr};
 use etherparse::LaxSlicedPacket;
 
-/// Bytes of the longest frame that [`time_exceeded`] writes: a packet of 576 bytes (RFC 1812,
-/// 4.3.2.3) after an Ethernet header.
+/// Length in bytes of the longest frame that [`time_exceeded`] writes: an Ethernet header and a packet of 576 bytes
+/// (RFC 1812, 4.3.2.3).
 pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const ICMP: usize = 8;
-/// Precedence 6, internetwork control, which routers use for such messages (RFC 1812, 4.3.2.5).
+/// Traffic class of the message: precedence 6, internetwork control (RFC 1812, 4.3.2.5).
 const TRAFFIC_CLASS: u8 = 48 << 2;
 const TTL: u8 = 64;
 const TYPE_TIME_EXCEEDED: u8 = 11;
@@ -27,11 +27,10 @@ pub struct RouterAddress {
     pub ipv4: Ipv4Addr,
 }
 
-/// Writes the frame with which a router informs the sender of `frame` that its TTL has expired
-/// (type 11, code 0). Returns its length. The message quotes at most 548 bytes of the packet.
-/// Returns `None` if a router sends no message: for packets other than IPv4, fragments except the
-/// first, packets from or to more than one host, and ICMP errors. Also returns `None` if `out` is
-/// too small.
+/// Writes the frame with which a router reports to the sender of `frame` that the TTL has expired (type 11, code 0).
+/// Returns its length. The message quotes at most 548 bytes of the packet. Returns `None` if a router sends no
+/// message: for packets other than IPv4, fragments except the first, packets from or to more than one host, and ICMP
+/// errors. Also returns `None` if `out` is too small.
 pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Option<usize> {
     let view = View::read(frame).ok()?;
     let ip = view.ip?;
@@ -50,7 +49,7 @@ pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Opt
     if is_error || is_later || !is_of_one(src) || !is_of_one(dst) {
         return None;
     }
-    // This skips VLAN tags.
+    // The quoted packet starts after the VLAN tags.
     let carried = LaxSlicedPacket::from_ethernet(frame).ok()?;
     let quoted = carried.ether_payload()?.payload;
     let quoted = quoted.get(..quoted.len().min(576 - IPV4 - ICMP))?;

@@ -1,4 +1,4 @@
-//! Datagrams that a switch may trim, and the bytes that remain of them.
+//! Datagrams that a switch may trim, and their bytes that remain after trimming.
 
 use crate::scdp::credit;
 use crate::segment::decode;
@@ -8,7 +8,7 @@ use tailcut_units::FiveTuple;
 /// Data of a datagram that a switch needs to trim it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmable {
-    /// Bytes of the UDP payload that remain: the tailcut header.
+    /// Number of bytes of the UDP payload that remain: the tailcut header.
     pub kept: usize,
     /// Priority class in the header. 0 is the highest.
     pub class: u8,

@@ -1,4 +1,4 @@
-//! Decoded view of a frame.
+//! Decoder of frames.
 
 use super::membership::{Membership, igmp, mld};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,8 @@ use tailcut_units::mix64;
 /// Decoded frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View<'a> {
-    /// Bytes of the frame as it was received: without preamble and, from a TAP, without FCS.
+    /// Length of the frame as it was received, in bytes. It does not include the preamble. A frame from a TAP does
+    /// not include the FCS either.
     pub size: usize,
     /// Ethernet address of the sender.
     pub source: [u8; 6],
@@ -29,7 +30,7 @@ pub struct View<'a> {
     pub content: Content<'a>,
 }
 
-/// Fields of an IP header and the ports after it that switches use.
+/// Fields of an IP header that switches use, and the ports after the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ip {
     /// Address of the sender.
@@ -38,8 +39,8 @@ pub struct Ip {
     pub dst: IpAddr,
     /// Protocol number (IANA) after all extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP or UDP. `None` for fragments: only the first one contains
-    /// ports, and all fragments of a datagram should take one path.
+    /// Source and destination port of TCP or UDP. `None` for fragments. Only the first fragment contains ports, but
+    /// all fragments of a datagram should take one path.
     pub ports: Option<[u16; 2]>,
     /// Differentiated services code point.
     pub dscp: u8,
@@ -101,7 +102,7 @@ pub enum Content<'a> {
         flags: TcpFlags,
         /// Sequence number of the SYN or of the first byte of payload.
         sequence: u32,
-        /// Number of the next byte that the sender expects. Valid if the ACK flag is set.
+        /// Number of the next byte that the sender of the segment expects. It is valid if the ACK flag is set.
         acknowledged: u32,
         /// Bytes of payload in the frame.
         payload: usize,
@@ -192,13 +193,13 @@ pub enum Neighbour {
     RouterSolicitation,
     /// Router advertisement.
     RouterAdvertisement,
-    /// ARP of another kind, or not about IPv4 over Ethernet.
+    /// ARP message of another kind, or of another protocol than IPv4 over Ethernet.
     Other,
 }
 
 /// Error: the bytes are too few for an Ethernet frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("an Ethernet frame: found {found} bytes, its header has 14")]
+#[error("an Ethernet frame: found {found} bytes, but its header has 14")]
 pub struct TooShort {
     /// Number of bytes.
     pub found: usize,

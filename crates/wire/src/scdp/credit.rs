@@ -1,6 +1,6 @@
-//! SCDP over UDP, where receivers give credits: version 2 of SCDP's header, `docs/wire/scdp.md`. It
-//! has what a session between hosts that do not know each other needs beside what the transport
-//! itself says: an identifier that no address is part of, tokens, probes of the path's MTU.
+//! SCDP over UDP sockets, version 2 of SCDP's header: `docs/wire/scdp.md`. In it, receivers grant credits. A session
+//! between real hosts needs more than the fields of the transport: a session identifier that is independent of
+//! addresses, tokens, and probes of the path's MTU.
 
 mod check;
 
@@ -12,147 +12,147 @@ use crc::{CRC_32_ISCSI, Crc, Table};
 use tailcut_transport::Header;
 use tailcut_transport::scdp::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
 
-/// The version of this layout: the upper four bits of the first byte.
+/// Version of this layout, in the upper four bits of the first byte.
 pub const VERSION: u8 = 2;
-/// Bytes that every packet starts with.
+/// Length in bytes of the common start of all packets.
 pub const PREFIX_BYTES: usize = 12;
-/// Bytes before a symbol: all that is left of it where a switch has trimmed it.
+/// Length in bytes of the header before a symbol. Trimming leaves only this header.
 pub const SYMBOL_BYTES: usize = 32;
 /// Bytes of an offer without token and padding.
 pub const OFFER_BYTES: usize = 48;
 /// Bytes of a token.
 pub const TOKEN_BYTES: usize = 32;
-/// Bytes of a retry: fewer than those of any packet that it answers.
+/// Length of a retry in bytes. A retry is shorter than any packet that it answers.
 pub const RETRY_BYTES: usize = PREFIX_BYTES + TOKEN_BYTES;
-/// Bytes of a status and of a done.
+/// Length in bytes of a status, and of a done.
 pub const STATUS_BYTES: usize = 20;
-/// Bytes of a close, and of a probe without padding.
+/// Length in bytes of a close, and of a probe without padding.
 pub const CLOSE_BYTES: usize = 16;
-/// Bytes of a pull that tells no wants.
+/// Bytes of a pull without its list of wants.
 pub const PULL_BYTES: usize = 28;
-/// Bytes of a want.
+/// Bytes of a want: the number of symbols that the receiver requests for a block.
 pub const WANT_BYTES: usize = 4;
 /// Bytes of a proof.
 pub const PROOF_BYTES: usize = PREFIX_BYTES + 32;
-/// An offer that asks for an answer is at least as long, so that no answer is longer than it.
+/// Smallest length in bytes of an offer that requests an answer, so that no answer is longer than its offer.
 pub const LEAST_OFFER: u16 = 1_200;
 
-/// The flag of packets under a key.
+/// Flag of packets that are encrypted under a key.
 pub const SEALED: u8 = 0x80;
-/// The flag of a symbol that a switch has cut off.
+/// Flag of a symbol whose bytes a switch has removed.
 const TRIMMED: u8 = 0x01;
 
-/// Of a symbol's header without its checksum, over the first 28 bytes: what trimming has left of a
-/// packet, whose UDP checksum holds no more.
+/// Checksum of a symbol's header, over its first 28 bytes. The header needs this checksum, because after trimming
+/// the UDP checksum of the packet is no longer valid.
 #[cfg(not(feature = "std"))]
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
-/// What every packet starts with.
+/// Common start of all packets.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    /// The session: a random number of the sender of the offer. Addresses and ports may change.
+    /// Session: a random number of the sender of the offer. Addresses and ports may change during a session.
     pub session: u64,
-    /// Which of an object's senders the packet is from or to.
+    /// Number of one of the object's senders: the packet comes from this sender, or goes to it.
     pub share: u16,
 }
 
-/// The header of a symbol, whose bytes follow.
+/// Header of a symbol. The symbol's bytes follow it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// The number of the credit that it uses.
+    /// Number of the credit that the symbol uses.
     pub number: u32,
-    /// The source block.
+    /// Number of the source block.
     pub block: u32,
-    /// The encoding symbol identifier, below 2^24.
+    /// Encoding symbol identifier, below 2^24.
     pub esi: u32,
-    /// The priority class, 0 is the highest.
+    /// Priority class. 0 is the highest.
     pub class: u8,
-    /// The sender's clock in units of 100 ns, modulo 2^32.
+    /// Clock of the sender in units of 100 ns, modulo 2^32.
     pub stamp: u32,
-    /// Whether a switch that knows this header says that it has cut the symbol off.
+    /// Whether a switch that knows this header has recorded that it removed the symbol's bytes.
     pub trimmed: bool,
 }
 
-/// A sender has an object.
+/// Offer of an object by a sender.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// Bytes of the object.
+    /// Size of the object in bytes.
     pub length: u64,
-    /// Its source blocks.
+    /// Number of source blocks.
     pub blocks: u32,
-    /// Bytes of a symbol.
+    /// Size of a symbol in bytes.
     pub symbol: u16,
-    /// Hosts that send symbols of it.
+    /// Number of hosts that send symbols of the object.
     pub senders: u16,
-    /// Symbols that this one pushes.
+    /// Number of symbols that this sender sends without credits.
     pub pushed: u16,
-    /// Which object of a transfer it is.
+    /// Number of the object in its transfer.
     pub slab: u32,
-    /// The sender's clock in units of 100 ns, modulo 2^32.
+    /// Clock of the sender in units of 100 ns, modulo 2^32.
     pub stamp: u32,
-    /// The first eight bytes of the hash of the whole transfer.
+    /// First eight bytes of the hash of the whole transfer.
     pub root: u64,
-    /// The token that the receiver has given in a retry.
+    /// Token from the receiver's retry.
     pub token: Option<[u8; TOKEN_BYTES]>,
-    /// Bytes of the packet, with zeros at its end; 0: no padding.
+    /// Size of the packet in bytes, including padding with zeros. 0: no padding.
     pub padded: u16,
 }
 
-/// Everything that is told in one packet.
+/// Content of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// A symbol.
+    /// Symbol of an object.
     Symbol(Symbol),
-    /// Credits.
+    /// Pull: grants credits to the sender.
     Pull(CreditHeader),
-    /// An object.
+    /// Offer of an object.
     Offer(Offer),
-    /// The offer is to be repeated with this token.
+    /// Request to repeat the offer with this token.
     Retry([u8; TOKEN_BYTES]),
-    /// How many credits the sender has used.
+    /// Report of the sender about used credits.
     Status {
-        /// So many.
+        /// Number of used credits.
         used: u32,
-        /// Its clock in units of 100 ns, modulo 2^32.
+        /// Clock of the sender in units of 100 ns, modulo 2^32.
         stamp: u32,
-        /// Whether it waits for a word.
+        /// Whether the sender waits for a message of the receiver.
         asks: bool,
     },
     /// The receiver has the whole object.
     Done {
-        /// The first eight bytes of the hash of what it has.
+        /// First eight bytes of the hash of the received object.
         hash: u64,
     },
     /// The session is refused or given up.
     Close {
-        /// Why, by the application's numbers.
+        /// Number of the reason, which the application defines.
         reason: u16,
     },
-    /// Whether a packet of this size arrives.
+    /// Probe. It tests whether a packet of this size arrives.
     Probe {
-        /// Bytes of the packet, at least 16.
+        /// Size of the packet in bytes, at least 16.
         size: u16,
-        /// Which probe it is.
+        /// Number of the probe.
         number: u16,
     },
-    /// It did.
+    /// Acknowledgment of a probe.
     ProbeAck {
-        /// Bytes of the probe.
+        /// Size of the probe in bytes.
         size: u16,
-        /// Which one.
+        /// Number of the probe.
         number: u16,
     },
-    /// The sender of an object has the key now: its answer to a challenge of the receiver.
+    /// Proof that the sender of an object has the key. It answers a challenge of the receiver.
     Proof([u8; 32]),
-    /// Whether an endpoint is there.
+    /// Check. It tests whether an endpoint answers.
     Check(Check),
-    /// It is.
+    /// Answer to a check.
     Echo(Echo),
 }
 
 impl Message {
-    /// What the transport says, where it is a word of this version. What only sockets need is left
-    /// as it is by default.
+    /// Converts a header of the transport to a message. Returns `None` if this version has no such message. Fields that
+    /// only sockets need get their default values.
     pub fn of(header: &Header, class: u8) -> Option<Self> {
         let header = match header {
             Header::Scdp(header) => header,
@@ -186,7 +186,8 @@ impl Message {
         })
     }
 
-    /// What the transport is told of it, of share `share`; `None`: nothing.
+    /// Converts the message to a header of the transport, for the share `share`. Returns `None` if the message is not
+    /// for the transport.
     pub fn header(&self, share: u16) -> Option<Header> {
         let header = match *self {
             Self::Pull(header) => return Some(Header::Credit(header)),
@@ -250,7 +251,7 @@ impl Message {
         }
     }
 
-    /// Bytes of the packet without a symbol's own.
+    /// Returns the length of the packet in bytes, without the bytes of a symbol.
     fn length(&self) -> usize {
         match self {
             Self::Symbol(_) => SYMBOL_BYTES,
@@ -283,14 +284,14 @@ impl Message {
     }
 }
 
-/// The wants that a pull tells.
+/// Returns the wants in a pull.
 fn wants(pull: &CreditHeader) -> impl Iterator<Item = &Want> {
     pull.wants
         .iter()
         .filter(|want| want.ahead != Want::NONE.ahead)
 }
 
-/// Writes a packet, a symbol without its bytes, to the front of `buffer`, and gives its length.
+/// Encodes a packet at the start of `buffer`. Of a symbol, only the header is encoded. Returns the number of bytes.
 ///
 /// # Errors
 /// The buffer is too small, or a symbol's identifier has more than 24 bits.
@@ -361,7 +362,7 @@ pub fn encode(
         Message::Check(check) => check.write(&mut writer)?,
         Message::Echo(echo) => echo.write(&mut writer)?,
     }
-    // Padding.
+    // The rest of the packet is padding.
     let written = writer.written();
     if let Some(rest) = buffer.get_mut(written..length) {
         rest.fill(0);
@@ -369,8 +370,8 @@ pub fn encode(
     Ok(length)
 }
 
-/// The priority class of the symbol that a datagram carries, under a key or without. `None`: it carries
-/// no symbol with a right checksum, or only a header.
+/// Returns the priority class of the symbol in a datagram. The symbol may be encrypted. Returns `None` if the datagram
+/// contains no symbol with a correct checksum, or only a symbol's header.
 pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
     let (header, payload) = datagram.split_first_chunk::<SYMBOL_BYTES>()?;
     let [first, flags, .., c0, c1, c2, c3] = *header;
@@ -379,18 +380,18 @@ pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
     (is_symbol && is_right).then_some(header[23])
 }
 
-/// Notes in a symbol's header that a switch has cut off what follows it, and gives the header's length.
-/// `None`: the datagram carries no symbol; nothing is changed.
+/// Records in a symbol's header that a switch has removed the symbol's bytes. Returns the header's length. If the
+/// datagram contains no symbol, returns `None` and changes nothing.
 pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
     class_of_symbol(datagram)?;
     *datagram.get_mut(1)? |= TRIMMED;
     Some(SYMBOL_BYTES)
 }
 
-/// The checksum of the symbol's header at the front of `bytes`. The flags that a switch sets, and that a
-/// key sets, are not part of it.
+/// Returns the checksum of the symbol's header at the start of `bytes`. It does not cover the flag that a switch sets
+/// and the flag of encryption.
 fn checksum_of(bytes: &[u8]) -> u32 {
-    /// At a multiple of eight bytes, as the processor's instructions want it.
+    /// Bytes with an alignment of eight, which the processor's CRC instructions need.
     #[repr(align(8))]
     struct Checked([u8; SYMBOL_BYTES - 4]);
     let mut checked = Checked([0; SYMBOL_BYTES - 4]);
@@ -409,10 +410,10 @@ fn crc32c(bytes: &[u8]) -> u32 {
     CHECKSUM.checksum(bytes)
 }
 
-/// Reads a packet, and gives the length of its header: what follows it is a symbol's bytes or padding.
+/// Decodes a packet. Also returns the length of its header. The bytes of a symbol or padding follow the header.
 ///
 /// # Errors
-/// The bytes are no packet of this version.
+/// The bytes are not a packet of this version.
 pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let [first, flags] = reader.take()?;
@@ -520,6 +521,7 @@ fn read_pull(
         lost: reader.u32()?,
         wants: [Want::NONE; WANTS],
     };
+    // The reads above would have failed for a shorter packet.
     let rest = length - PULL_BYTES;
     if !rest.is_multiple_of(WANT_BYTES) || rest > WANTS * WANT_BYTES {
         return Err(DecodeError::Length {

@@ -1,4 +1,4 @@
-//! SCDP headers, one layout for each mode: `docs/wire/scdp.md`.
+//! SCDP headers: `docs/wire/scdp.md`. Each mode of SCDP has one layout.
 //!
 //! - [`paper`]: version 1, for networks that trim.
 //! - [`credit`]: version 2, over UDP sockets, for networks that do not trim.

@@ -1,4 +1,4 @@
-//! SCDP headers: `docs/wire/scdp.md`.
+//! SCDP headers of paper mode, version 1: `docs/wire/scdp.md`.
 
 use crate::codec::{DecodeError, EncodeError};
 use crate::prefix::{
@@ -7,11 +7,11 @@ use crate::prefix::{
 };
 use tailcut_transport::scdp::{MAX_ESI, ScdpHeader, ScdpKind};
 
-/// Bytes of the header of a symbol that does not open a session.
+/// Length in bytes of the header of a symbol that does not open a session.
 pub const SYMBOL_BYTES: usize = PREFIX_BYTES + 8;
-/// Bytes of the header of a symbol that may open a session.
+/// Length in bytes of the header of a symbol that may open a session.
 pub const SYN_BYTES: usize = SYMBOL_BYTES + 24;
-/// Bytes of a pull, and of the word that the object is whole.
+/// Length in bytes of a pull, and of the message that the object is complete.
 pub const PULL_BYTES: usize = PREFIX_BYTES + 16;
 
 const fn length_of(kind: ScdpKind, syn: bool) -> usize {
@@ -23,7 +23,7 @@ const fn length_of(kind: ScdpKind, syn: bool) -> usize {
     }
 }
 
-/// The header without the fields that one of its kind does not carry.
+/// Returns a copy of the header in which all fields that its kind does not contain have default values.
 fn carried(header: &ScdpHeader) -> ScdpHeader {
     let named = ScdpHeader {
         kind: header.kind,
@@ -45,16 +45,16 @@ fn carried(header: &ScdpHeader) -> ScdpHeader {
             blocks: header.blocks,
             ..named
         },
-        // Of the other version (`cast`).
+        // Packets of these kinds belong to version 2 (`credit`).
         ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => *header,
     }
 }
 
-/// Writes a header to the front of `buffer` and gives its length.
+/// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
-/// The buffer is too small, the symbol's identifier has more than 24 bits, or a field is set that
-/// a header of this kind does not carry.
+/// The buffer is too small, the symbol's identifier has more than 24 bits, or a field is set that a header of this
+/// kind does not contain.
 pub fn encode(packet: &Packet<ScdpHeader>, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let header = &packet.header;
     let (kind, name) = match header.kind {
@@ -103,10 +103,10 @@ pub fn encode(packet: &Packet<ScdpHeader>, buffer: &mut [u8]) -> Result<usize, E
     Ok(writer.written())
 }
 
-/// Reads the header at the front of `bytes` and gives its length.
+/// Decodes the header at the start of `bytes`. Returns the packet and the header's length.
 ///
 /// # Errors
-/// The bytes are no SCDP header of this version.
+/// The bytes are not an SCDP header of this version.
 pub fn decode(bytes: &[u8]) -> Result<(Packet<ScdpHeader>, usize), DecodeError> {
     let (mut reader, prefix, own) = prefix::read(bytes, Magic::Scdp)?;
     let kind = match own.kind {

@@ -1,4 +1,4 @@
-//! Frames of other programs, built byte by byte, with checksums computed over the whole frame.
+//! Frames as other programs send them. They are built byte by byte. Their checksums are computed over the whole frame.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

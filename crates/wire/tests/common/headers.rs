@@ -1,4 +1,4 @@
-//! Random headers.
+//! Generators of random headers.
 
 use proptest::prelude::*;
 use tailcut_requests::{

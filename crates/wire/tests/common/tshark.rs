@@ -41,7 +41,7 @@ pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>
 
 /// Returns the option that loads the dissector of tailcut's headers.
 pub fn dissector() -> String {
-    // The tests of the command line use this too.
+    // Another crate's tests include this file, so the path starts at the folder of any crate.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/wireshark/tailcut.lua");
     format!("lua_script:{}", path.display())
 }

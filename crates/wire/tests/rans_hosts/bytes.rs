@@ -1,5 +1,5 @@
-//! Bytes of sessions: the bytes that senders have written, the bytes in each packet, and the bytes
-//! that have arrived.
+//! Bytes of sessions. This module stores the bytes that senders have written, puts them into packets, and stores the
+//! bytes that have arrived.
 
 use crate::code;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode};
 
-/// Packet in flight. TCP has a TCP header, which this crate does not encode.
+/// Packet in flight. A TCP packet contains its header as a value, because this crate does not encode TCP headers.
 pub enum Carried {
     Segment(Segment, Vec<u8>),
     Datagram(FiveTuple, Ecn, Vec<u8>),
@@ -100,7 +100,7 @@ impl Sessions {
             return Carried::Segment(*segment, payload);
         }
         let mut bytes = vec![0; MAX_HEADER_BYTES];
-        let header = encode(segment, &mut bytes).expect("what hosts send can be written");
+        let header = encode(segment, &mut bytes).expect("every segment of a host can be encoded");
         bytes.truncate(header);
         bytes.extend(payload);
         Carried::Datagram(segment.tuple, segment.ecn, bytes)
@@ -170,9 +170,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the bytes of a session that have arrived. According to the host they are the first
-    /// `total` bytes; `None`: all bytes. `place` is the index among the copy's sessions from host
-    /// `from`.
+    /// Returns the bytes of a session that have arrived. `total` is the number of bytes that the host has reported
+    /// (`None`: all bytes). `place` is the index of the session among the copy's sessions from host `from`.
     pub fn arrived(
         &mut self,
         from: usize,

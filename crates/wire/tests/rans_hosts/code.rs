@@ -1,5 +1,6 @@
-//! Code in which any K symbols of a block are enough to decode it: values of one polynomial over
-//! GF(2^16). It replaces RaptorQ in tests with real bytes, because it never needs further symbols.
+//! Erasure code in which any K symbols of a block are enough to decode it. The symbols of a block are values of one
+//! polynomial over GF(2^16). The code replaces RaptorQ in tests with real bytes, because it never needs more than K
+//! symbols.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,7 +10,7 @@ use tailcut_transport::scdp::Object;
 const POLYNOMIAL: u32 = 0x1_100b;
 const ORDER: usize = 0xffff;
 
-/// Powers of x, twice in a row, and their logarithms.
+/// Table of the powers of x, which repeats once, and table of logarithms.
 static TABLES: LazyLock<(Vec<u16>, Vec<u16>)> = LazyLock::new(|| {
     let (mut powers, mut logarithms) = (vec![0; 2 * ORDER], vec![0; ORDER + 1]);
     let mut power = 1u32;
@@ -42,8 +43,7 @@ fn over(a: u16, b: u16) -> u16 {
     times(a, inverse)
 }
 
-/// Returns symbol `at` of the block in which the symbols `known` have these bytes, all of one
-/// length.
+/// Returns symbol `at` of a block. `known` contains K symbols of the block, all with the same length.
 fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let length = known.values().map(Vec::len).max().unwrap_or(0);
     let mut words = vec![0u16; length.div_ceil(2)];

@@ -1,6 +1,7 @@
-//! Tests that clients and servers that exchange only bytes behave exactly as clients and servers
-//! whose headers travel next to segments without payload, at the same times. So the bytes contain
-//! everything that they need.
+//! Comparison of two runs. In the first run, clients and servers exchange only bytes. In the second run,
+//! their headers are passed
+//! separately from segments without payload. Both must behave in the same way at the same times. So the bytes
+//! contain everything that clients and servers need.
 
 mod bytes;
 mod code;

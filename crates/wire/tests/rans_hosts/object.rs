@@ -1,9 +1,9 @@
-//! Objects of servers, and the positions of an answer's bytes in them.
+//! Objects of servers. A byte of an answer has a position in its object.
 
 use tailcut_requests::{ByteRange, Order, RequestHeader};
 use tailcut_units::mix64;
 
-/// Returns a byte of a request's object.
+/// Returns the byte at a position of a request's object.
 pub fn byte_at(request: u32, place: u64) -> u8 {
     mix64(u64::from(request) << 40 ^ place) as u8
 }

@@ -1,5 +1,5 @@
-//! Clients, servers and a network between them, with headers next to the segments or with all bytes
-//! in the segments.
+//! Clients, servers and a network between them. Either headers are passed separately from segments, or segments
+//! contain all bytes.
 
 use crate::bytes::{Carried, Sessions};
 use crate::object::{Asked, byte_at};
@@ -13,14 +13,14 @@ use tailcut_transport::{Condition, Event, Segment, Transport};
 use tailcut_units::{Duration, HostId, Rate, Time, mix64};
 use tailcut_wire::rans::{MAX_BYTES, RansHeader, Unread, decode, encode};
 
-/// Number of servers and of clients. Clients have the host numbers after the servers.
+/// Number of servers, and also of clients. The host numbers of clients follow the host numbers of servers.
 pub const SERVERS: usize = 3;
 pub const CLIENTS: usize = 2;
 /// One-way delay.
 const DELAY: Duration = Duration::from_us(5);
 /// Time between the packets of one host.
 const GAP: Duration = Duration::from_ns(1_230);
-/// Bytes of a request after the header of its ask.
+/// Bytes of a request after its header.
 const REQUEST: u64 = 100;
 /// Bytes of a part of an answer, and of one read from the disk.
 const PART: u64 = 10_000;
@@ -75,7 +75,7 @@ struct Copy {
     way: Way,
     /// Ranges that the client has asked for, and ranges that the server has received.
     asked: [Asked; 2],
-    /// Cancellation of the copy.
+    /// Header of the message that cancels the copy.
     cancel: Option<RequestHeader>,
 }
 
@@ -106,7 +106,7 @@ pub struct World<T> {
 /// Returns the bytes of a header.
 fn written(header: RansHeader) -> Vec<u8> {
     let mut bytes = vec![0; MAX_BYTES];
-    let length = encode(&header, &mut bytes).expect("what is said can be written");
+    let length = encode(&header, &mut bytes).expect("every header can be encoded");
     bytes.truncate(length);
     bytes
 }
@@ -299,7 +299,7 @@ impl<T: Transport> World<T> {
             CopyNews::Accepted { room } => copy.server_end = Some(ServerEnd::new(PART, room)),
             CopyNews::Room(room) => {
                 let end = copy.server_end.as_mut();
-                end.expect("it was accepted").set_room(room);
+                end.expect("it was accepted").set_send_space(room);
                 self.write_answer(number);
             }
             CopyNews::Message => self.hear_messages(number, None),

@@ -1,5 +1,7 @@
-//! Flow sizes: piecewise-linear distributions, the tables of the literature, tables from a file.
+//! Distributions of flow sizes: tables from the literature, and tables from files. All are piecewise linear, with
+//! atoms.
 
+mod file;
 mod parse;
 mod point;
 mod tables;
@@ -13,30 +15,30 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// A distribution of flow sizes: linear between the points of its cumulative distribution.
+/// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
 ///
-/// Where the first point has a cumulative probability above zero, so much mass lies in that very
-/// size (an *atom*); a table that rises from size zero starts with the point `0, 0`. Two points of
-/// one size are an atom of the difference.
+/// If the first point has a cumulative probability above zero, this probability belongs to exactly that size (an
+/// *atom*). A table that rises from size zero starts with the point `0, 0`. Two points of one size are an atom with the
+/// difference of their probabilities.
 ///
-/// A draw is rounded to the nearest whole byte and is at least one byte. Between points at whole
-/// bytes the rounding leaves the mean as it is; the floor of one byte can add at most half a byte
-/// times the probability of the first segment, which [`SizeDistribution::mean`] leaves out.
+/// A drawn size is rounded to the nearest whole byte and is at least one byte. Between points at whole bytes, rounding
+/// does not change the mean. The minimum of one byte can increase the mean by at most half a byte, multiplied by the
+/// probability of the first segment. [`SizeDistribution::mean`] ignores this increase.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizeDistribution {
-    /// Neither column ever falls; the last cumulative probability is one.
+    /// Points in ascending order. The last cumulative probability is one.
     points: Vec<Point>,
 }
 
 impl SizeDistribution {
-    /// The most points that a distribution may have.
+    /// Largest number of points of a distribution.
     pub const MOST_POINTS: usize = 100_000;
 
-    /// The distribution through `points`.
+    /// Creates the distribution through `points`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] unless there are 1 to [`Self::MOST_POINTS`] points, neither column
-    /// ever falls, the last cumulative probability is one and some size is above zero.
+    /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], if sizes or cumulative
+    /// probabilities fall, if the last cumulative probability is not one, or if all sizes are zero.
     pub fn new(points: Vec<Point>) -> Result<Self, Error> {
         let wrong = |found, allowed| {
             Err(Error::OutOfRange {
@@ -80,7 +82,7 @@ impl SizeDistribution {
         Ok(distribution)
     }
 
-    /// Every flow has `bytes` bytes; zero is taken as one.
+    /// Creates a distribution in which every flow has `bytes` bytes. Zero counts as one.
     pub fn fixed(bytes: u64) -> Self {
         let point = Point {
             bytes: bytes.max(1),
@@ -91,7 +93,7 @@ impl SizeDistribution {
         }
     }
 
-    /// Sizes even over `smallest..=largest`, in either order.
+    /// Creates a uniform distribution from `smallest` to `largest`. The arguments may be in either order.
     pub fn uniform(smallest: u64, largest: u64) -> Self {
         let point = |bytes: u64, cumulative| Point {
             bytes: bytes.max(1),
@@ -105,18 +107,18 @@ impl SizeDistribution {
         }
     }
 
-    /// The points, as given.
+    /// Returns the points, as given.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// A size drawn from the distribution by inversion: one draw of the stream a size.
+    /// Draws a size. It uses one random number, and inverts the cumulative distribution.
     pub fn sample(&self, stream: &mut Stream) -> u64 {
         self.quantile(stream.uniform())
     }
 
-    /// The size below which the share `probability` (0 to 1) of all flows lies, in whole bytes and
-    /// at least one.
+    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one. This share of all flows is
+    /// smaller.
     pub fn quantile(&self, probability: f64) -> u64 {
         let above = self
             .points
@@ -133,7 +135,7 @@ impl SizeDistribution {
         (libm::round(size) as u64).max(1)
     }
 
-    /// The probability of a size of at most `bytes`, before rounding to whole bytes.
+    /// Returns the probability of a size of at most `bytes`, before rounding to whole bytes.
     pub fn cdf(&self, bytes: f64) -> f64 {
         let above = self
             .points
@@ -149,47 +151,46 @@ impl SizeDistribution {
         }
     }
 
-    /// The mean size in bytes: the sum over segments of (F(b) - F(a)) (a + b) / 2, plus the atom.
+    /// Returns the mean size in bytes: the sum over segments of (F(b) - F(a)) (a + b) / 2, plus the atom.
     pub fn mean(&self) -> f64 {
-        // A size is a byte at least, wherever between 0 and 1 it is drawn.
+        // Drawn sizes are at least one byte, so the mean is too.
         self.moment(1).max(1.0)
     }
 
-    /// The mean of the square of the size, in bytes squared.
+    /// Returns the mean of the squared size, in bytes squared.
     pub fn second_moment(&self) -> f64 {
         self.moment(2)
     }
 
-    /// `E[S^k]`, exact for the interpolated distribution: over a segment from a to b the mean of
-    /// x^k is (a^k + a^(k-1) b + ... + b^k) / (k + 1).
+    /// Returns `E[S^k]`, exact for the interpolated distribution: over a segment from a to b, the mean of x^k is (a^k +
+    /// a^(k-1) b + ... + b^k) / (k + 1).
     pub fn moment(&self, k: u32) -> f64 {
         self.partial_moment(k, f64::INFINITY)
     }
 
-    /// The share of all *bytes* that belong to flows smaller than `limit` bytes.
+    /// Returns the share of all *bytes* that belong to flows smaller than `limit` bytes.
     pub fn byte_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(1, limit as f64) / self.mean()
     }
 
-    /// The share of all *flows* that are smaller than `limit` bytes. An atom at `limit` itself is
-    /// not below it.
+    /// Returns the share of all *flows* that are smaller than `limit` bytes. An atom at `limit` is not included.
     pub fn flow_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(0, limit as f64)
     }
 
-    /// The largest size, in bytes.
+    /// Returns the largest size, in bytes.
     pub fn largest(&self) -> u64 {
         self.points.last().map_or(1, |point| point.bytes.max(1))
     }
 
-    /// The mean number of packets of at most `payload` bytes (zero counts as one) that a flow
-    /// takes, exact for the sizes as drawn, that is, rounded to whole bytes: the sum over k >= 0 of
-    /// P(S > k `payload`), where within a segment the terms are an arithmetic series.
+    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero counts as one). It
+    /// is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`). The terms of
+    /// the sum in one segment are an arithmetic series.
     pub fn mean_packets(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));
-        // A rounded size exceeds the whole number n when the size before rounding exceeds n + 1/2:
-        // packet k + 1 is needed beyond the place k payload + 1/2. Up to the first point all are,
-        // and the first packet (k = 0) always is. `next` is the k to be counted next.
+        // A rounded size exceeds the whole number n if the size before rounding exceeds n + 1/2. A flow therefore needs
+        // packet k + 1 if its size exceeds k payload + 1/2. All flows need the packets up to the first point, and the
+        // first packet (k = 0). `next` is the next k that is counted.
         let places_before = |bytes: f64| libm::ceil((bytes - 0.5) / payload);
         let mut next = places_before(self.points[0].bytes as f64).max(1.0);
         let mut packets = next;
@@ -206,7 +207,7 @@ impl SizeDistribution {
         packets
     }
 
-    /// `E[S^k; S < limit]`.
+    /// Returns `E[S^k; S < limit]`.
     fn partial_moment(&self, k: u32, limit: f64) -> f64 {
         let first = self.points[0];
         let mut sum = 0.0;

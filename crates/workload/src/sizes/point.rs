@@ -1,10 +1,10 @@
-//! A point of a distribution of flow sizes.
+//! Point of a distribution of flow sizes.
 
-/// One point of a cumulative distribution.
+/// Point of a cumulative distribution.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
-    /// A size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The probability of a size up to `bytes`.
+    /// Probability of a size of at most `bytes`.
     pub cumulative: f64,
 }

@@ -1,30 +1,30 @@
-//! The flow-size tables of the literature, by variant.
+//! Tables of flow sizes from the literature.
 //!
-//! There are incompatible readings of one web-search table, hence the variants: the DCTCP paper
-//! (Alizadeh et al., SIGCOMM 2010, Figure 4) gives sizes that the released ns-2 scripts read as
-//! packets of 1460 bytes with an atom at the first point; later simulators (among them HPCC's
-//! traffic generator) carry a table in bytes that rises from zero. The same holds for data mining
-//! (Greenberg et al., VL2, SIGCOMM 2009). Means are derived from the points, never written down.
+//! The web-search table exists in two variants, because simulators interpret it in different ways. It is from the DCTCP
+//! paper (Alizadeh et al., SIGCOMM 2010, Figure 4). The released ns-2 scripts read its sizes as packets of 1460 bytes,
+//! with an atom at the first point. Later simulators, such as HPCC's traffic generator, have a table in bytes that
+//! rises from zero. The data-mining table (Greenberg et al., VL2, SIGCOMM 2009) has the same two variants. Means are
+//! not stored, but computed from the points.
 
 use super::point::Point;
 use alloc::vec::Vec;
 
-/// A named table: what `tailcut list workloads` shows.
+/// Named table, as `tailcut list workloads` shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
-    /// The name, as scenarios and flags spell it.
+    /// Name in scenarios and flags.
     pub name: &'static str,
-    /// What it is and where it is from, in a line.
+    /// Description with its source, in one line.
     pub description: &'static str,
-    /// Bytes a unit of the table.
+    /// Bytes per unit of the table.
     unit: u64,
-    /// Whether the first point is an atom; else the table rises from zero.
+    /// Whether the first point is an atom. If not, the table rises from zero.
     atom: bool,
     table: &'static [(u64, f64)],
 }
 
 impl Named {
-    /// The points of its cumulative distribution, in bytes.
+    /// Returns the points of the cumulative distribution, in bytes.
     pub(super) fn points(&self) -> Vec<Point> {
         let zero = (!self.atom).then_some(Point {
             bytes: 0,
@@ -42,7 +42,7 @@ const PACKET: u64 = 1460;
 const K: u64 = 1_000;
 const M: u64 = 1_000_000;
 
-/// Every named table.
+/// All named tables.
 pub const NAMES: &[Named] = &[
     Named {
         name: "websearch",

@@ -1,4 +1,5 @@
-//! One flow a source, all at once or nearly so: pure incast, permutations, shuffles in rounds.
+//! Bursts: all sources start one flow at almost the same time. They model incasts, permutations, and shuffles in
+//! rounds.
 
 use super::interface::{Numbering, Source};
 use crate::error::Error;
@@ -11,33 +12,33 @@ use alloc::format;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, FlowId, Time};
 
-/// A burst: in each round every source of the matrix starts one flow.
+/// Specification of a burst. In each round, every source of the matrix starts one flow.
 #[derive(Clone, Debug)]
 pub struct BurstSpec {
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Tells the random streams of this workload from those of others in the run.
+    /// Number of the workload. Each workload of a run has its own random streams.
     pub label: u64,
-    /// Who sends to whom; [`Matrix::incast`] for N senders to one receiver.
+    /// Traffic matrix. Use [`Matrix::incast`] for N senders to one receiver.
     pub matrix: Matrix,
-    /// The sizes of the flows.
+    /// Sizes of the flows.
     pub sizes: SizeDistribution,
-    /// When the first round begins.
+    /// Start of the first round.
     pub start: Time,
-    /// Each flow starts evenly at random within this span of its round's beginning; zero starts
-    /// them all at once.
+    /// Jitter: each flow starts at a random time within this span after the start of its round. With zero, all flows of
+    /// a round start at the same time.
     pub jitter: Duration,
-    /// How many rounds.
+    /// Number of rounds.
     pub rounds: u32,
-    /// The span from one round's beginning to the next, at least the jitter.
+    /// Span between the starts of two rounds, at least the jitter.
     pub interval: Duration,
-    /// What the flows are.
+    /// Role of the flows in the experiment.
     pub class: Class,
-    /// The path that they are pinned to.
+    /// Path of the flows.
     pub path: Option<u16>,
 }
 
-/// Flows in rounds; see [`BurstSpec`]. The rounds do not wait for each other.
+/// Flows of a [`BurstSpec`]. The rounds do not wait for each other.
 #[derive(Clone, Debug)]
 pub struct Burst {
     spec: BurstSpec,
@@ -56,10 +57,10 @@ struct HostStreams {
 }
 
 impl Burst {
-    /// The flows of `spec`.
+    /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when the jitter is longer than the interval of more than one round.
+    /// [`Error::OutOfRange`] if there are several rounds and the jitter is longer than their interval.
     pub fn new(spec: BurstSpec) -> Result<Self, Error> {
         if spec.rounds > 1 && spec.jitter > spec.interval {
             return Err(Error::OutOfRange {

@@ -1,4 +1,4 @@
-//! A closed loop: the next flow waits for an earlier one.
+//! Closed loop: a source starts its next flow after an earlier flow has completed.
 
 use super::interface::{Numbering, Source};
 use crate::error::Error;
@@ -12,17 +12,24 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, FlowId, Time};
 
-/// How long a source waits from a completion to its next flow.
+/// Think time: the time from the completion of a flow to the start of the source's next flow.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Think {
-    /// Always this long; zero starts the next flow at once.
+pub enum ThinkTime {
+    /// Constant span. With zero, the next flow starts immediately.
     Fixed(Duration),
-    /// Exponential with this mean.
+    /// Exponential distribution with this mean.
     Exponential(Duration),
 }
 
-impl Think {
-    fn draw(self, stream: &mut Stream) -> Duration {
+impl ThinkTime {
+    /// Returns the mean.
+    pub const fn mean(self) -> Duration {
+        match self {
+            Self::Fixed(span) | Self::Exponential(span) => span,
+        }
+    }
+
+    pub(super) fn draw(self, stream: &mut Stream) -> Duration {
         match self {
             Self::Fixed(span) => span,
             Self::Exponential(mean) => {
@@ -32,43 +39,43 @@ impl Think {
     }
 }
 
-/// A closed loop: each source of the matrix keeps a number of flows outstanding.
+/// Specification of a closed loop. Each source of the matrix keeps a number of flows outstanding.
 #[derive(Clone, Debug)]
 pub struct ClosedLoopSpec {
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Tells the random streams of this workload from those of others in the run.
+    /// Number of the workload. Each workload of a run has its own random streams.
     pub label: u64,
-    /// Who sends to whom.
+    /// Traffic matrix.
     pub matrix: Matrix,
-    /// The sizes of the flows.
+    /// Sizes of the flows.
     pub sizes: SizeDistribution,
-    /// Flows that each source keeps outstanding (thinking ones included), at least one.
+    /// Number of outstanding flows per source, including flows in their think time. At least one.
     pub outstanding: u32,
-    /// The wait from a completion to the next flow.
-    pub think: Think,
-    /// When the first flows start.
+    /// Think time between two flows.
+    pub think: ThinkTime,
+    /// Start of the first flows.
     pub start: Time,
-    /// The first flows start evenly at random within this span of the start.
+    /// Jitter: the first flows start at random times within this span after `start`.
     pub jitter: Duration,
-    /// Flows start before this instant.
+    /// End of the workload. All flows start before it.
     pub until: Time,
-    /// At most so many flows of all sources together. `None` for no limit.
+    /// Largest number of flows of all sources together. `None` for no limit.
     pub flows_at_most: Option<u64>,
-    /// What the flows are.
+    /// Role of the flows in the experiment.
     pub class: Class,
-    /// The path that they are pinned to.
+    /// Path of the flows.
     pub path: Option<u16>,
 }
 
-/// The flows of a [`ClosedLoopSpec`].
+/// Flows of a [`ClosedLoopSpec`].
 #[derive(Clone, Debug)]
 pub struct ClosedLoop {
     spec: ClosedLoopSpec,
     streams: Vec<HostStreams>,
-    /// Starts that are due; ties in the order of the sources.
+    /// Scheduled starts. Equal times are in the order of the sources.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The source of each flow that has not completed.
+    /// Source of each flow that has not completed.
     running: BTreeMap<FlowId, u32>,
     flows_left: u64,
     numbering: Numbering,
@@ -82,10 +89,10 @@ struct HostStreams {
 }
 
 impl ClosedLoop {
-    /// The flows of `spec`.
+    /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when no flow may be outstanding, or more than 65,536 a source.
+    /// [`Error::OutOfRange`] if no flow may be outstanding, or more than 65,536 per source.
     pub fn new(spec: ClosedLoopSpec) -> Result<Self, Error> {
         if !(1..=65_536).contains(&spec.outstanding) {
             return Err(Error::OutOfRange {

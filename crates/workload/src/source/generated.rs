@@ -1,4 +1,4 @@
-//! An open loop: flows that arrive whether or not the earlier ones are done.
+//! Open loop: the arrivals of flows do not wait for the completion of earlier flows.
 
 use super::interface::{Numbering, Source};
 use crate::arrivals::Arrivals;
@@ -13,66 +13,66 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// N-to-1 incast beside background traffic, in the way of RepNet's evaluation: whenever a mouse
-/// arrives, `degree - 1` more flows of its size start at the same instant from distinct other hosts
-/// to the same destination.
+/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation. When a mouse arrives, `degree -
+/// 1` further flows of the same size start at the same time. They come from other hosts, all different, and go to the
+/// same destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FanIn {
-    /// How many flows converge, the first one included: 11 for 11-to-1.
+    /// Number of flows that converge, including the mouse itself: 11 for 11-to-1.
     pub degree: u32,
-    /// Flows smaller than this many bytes are mice.
+    /// Limit in bytes. Flows below it are mice.
     pub below: u64,
 }
 
 impl FanIn {
-    /// By what factor the fan-in multiplies the load in payload bytes:
-    /// 1 + (degree - 1) (share of the bytes in mice).
+    /// Returns the factor by which the fan-in increases the load in payload bytes: 1 + (degree - 1) (share of all bytes
+    /// that belong to mice).
     pub fn load_factor(&self, sizes: &SizeDistribution) -> f64 {
         let copies = f64::from(self.degree.saturating_sub(1));
         1.0 + copies * sizes.byte_share_below(self.below)
     }
 }
 
-/// An open loop: each source of the matrix starts flows by an arrival process of its own, whose rate is in
-/// proportion to the source's weight. The other members of a fan-in are drawn evenly.
+/// Specification of an open loop. Each source of the matrix has its own arrival process. Its rate is proportional to
+/// the source's weight. The further senders of a fan-in are drawn evenly.
 #[derive(Clone, Debug)]
 pub struct GeneratedSpec {
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Tells the random streams of this workload from those of others in the run.
+    /// Number of the workload. Each workload of a run has its own random streams.
     pub label: u64,
-    /// Who sends to whom.
+    /// Traffic matrix.
     pub matrix: Matrix,
-    /// The sizes of the flows.
+    /// Sizes of the flows.
     pub sizes: SizeDistribution,
-    /// The arrival process of each source.
+    /// Arrival process of each source.
     pub arrivals: Arrivals,
-    /// Flows a second of *all* sources together, as [`crate::Load::flows_per_second`] gives it.
+    /// Flows per second of *all* sources together, as [`crate::Load::flows_per_second`] returns it.
     pub flows_per_second: f64,
-    /// When the arrivals begin.
+    /// Start of the arrivals.
     pub start: Time,
-    /// Flows start before this instant.
+    /// End of the workload. All flows start before it.
     pub until: Time,
-    /// At most so many arrivals; the copies of a fan-in are not counted. `None` for no limit.
+    /// Largest number of arrivals, without the copies of a fan-in. `None` for no limit.
     pub arrivals_at_most: Option<u64>,
-    /// N-to-1 incast.
+    /// N-to-1 incast for each mouse; `None`: no incast.
     pub fan_in: Option<FanIn>,
-    /// What the flows are; members of a fan-in are always [`Class::Incast`].
+    /// Role of the flows in the experiment. Members of a fan-in always are [`Class::Incast`].
     pub class: Class,
-    /// The path that the flows are pinned to.
+    /// Path of the flows.
     pub path: Option<u16>,
 }
 
-/// The flows of a [`GeneratedSpec`].
+/// Flows of a [`GeneratedSpec`].
 #[derive(Clone, Debug)]
 pub struct Generated {
     spec: GeneratedSpec,
-    /// The hosts that send, each once, for the members of a fan-in.
+    /// Sending hosts without repetitions. The further senders of a fan-in are drawn from this list.
     senders: Vec<HostId>,
     streams: Vec<HostStreams>,
-    /// The next arrival of each source; ties in the order of the sources.
+    /// Next arrival of each source. Equal times are in the order of the sources.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The rest of a fan-in that has begun.
+    /// Remaining flows of a fan-in that has started.
     converging: VecDeque<Flow>,
     arrivals_left: u64,
     numbering: Numbering,
@@ -87,11 +87,11 @@ struct HostStreams {
 }
 
 impl Generated {
-    /// The flows of `spec`.
+    /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when the rate is not a finite number above zero, or when a fan-in has
-    /// fewer than two flows or more than there are sources beside the destination.
+    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if a fan-in has fewer than two flows or
+    /// more than there are sources without the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
         let rate_of = |index| spec.matrix.part_of_source(index, spec.flows_per_second);
         let is_rate = |rate: f64| rate > 0.0 && rate.is_finite();
@@ -145,7 +145,7 @@ impl Generated {
         })
     }
 
-    /// Draws the flow of the source at `index` that arrives at `start`, and the rest of its fan-in.
+    /// Draws the flow of the source at `index` that arrives at `start`, and the further flows of its fan-in.
     fn arrive(&mut self, start: Time, index: usize) -> Flow {
         let streams = &mut self.streams[index];
         let sources = self.spec.matrix.sources();

@@ -1,23 +1,24 @@
-//! Several sources as one.
+//! Combination of several sources into one source.
 
 use super::interface::{Numbering, Source};
+use crate::coflow::Coflow;
 use crate::flow::Flow;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
-/// Several sources as one, say foreground and background. Flows are numbered anew, from zero in the
-/// order of their starts; of flows that start together, those of the earlier source come first.
+/// Source that combines several sources, such as foreground and background. The flows get new numbers from zero, in the
+/// order of their starts. If flows start at the same time, the source that is first in the list comes first.
 pub struct Merge {
     sources: Vec<Box<dyn Source>>,
     numbering: Numbering,
-    /// The source and the number within it of each flow that has not completed.
+    /// Index of the source of each running flow, and the number of the flow in this source.
     running: BTreeMap<FlowId, (usize, FlowId)>,
 }
 
 impl Merge {
-    /// All of `sources` as one.
+    /// Merges all `sources`.
     pub fn new(sources: Vec<Box<dyn Source>>) -> Self {
         Self {
             sources,
@@ -53,5 +54,21 @@ impl Source for Merge {
         if let Some((index, inner)) = self.running.remove(&flow) {
             self.sources[index].completed(now, inner);
         }
+    }
+
+    fn failed(&mut self, now: Time, flow: FlowId) {
+        if let Some((index, inner)) = self.running.remove(&flow) {
+            self.sources[index].failed(now, inner);
+        }
+    }
+
+    fn coflows(&self) -> Vec<Coflow> {
+        let mut all: Vec<Coflow> = self
+            .sources
+            .iter()
+            .flat_map(|source| source.coflows())
+            .collect();
+        all.sort_by_key(|coflow| coflow.start);
+        all
     }
 }

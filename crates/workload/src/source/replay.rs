@@ -1,4 +1,4 @@
-//! A trace, replayed.
+//! Source that replays the flows of a trace.
 
 use super::interface::Source;
 use crate::flow::Flow;
@@ -6,16 +6,16 @@ use crate::trace::Trace;
 use alloc::sync::Arc;
 use tailcut_units::{FlowId, Time};
 
-/// The flows of a trace, exactly, with the numbers that they have there.
+/// Source with the unchanged flows of a trace. The flows keep their numbers from the trace.
 #[derive(Debug)]
 pub struct TraceSource {
     trace: Arc<Trace>,
-    /// Flows that have been taken.
+    /// Number of flows that have been taken.
     taken: usize,
 }
 
 impl TraceSource {
-    /// Replays `trace`, which several runs may share.
+    /// Creates a source that replays `trace`. Several sources may share the trace.
     pub fn new(trace: impl Into<Arc<Trace>>) -> Self {
         Self {
             trace: trace.into(),

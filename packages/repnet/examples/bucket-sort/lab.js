@@ -47,7 +47,7 @@ const jobs = values.full ? '1000' : values.jobs;
 const nodes = Array.from({ length: hosts }, (_, host) => `10.0.0.${host + 1}`).join(',');
 const program = values.program === undefined ? [process.execPath, path.join(__dirname, 'node.js')] : [path.resolve(values.program)];
 
-/** One node on its host, until its jobs are done: resolves with the process and its jobs' times. */
+/** Starts one node on its host. Resolves with the process and its jobs' times when its jobs are complete. */
 async function runNode(transport, own) {
   const command = ['lab', 'exec', '--lab', lab, `h${own}`, '--', ...program];
   const settings = ['--nodes', nodes, '--own', String(own), '--jobs', jobs, '--numbers', numbers];
@@ -66,20 +66,20 @@ async function runNode(transport, own) {
 
 async function run(transport) {
   const all = await Promise.all(Array.from({ length: hosts }, (_, own) => runNode(transport, own)));
-  // Nobody is asked any more.
+  // The nodes get no further requests.
   for (const { child } of all) child.stdin.end();
   await Promise.all(all.map(({ child }) => child.exitCode ?? once(child, 'exit')));
   return all.flatMap(({ times }) => times).sort((a, b) => a - b);
 }
 
-/** Ticks that the machine's processors were busy, and all of their ticks, so far. */
+/** Ticks in which the machine's processors were busy, and all ticks, so far. */
 function processors() {
   const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1, 9).map(Number);
   const all = ticks.reduce((sum, some) => sum + some, 0);
   return { busy: all - ticks[3] - ticks[4], all };
 }
 
-/** A quantile, where ten jobs at least are beyond it. */
+/** Returns a quantile if at least ten jobs are above it. */
 function at(times, share) {
   const beyond = Math.round(times.length * (1 - share));
   return beyond < 10 ? `too few (${times.length} jobs)` : times[times.length - 1 - beyond].toFixed(0);
@@ -87,7 +87,7 @@ function at(times, share) {
 
 const transports = ['net', 'repflow', 'repsyn'];
 
-/** One round of one transport, and how busy the machine was. */
+/** Runs one round of one transport, and measures how busy the machine was. */
 async function timed(transport) {
   const before = processors();
   const milliseconds = await run(transport);
@@ -95,7 +95,7 @@ async function timed(transport) {
   return { transport, milliseconds, busy: (after.busy - before.busy) / (after.all - before.all) };
 }
 
-/** All rounds. Who begins a round is another one each time. */
+/** Runs all rounds. Each round begins with another transport. */
 async function measure() {
   const all = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -127,7 +127,7 @@ async function main() {
   const topology = `leaf-spine:hosts=${hosts / 2},leaves=2,spines=3,rate=${values.rate}`;
   const network = ['--topology', topology, '--design', 'cubic', '--slowdown', values.slowdown];
   execFileSync(tailcut, ['lab', 'up', '--detach', '--name', lab, ...network], { stdio: ['ignore', 2, 2] });
-  // The lab has a session of its own: it would outlive us.
+  // The lab has its own session, so it would continue after this process.
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
       down();

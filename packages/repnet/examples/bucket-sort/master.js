@@ -5,12 +5,12 @@ const { randomUUID } = require('node:crypto');
 const { connectMouse } = require('./transport.js');
 
 const VALUES = 65536;
-/** Numbers in one short flow: the paper's figure. */
+/** Number of integers in one short flow, as in the paper. */
 const CHUNK = 20;
-/** Short flows open at a time. */
+/** Largest number of short flows that are open at the same time. */
 const WINDOW = 64;
 
-/** One short flow: a line there, "ok" back. */
+/** Opens one short flow: it sends a line, and receives "ok". */
 function tell(target, message) {
   return new Promise((resolve, reject) => {
     const socket = connectMouse({ ...target, allowHalfOpen: true });
@@ -28,7 +28,7 @@ function tell(target, message) {
   });
 }
 
-/** Splits the numbers into the slaves' buckets and those into chunks, in the order of the array. */
+/** Splits the numbers into the slaves' buckets, and the buckets into chunks, in the order of the array. */
 function* chunks(numbers, slaves) {
   const open = slaves.map(() => []);
   for (const number of numbers) {
@@ -44,7 +44,7 @@ function* chunks(numbers, slaves) {
   }
 }
 
-/** Where the slaves send their buckets: plain TCP, one long flow each. `address` is this host's. */
+/** Listens for the slaves' buckets: plain TCP, one long flow each. `address` is the address of this host. */
 function collect(count, address) {
   return new Promise((ready, fail) => {
     const buckets = new Array(count);

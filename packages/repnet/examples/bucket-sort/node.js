@@ -36,7 +36,7 @@ function count(name, least) {
   return number;
 }
 
-/** Whether somebody listens there. The connection brings nothing, which no slave minds. */
+/** Returns whether a program listens there. The connection sends nothing, which a slave accepts. */
 function listens({ host, port }) {
   return new Promise((resolve) => {
     const probe = net.connect({ host, port });

@@ -45,7 +45,7 @@ function createSlave() {
       text += piece;
     });
     socket.on('end', () => {
-      // Somebody who asks whether this host is there says nothing.
+      // A connection that only checks whether this host listens sends nothing.
       if (text === '') return socket.end();
       receive(text);
       socket.end('ok');
@@ -56,7 +56,7 @@ function createSlave() {
 
 module.exports = { createSlave };
 
-// As a process of its own, for run.js.
+// run.js starts this file as a separate process.
 if (require.main === module) {
   const server = createSlave();
   server.listen(0, '127.0.0.1', () => {

@@ -1,6 +1,6 @@
 'use strict';
 
-// The one line to change: 'net', 'repflow' or 'repsyn'.
+// Change only this line: 'net', 'repflow' or 'repsyn'.
 const kind = process.env.TRANSPORT ?? 'repflow';
 
 if (!['net', 'repflow', 'repsyn'].includes(kind)) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// An HTTP server that takes replicated flows: repnet accepts the connections, http speaks on them.
+// HTTP server for replicated flows: repnet accepts the connections, and http uses them.
 const http = require('node:http');
 const repnet = require('repnet');
 

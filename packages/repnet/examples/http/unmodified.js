@@ -1,6 +1,6 @@
 'use strict';
 
-// Knows nothing of repnet. See README.md for how it is made to use it all the same.
+// This program does not contain repnet. README.md shows how it uses repnet without changes.
 fetch(process.argv[2] ?? 'http://127.0.0.1:8080/')
   .then((response) => response.text())
   .then((text) => process.stdout.write(text));

@@ -25,7 +25,7 @@ async function main() {
   );
   await behind.start();
 
-  // An ordinary client, which takes the proxy for Redis.
+  // Usual client, which connects to the proxy instead of Redis.
   const redis = new Redis({ host: '127.0.0.1', port: behind.address('behind').port });
   const times = [];
   for (let i = 0; i < requests; i += 1) {

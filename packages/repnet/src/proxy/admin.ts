@@ -1,4 +1,4 @@
-/** Health and metrics over HTTP: `/healthz` and `/metrics`, nothing else. */
+/** Health and metrics over HTTP: only `/healthz` and `/metrics`. */
 import http from 'node:http';
 
 export interface AdminPages {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `repnet-proxy`. Exit status: 0 after a clean stop, 1 if it cannot listen, 2 for a bad configuration. */
+/** Command `repnet-proxy`. Exit status: 0 after a clean stop, 1 if it cannot listen, 2 for a wrong configuration. */
 import { RepnetError } from '../errors';
 import { HELP, type Invocation, parseCommandLine } from './config';
 import { Proxy } from './index';
@@ -31,7 +31,7 @@ async function run(invocation: Invocation): Promise<void> {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) {
-      // A second signal: the operator does not want to wait.
+      // After a second signal, the process ends at once.
       process.exit(1);
     }
     stopping = true;

@@ -1,6 +1,6 @@
 /**
- * The configuration of `repnet-proxy`: a JSON file, command-line flags, or both (flags win).
- * Everything is checked before a socket is opened, and every error names the key.
+ * Configuration of `repnet-proxy`: a JSON file, command-line flags, or both. Flags override the file. All values are
+ * checked before a socket is opened, and every error names the key.
  */
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
@@ -9,33 +9,33 @@ import { readFlowSettings } from '../config';
 import { RepnetError } from '../errors';
 import { type FlowSettings, KEYS, parseText } from '../settings';
 
-/** Which side of a route carries replicated flows; the other one is plain TCP. */
+/** Side of a route that carries replicated flows. The other side is plain TCP. */
 export type Side = 'in' | 'out';
 
-/** A TCP address. Port 0 lets the kernel choose, for listening only. */
+/** TCP address. With port 0, which only a listener may have, the kernel chooses the port. */
 export interface Endpoint {
   host: string;
   port: number;
 }
 
 export interface RouteConfig {
-  /** Unique; a label in the metrics. */
+  /** Unique name. It is a label of the metrics. */
   name: string;
-  /** Where the proxy accepts connections; with `replicate: 'in'` also the replica port. */
+  /** Address of the listener. With `replicate: 'in'` the route also listens on the replica port. */
   listen: Endpoint;
-  /** Where the proxy connects to; with `replicate: 'out'` also the replica port. */
+  /** Address of the target. With `replicate: 'out'` the route also connects to the replica port. */
   to: Endpoint;
   /** `'out'`: behind a client. `'in'`: in front of a server. */
   replicate: Side;
-  /** What differs on this route from the settings of the process: `mode`, `pairing`, `maxBytes` and the like. */
+  /** Settings of this route that override those of the process: `mode`, `pairing`, `maxBytes` and others. */
   settings: Partial<FlowSettings>;
 }
 
 export interface ProxyConfig {
   routes: RouteConfig[];
-  /** Where health and metrics are served; `false`: nowhere. */
+  /** Address of health and metrics; `false`: they are not served. */
   admin: Endpoint | false;
-  /** How long open flows may go on after a signal to stop, in milliseconds. */
+  /** Longest time in milliseconds that open flows may continue after a signal to stop. */
   drainTimeout: number;
 }
 
@@ -79,7 +79,11 @@ function readRoute(place: string, key: string, value: unknown): RouteConfig {
   };
 }
 
-/** Checks a configuration as it comes from JSON. Throws a `RepnetError` with `ERR_REPNET_CONFIG` that names the key. */
+/**
+ * Checks a configuration from JSON.
+ *
+ * @throws RepnetError with `ERR_REPNET_CONFIG`, which names the key
+ */
 export function parseConfig(value: unknown, place = 'repnet-proxy'): ProxyConfig {
   if (!isFields(value)) refuse(place, '(the whole)', value, 'an object');
   const { routes, admin: adminGiven, drainTimeout = DEFAULT_DRAIN_MS, ...unknown } = value;
@@ -94,7 +98,7 @@ export function parseConfig(value: unknown, place = 'repnet-proxy'): ProxyConfig
   return { routes: parsed, admin, drainTimeout: Number(drainTimeout) };
 }
 
-/** Names and listening addresses are unique, the replica ports included. */
+/** Checks that names and listening addresses are unique, replica ports included. */
 function refuseCollisions(place: string, routes: RouteConfig[], admin: Endpoint | false): void {
   const names = new Map<string, string>();
   const addresses = new Map<string, string>();
@@ -135,7 +139,7 @@ function readJson(file: string): Fields {
   return value;
 }
 
-/** `name=redis,listen=127.0.0.1:6379,...` as one route in JSON's shape. */
+/** Returns `name=redis,listen=127.0.0.1:6379,...` as a route in the form of the JSON file. */
 function routeFromFlag(key: string, text: string): Fields {
   const found: Fields = {};
   for (const part of text.split(',')) {
@@ -150,7 +154,7 @@ function routeFromFlag(key: string, text: string): Fields {
 }
 
 export interface Invocation {
-  /** What to do: run, only check, or print and leave. */
+  /** Action of the command: run, check the configuration, or print a text and end. */
   action: 'run' | 'check' | 'help' | 'version';
   /** Present for `run` and `check`. */
   config?: ProxyConfig;
@@ -198,7 +202,11 @@ function readFlags(argv: string[]) {
   }
 }
 
-/** Reads the command line. Throws a `RepnetError` with `ERR_REPNET_CONFIG`. */
+/**
+ * Reads the command line.
+ *
+ * @throws RepnetError with `ERR_REPNET_CONFIG`
+ */
 export function parseCommandLine(argv: string[]): Invocation {
   const flags = readFlags(argv);
   if (flags.help === true) return { action: 'help' };

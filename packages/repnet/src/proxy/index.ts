@@ -1,6 +1,6 @@
 /**
- * `repnet-proxy`: RepNet for programs that are not Node's. A route with `replicate: 'in'` stands
- * in front of a server (Redis, memcached, nginx); one with `replicate: 'out'` behind a client.
+ * `repnet-proxy`: RepNet for programs that do not use Node. A route with `replicate: 'in'` is in front of a server
+ * (Redis, memcached, nginx). A route with `replicate: 'out'` is behind a client.
  */
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
@@ -43,7 +43,7 @@ class Route {
       ...to,
       allowHalfOpen: true,
       noDelay: true,
-      // The side that is not replicated stays plain TCP, whatever the process's configuration lists.
+      // The side that is not replicated stays plain TCP, whatever the configuration of the process contains.
       repnet: replicate === 'out' ? settings : 'off',
     });
     const flow: Flow = { accepted, target };
@@ -103,7 +103,7 @@ export class Proxy {
     }
   }
 
-  /** Listens on every route and on the admin address, or on none: after an error all are closed again. */
+  /** Listens on all routes and on the admin address. After an error, all of them are closed again. */
   async start(): Promise<void> {
     try {
       for (const route of this.#routes) await listen(route.server, `route ${route.config.name}`, route.config.listen);
@@ -115,18 +115,18 @@ export class Proxy {
     this.#accepting = true;
   }
 
-  /** Where a route listens; of use when its port was 0. */
+  /** Returns the address of a route's listener. It is useful if the configured port was 0. */
   address(name: string): AddressInfo | undefined {
     const route = this.#routes.find((candidate) => candidate.config.name === name);
     return (route?.server.address() as AddressInfo | null) ?? undefined;
   }
 
-  /** Where health and metrics are served. */
+  /** Returns the address of health and metrics. */
   adminAddress(): AddressInfo | undefined {
     return (this.#admin?.address() as AddressInfo | null) ?? undefined;
   }
 
-  /** Stops accepting, lets open flows finish for `drainTimeout`, resets the rest. */
+  /** Stops accepting, lets open flows finish within `drainTimeout`, and resets all others. */
   async stop(): Promise<void> {
     this.#accepting = false;
     const closed = this.#routes.map(

@@ -3,19 +3,19 @@
  */
 
 export class RouteMetrics {
-  /** Flows accepted. */
+  /** Number of accepted flows. */
   flows = 0;
-  /** Flows open now. */
+  /** Number of flows that are open now. */
   active = 0;
-  /** Payload bytes from the accepted side, of flows that have ended. */
+  /** Number of bytes from the accepted side, for flows that have ended. */
   bytesIn = 0;
-  /** Payload bytes from the target, of flows that have ended. */
+  /** Number of bytes from the target, for flows that have ended. */
   bytesOut = 0;
-  /** Flows that ended by an error of the accepted side. */
+  /** Number of flows that ended with an error of the accepted side. */
   acceptedErrors = 0;
-  /** Flows that ended by an error of the target, refusals included. */
+  /** Number of flows that ended with an error of the target, refused connections included. */
   targetErrors = 0;
-  /** Flows reset at shutdown, when the time to drain was over. */
+  /** Number of flows that were reset at the end of the drain time. */
   cut = 0;
 
   constructor(readonly route: string) {}
@@ -70,8 +70,9 @@ function snake(name: string): string {
 }
 
 /**
- * The numbers of a nested snapshot: `{ flows: { live: 1, plain: { budget: 2 } } }` is `repnet_flows{kind="live"} 1` and
- * `repnet_flows_plain{kind="budget"} 2`; the entries of a list go by their index.
+ * Returns the numbers of a nested snapshot: `{ flows: { live: 1, plain: { budget: 2 } } }` becomes
+ * `repnet_flows{kind="live"} 1` and `repnet_flows_plain{kind="budget"} 2`. The entries of a list are named by their
+ * index.
  */
 function snapshotSamples(snapshot: object, family = 'repnet'): string[] {
   const lines: string[] = [];
@@ -87,7 +88,7 @@ function snapshotSamples(snapshot: object, family = 'repnet'): string[] {
   return [...lines, ...inner];
 }
 
-/** The whole page. `snapshot` is what `repnet.stats()` returned. */
+/** Returns the whole page. `snapshot` is a result of `repnet.stats()`. */
 export function render(routes: RouteMetrics[], snapshot: object): string {
   const lines: string[] = [];
   for (const family of FAMILIES) {

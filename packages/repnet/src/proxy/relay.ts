@@ -1,37 +1,38 @@
 /**
- * One flow through the proxy: two sockets, bytes both ways, each end's FIN and reset handed on.
+ * One flow through the proxy: two sockets, with bytes in both directions. A FIN or a reset of one side is forwarded to
+ * the other.
  */
 import type { Duplex } from 'node:stream';
 
 import { endsByFin } from '../certain-end';
 import { stock } from '../stock';
 
-/** What the relay needs of a socket: `net.Socket` and the replicated one both have it. */
+/** Members of a socket that the relay needs. A `net.Socket` and a replicated socket have them. */
 export interface Relayed extends Duplex {
   readonly bytesRead: number;
   resetAndDestroy(): this;
 }
 
 export interface RelayEnd {
-  /** Bytes from the accepted side. */
+  /** Number of bytes from the accepted side. */
   bytesIn: number;
-  /** Bytes from the target. */
+  /** Number of bytes from the target. */
   bytesOut: number;
-  /** The first error's code; undefined after two FINs. */
+  /** Code of the first error; `undefined` after two FINs. */
   error: string | undefined;
-  /** Which side failed. */
+  /** Side that failed. */
   failed: 'accepted' | 'target' | undefined;
 }
 
 /**
- * Joins both sockets until both are closed. A failure of one resets the other, so that neither
- * peer takes a cut stream for a finished one.
+ * Joins both sockets until both are closed. If one fails, the other is reset, so that its peer does not mistake an
+ * incomplete stream for a complete one.
  */
 export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) => void): void {
   const end: RelayEnd = { bytesIn: 0, bytesOut: 0, error: undefined, failed: undefined };
   let open = 2;
   const watch = (name: 'accepted' | 'target', socket: Relayed, other: Relayed): void => {
-    // A replicated socket's end is certain.
+    // A replicated socket already distinguishes its end from a reset.
     if (socket instanceof stock.Socket) endsByFin(socket);
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (end.failed === undefined) {
@@ -41,7 +42,7 @@ export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) 
       if (!other.destroyed) other.resetAndDestroy();
     });
     socket.on('close', () => {
-      // Closed without a FIN from its peer: the other side must not see a clean end either.
+      // The socket was closed without a FIN from its peer, so the other side must not see a clean end either.
       if (!socket.readableEnded && !other.destroyed) other.resetAndDestroy();
       open -= 1;
       if (open === 0) {

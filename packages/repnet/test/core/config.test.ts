@@ -1,4 +1,4 @@
-/** Where the configuration comes from, and what is said about a wrong one. */
+/** Sources of the configuration, and messages about wrong configurations. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

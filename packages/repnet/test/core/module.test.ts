@@ -1,4 +1,4 @@
-/** The package as others load it. */
+/** Tests of the ways in which a program can load the package. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The state machine against spec/state-machine.json, the table that another implementation is tested from too. */
+/** State machine compared with spec/state-machine.json, the table that another implementation is tested with, too. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

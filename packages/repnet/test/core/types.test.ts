@@ -1,4 +1,6 @@
-/** The types, against each line of @types/node that is supported: compiled by tsc, with `node` types taken from that version. */
+/**
+ * Types compared with each supported version of @types/node: tsc compiles them with the `node` types of that version.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The hello's codec against spec/wire-vectors.json. */
+/** Codec of the hello compared with spec/wire-vectors.json. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** A repnet server, a `ChaosPath` in front of it, and clients of one mode and pairing: the stage of a test. */
+/** Environment of a test: a repnet server, a `ChaosPath` in front of it, and clients with one mode and one pairing. */
 import { once } from 'node:events';
 import type net from 'node:net';
 import type { TestContext } from 'node:test';
@@ -9,25 +9,25 @@ import { headOf, type Mode, type Pairing, published, UNHURRIED } from './replica
 export interface ArenaOptions {
   pairing: Pairing;
   mode: Mode;
-  /** What happens with the first leg of the first flow. */
+  /** Action for the first leg of the first flow. */
   a?: Admission;
-  /** The same for the second leg. */
+  /** Action for the second leg. */
   b?: Admission;
-  /** Called before anything is relayed on the first (second) leg of the first flow. */
+  /** Called before any byte is relayed on the first (second) leg of the first flow. */
   onA?: (leg: ChaosLeg) => void;
   onB?: (leg: ChaosLeg) => void;
-  /** For the server, besides the pairing. */
+  /** Settings of the server in addition to the pairing. */
   server?: object;
-  /** For the clients' `repnet` option, besides mode and pairing. */
+  /** Settings in the clients' `repnet` option in addition to mode and pairing. */
   client?: object;
-  /** For the process, besides `UNHURRIED`. */
+  /** Settings of the process in addition to `UNHURRIED`. */
   process?: object;
   path?: Partial<ChaosPathOptions>;
   onConnection?: (socket: net.Socket) => void;
 }
 
 export class Arena {
-  /** Flows that the server's application was given, in order. */
+  /** Flows that the server's application received, in order. */
   readonly accepted: net.Socket[] = [];
   readonly #paired = (['client', 'server'] as const).map((role) =>
     published<{ role: string }>('repnet:leg:pair', (message) => message.role === role),
@@ -65,7 +65,7 @@ export class Arena {
     const arena = new Arena(options, server, path);
     server.on('connection', (socket: net.Socket) => {
       arena.accepted.push(socket);
-      // A test that expects an error looks for it with a Sink.
+      // A test that expects an error checks it with a Sink.
       socket.on('error', () => {});
       options.onConnection?.(socket);
       for (const resume of arena.#watchers.splice(0)) resume();
@@ -78,7 +78,7 @@ export class Arena {
     return arena;
   }
 
-  /** Bytes of a leg before the application's. */
+  /** Number of bytes of a leg before the application's bytes. */
   get head(): number {
     return headOf(this.options.pairing);
   }
@@ -97,12 +97,12 @@ export class Arena {
     return socket;
   }
 
-  /** Resolves when the first flow has both legs, at both ends. */
+  /** Resolves when the first flow has both legs at both ends. */
   async paired(): Promise<void> {
     await Promise.all(this.#paired);
   }
 
-  /** The server's end of the flow with this number. */
+  /** Returns the server's end of the flow with this number. */
   async flow(index = 0): Promise<net.Socket> {
     for (;;) {
       const socket = this.accepted[index];
@@ -120,7 +120,7 @@ export class Arena {
   }
 }
 
-/** Collects what a socket delivers; resolves `until(n)` when n bytes are there. */
+/** Collects the bytes that a socket delivers. `until(n)` resolves when n bytes have arrived. */
 export class Sink {
   ended = false;
   error: NodeJS.ErrnoException | undefined;
@@ -181,7 +181,7 @@ export class Sink {
     });
   }
 
-  /** An error that the test did not wait for must not leave it waiting. */
+  /** If an unexpected error occurs, the test must not continue to wait. */
   #when(condition: () => boolean, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const check = (): boolean => {

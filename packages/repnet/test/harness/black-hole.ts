@@ -1,6 +1,6 @@
 /**
- * A port that answers no SYN, as behind a filter that drops: a listener whose queue of connections
- * is full and that never accepts. The kernel drops what comes on top (Linux).
+ * Port that answers no SYN, as behind a filter that drops packets: a listener that never accepts, and whose queue of
+ * connections is full. The kernel drops further SYNs (Linux).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const WAIT_FOR_EVER = `
     server.on('error', (error) => process.send({ error: error.code }, () => process.exit()));
     server.listen({ host, port, backlog: 1 }, () => {
       process.send({ port: server.address().port }, () => {
-        // From here on this process does nothing at all, so nothing is ever accepted.
+        // From now on this process does nothing, so it accepts no connection.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       });
     });

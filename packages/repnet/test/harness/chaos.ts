@@ -1,17 +1,17 @@
 /**
- * A network between a client and a server on loopback that a test holds in its hand.
+ * Network between a client and a server on loopback that a test controls.
  *
- * A `ChaosPath` listens on two neighbouring ports and relays each connection ("leg") to the
- * same two ports of a server. It never acts by the clock: a test says how many bytes may pass
- * in each direction, when a leg reaches the server, when it is reset, and waits for the
- * effect. The relay keeps a leg's source port, so that pairing by port survives it.
+ * A `ChaosPath` listens on two neighbouring ports and relays each connection ("leg") to the same two ports of a server.
+ * It never acts by the clock: a test sets how many bytes may pass in each direction, when a leg reaches the server and
+ * when it is reset, and waits for the effect. The relay keeps a leg's source port, so that pairing by port works
+ * through it.
  */
 
 import { once } from 'node:events';
 import net from 'node:net';
 import { endsByFin } from '../../src/certain-end';
 
-/** What happens with a leg that a client opens. */
+/** Action for a leg that a client opens. */
 export type Admission =
   /** Relay at once. */
   | 'pass'
@@ -22,7 +22,10 @@ export type Admission =
 
 export type Door = 'primary' | 'replica';
 
-/** A reset while a FIN is on its way out fails (EINVAL), and leaves the descriptor open for good: it waits for the FIN. */
+/**
+ * A reset while a FIN is being sent fails (EINVAL), and leaves the descriptor open forever. So the reset waits for the
+ * FIN.
+ */
 function reset(socket: net.Socket): void {
   if (socket.destroyed) return;
   if (socket.connecting) socket.destroy();
@@ -30,15 +33,15 @@ function reset(socket: net.Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** One direction of a leg. Counts are in bytes of TCP payload, preambles included. */
+/** One direction of a leg. Counts are in bytes of the TCP payload, preambles included. */
 export class Lane {
-  /** Bytes handed to the far socket so far. */
+  /** Number of bytes passed to the far socket so far. */
   passed = 0;
-  /** Bytes read from the near socket so far. */
+  /** Number of bytes read from the near socket so far. */
   taken = 0;
-  /** Whether the near socket's FIN was handed on. */
+  /** Whether the near socket's FIN was forwarded. */
   finished = false;
-  /** The first bytes of the stream, 32 at most: a preamble, where there is one. */
+  /** First bytes of the stream, at most 32: the preamble, if there is one. */
   start = Buffer.alloc(0);
 
   #limit = Infinity;
@@ -56,39 +59,39 @@ export class Lane {
     this.#pump();
   }
 
-  /** Nothing more passes; what the far side already has stays there. */
+  /** Stops all further bytes. Bytes that the far side already has stay there. */
   stall(): void {
     this.allow(this.passed);
   }
 
-  /** Everything passes again, a held FIN included. */
+  /** Lets all bytes and the FIN pass again. */
   flow(): void {
     this.#finHeld = false;
     this.allow(Infinity);
   }
 
-  /** Data passes, the FIN waits for `flow()`. */
+  /** Lets data pass. The FIN waits for `flow()`. */
   holdFin(): void {
     this.#finHeld = true;
   }
 
-  /** Replaces bytes on their way; the offset counts from the start of the stream. */
+  /** Replaces bytes on their way. The offset counts from the start of the stream. */
   rewrite(change: (byte: number, offset: number) => number): void {
     this.#rewrite = change;
   }
 
-  /** Sends a FIN to the far side now, whatever the near side still has to say. */
+  /** Sends a FIN to the far side now, even if the near side has more bytes. */
   cut(): void {
     this.#queue = [];
     this.#limit = this.passed;
     this.finished = true;
     this.#to?.end();
-    // The relay reads late bytes, so that it sees the end or the reset.
+    // The relay reads late bytes, so that it receives the end or the reset.
     this.#from?.resume();
     this.#wake();
   }
 
-  /** Resolves when at least this many bytes were handed on. */
+  /** Resolves when at least this many bytes were forwarded. */
   async until(total: number): Promise<void> {
     await this.#when(() => this.passed >= total);
   }
@@ -98,12 +101,12 @@ export class Lane {
     await this.#when(() => this.taken >= total);
   }
 
-  /** Resolves when the FIN was handed on. */
+  /** Resolves when the FIN was forwarded. */
   async untilFinished(): Promise<void> {
     await this.#when(() => this.finished);
   }
 
-  /** Resolves when the near side has sent its FIN, handed on or not. */
+  /** Resolves when the near side has sent its FIN, forwarded or not. */
   async untilEnded(): Promise<void> {
     await this.#when(() => this.#ended);
   }
@@ -159,7 +162,7 @@ export class Lane {
       this.finished = true;
       to.end();
     }
-    // One chunk waits here at most: a stalled lane must push back on its sender's kernel.
+    // At most one chunk waits here: a lane without progress must fill the buffers of its sender's kernel.
     if (this.#queue.length > 0) this.#from?.pause();
     else this.#from?.resume();
     this.#wake();
@@ -181,25 +184,25 @@ export class Lane {
   }
 }
 
-/** One TCP connection of a client, relayed to the server. */
+/** TCP connection of a client that is relayed to the server. */
 export class ChaosLeg {
-  /** Client to server. */
+  /** Direction from client to server. */
   readonly up = new Lane();
-  /** Server to client. */
+  /** Direction from server to client. */
   readonly down = new Lane();
-  /** The relay's socket towards the server; undefined until admitted. */
+  /** Relay's socket to the server; `undefined` until the leg is admitted. */
   server: net.Socket | undefined;
 
   readonly #target: net.TcpNetConnectOpts;
   #clientClosed = false;
   #clientFailed = false;
-  /** The client was reset by the path, and the server is not to hear of it. */
+  /** The path has reset the client, and the server gets no reset. */
   #clientOnly = false;
   #serverClosed = false;
 
   constructor(
     readonly door: Door,
-    /** The relay's socket towards the client. */
+    /** Relay's socket to the client. */
     readonly client: net.Socket,
     target: net.TcpNetConnectOpts,
   ) {
@@ -207,14 +210,14 @@ export class ChaosLeg {
     client.on('error', () => {});
     client.on('close', (hadError) => {
       this.#clientClosed = true;
-      // A reset travels on at once; after clean FINs both sides are finished by the lanes.
+      // A reset is forwarded at once. After clean FINs, the lanes finish both sides.
       this.#clientFailed = hadError && !this.#clientOnly;
       if (this.#clientFailed) this.resetServer();
     });
     this.up.join(client, undefined);
   }
 
-  /** Connects to the server, if that has not happened yet; resolves when the server's kernel took it. */
+  /** Connects to the server, if the leg is not connected yet. Resolves when the server's kernel has the connection. */
   async admit(): Promise<void> {
     if (this.server === undefined) {
       const server = net.connect({ ...this.#target, allowHalfOpen: true });
@@ -229,65 +232,68 @@ export class ChaosLeg {
       this.down.join(server, this.client);
       await once(server, 'connect');
       this.up.join(this.client, server);
-      // The client has given up meanwhile: the server gets its bytes, then its reset.
+      // The client has given up in the meantime: the server gets its bytes, and then its reset.
       if (this.#clientFailed) this.resetServer();
     }
   }
 
-  /** RST to the client only: the server does not hear of it. */
+  /** Resets the client only. The server gets no reset. */
   resetClient(): void {
     this.#clientOnly = true;
     reset(this.client);
   }
 
-  /** RST to the server only: the client does not hear of it. */
+  /** Resets the server only. The client gets no reset. */
   resetServer(): void {
     if (this.server !== undefined) reset(this.server);
   }
 
-  /** RST in both directions. */
+  /** Resets both sides. */
   reset(): void {
     this.resetServer();
     this.resetClient();
   }
 
-  /** Resolves when the client's connection is gone, by FINs or by a reset. */
+  /** Resolves when the client's connection has ended, by FINs or by a reset. */
   async clientGone(): Promise<void> {
     if (!this.#clientClosed) await once(this.client, 'close').catch(() => {});
   }
 
-  /** Resolves when the server's connection is gone, by FINs or by a reset. */
+  /** Resolves when the server's connection has ended, by FINs or by a reset. */
   async serverGone(): Promise<void> {
     if (this.server !== undefined && !this.#serverClosed) await once(this.server, 'close').catch(() => {});
   }
 }
 
 export interface ChaosPathOptions {
-  /** Where the server listens: `port` and `port + 1`. */
+  /** Address of the server: `port` and `port + 1`. */
   to: { host: string; port: number };
-  /** What happens with a leg, by its index in order of arrival over both doors; by default it passes. */
+  /** Action for a leg, by its index in order of arrival at both ports. By default it passes. */
   admit?: (leg: ChaosLeg, index: number) => Admission;
-  /** Called for each leg before anything is relayed. */
+  /** Called for each leg before any byte is relayed. */
   onLeg?: (leg: ChaosLeg, index: number) => void;
-  /** Where a leg is relayed to, if not to `to`: a load balancer that splits the legs of a flow. */
+  /** Other target of a leg instead of `to`: a load balancer that separates the legs of a flow. */
   route?: (index: number) => { host: string; port: number };
-  /** `false`: legs get fresh source ports towards the server, as behind a NAT. */
+  /** `false`: legs get new source ports at the server, as behind a NAT. */
   keepSourcePort?: boolean;
-  /** `false`: `legs` stays empty, for runs of many thousands. */
+  /** `false`: `legs` stays empty, for runs with many thousands of legs. */
   retain?: boolean;
-  /** The address clients connect to. */
+  /** Address that clients connect to. */
   host?: string;
-  /** The relay's address towards the server, where it keeps source ports; one apart, so that a leg's port is free on it. */
+  /**
+   * Relay's address at the server, if it keeps source ports. It differs from the clients' address, so that a leg's port
+   * is free on it.
+   */
   source?: string;
 }
 
 export class ChaosPath {
-  /** The address for clients. */
+  /** Address for clients. */
   readonly host: string;
   /** All legs in order of arrival. */
   readonly legs: ChaosLeg[] = [];
 
-  /** Legs that are open on either side: one that stands still does not see its peers go. */
+  /** Legs that are open on either side. A leg that is stopped does not notice the end of its peers. */
   readonly #open = new Set<ChaosLeg>();
   readonly #doors: Record<Door, net.Server>;
   readonly #options: ChaosPathOptions;
@@ -310,7 +316,7 @@ export class ChaosPath {
         await once(replica, 'listening');
         return path;
       } catch (error) {
-        // The neighbour of the port that the kernel picked is taken, or past 65535.
+        // The next port is in use, or above 65535.
         primary.close();
         const { code } = error as NodeJS.ErrnoException;
         if (code !== 'EADDRINUSE' && code !== 'ERR_SOCKET_BAD_PORT') throw error;
@@ -318,7 +324,7 @@ export class ChaosPath {
     }
   }
 
-  /** The lower one of the two ports. */
+  /** Lower one of the two ports. */
   get port(): number {
     return (this.#doors.primary.address() as net.AddressInfo).port;
   }
@@ -332,7 +338,7 @@ export class ChaosPath {
     }
   }
 
-  /** Resolves with the first leg through this door. */
+  /** Resolves with the first leg through this port. */
   async legThrough(door: Door): Promise<ChaosLeg> {
     for (;;) {
       const leg = this.legs.find((candidate) => candidate.door === door);
@@ -341,7 +347,7 @@ export class ChaosPath {
     }
   }
 
-  /** From now on connections to this door are refused by the kernel. */
+  /** From now on the kernel refuses connections to this port. */
   async refuse(door: Door): Promise<void> {
     const server = this.#doors[door];
     const closed = once(server, 'close');
@@ -350,7 +356,7 @@ export class ChaosPath {
     await closed;
   }
 
-  /** Ends everything, by reset. */
+  /** Ends all legs by a reset. */
   async close(): Promise<void> {
     const doors = [this.#doors.primary, this.#doors.replica].filter((door) => door.listening);
     const closed = doors.map((door) => once(door, 'close'));
@@ -362,7 +368,7 @@ export class ChaosPath {
   #door(door: Door, offset: number): net.Server {
     return net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       if (client.remotePort === undefined) {
-        // Reset before it was accepted: there is nothing to relay, and no source port to keep.
+        // The leg was reset before it was accepted: there are no bytes to relay, and no source port to keep.
         client.destroy();
         return;
       }

@@ -1,11 +1,11 @@
-/** Memory that is in use, garbage not counted. */
+/** Memory in use, without garbage. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
 export const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes of heap and buffers after a garbage collection. */
+/** Returns the bytes of heap and buffers after a garbage collection. */
 export function bytesInUse(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

@@ -1,4 +1,4 @@
 import path from 'node:path';
 
-/** The folder of the package, wherever the compiled tests are. */
+/** Folder of the package. It does not depend on the folder of the compiled tests. */
 export const packageFolder = path.dirname(require.resolve('repnet/package.json'));

@@ -1,4 +1,4 @@
-/** Waits for a kept-alive connection to have two legs again. */
+/** Waits until a kept-alive connection has two legs again. */
 import diagnostics from 'node:diagnostics_channel';
 import type { TestContext } from 'node:test';
 
@@ -7,7 +7,7 @@ interface Pair {
   message: number;
 }
 
-/** Knows which second legs have rejoined, at both ends, and stayed. */
+/** Records which second legs have rejoined at both ends and stayed. */
 export class Rejoined {
   readonly #message = { client: 0, server: 0 };
   #waiting: Array<() => void> = [];

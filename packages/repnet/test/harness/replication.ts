@@ -1,4 +1,4 @@
-/** What the tests of replication vary, and how they see that it took place. */
+/** Parameters of the tests of replication, and checks that replication took place. */
 import diagnostics from 'node:diagnostics_channel';
 import repnet from 'repnet';
 
@@ -8,22 +8,22 @@ export type Pairing = (typeof PAIRINGS)[number];
 export const MODES = ['repflow', 'repsyn'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** Bytes of the hello's preamble and of its banner (docs/repnet-wire.md). */
+/** Length of the hello's preamble and of its banner (docs/repnet-wire.md). */
 const HELLO_BYTES = 32;
 
-/** How many bytes of a leg precede the application's, in either direction. */
+/** Number of bytes of a leg before the application's bytes, in either direction. */
 export function headOf(pairing: Pairing): number {
   return pairing === 'hello' ? HELLO_BYTES : 0;
 }
 
-/** Flows that this process opened with two legs. */
+/** Number of flows that this process opened with two legs. */
 export function replicatedFlows(): number {
   return repnet.stats().flows.opened;
 }
 
 /**
- * Settings for tests that decide themselves when something happens: no timeout of repnet comes in
- * between, and what one test taught about a port does not concern the next one that gets it.
+ * Settings for tests that control the time of each event: no timeout of repnet expires, and the capability of a port
+ * from one test has no effect on the next test with that port.
  */
 export const UNHURRIED = {
   waitingListTimeout: 600_000,
@@ -36,10 +36,13 @@ export const UNHURRIED = {
   adaptive: false,
 };
 
-/** For programs of their own, by environment: no flow leaves the replica port, and no hello is too late, however busy the machine is. */
+/**
+ * Settings for separate programs, by environment: no flow leaves the replica port, and no hello is too late, even on a
+ * busy machine.
+ */
 export const UNHURRIED_ENV = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
 
-/** Resolves with the first message on a channel that is as wanted. Call it before what causes the message. */
+/** Resolves with the first message on a channel that fits. Call it before the event that causes the message. */
 export function published<Message>(channel: string, wanted: (message: Message) => boolean = () => true): Promise<Message> {
   return new Promise((resolve) => {
     const listen = (message: unknown): void => {

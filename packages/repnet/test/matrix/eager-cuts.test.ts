@@ -1,6 +1,7 @@
 /**
- * Eager flows whose legs are cut after each byte of the hello and of the first write, before and after the banner, whichever leg comes
- * first: the flow is served once and whole, or it fails as a plain connection would; the legs are never found to differ.
+ * Eager flows whose legs are cut after each byte of the hello and of the first write, before and after the banner, with
+ * each leg as the first one. The flow is served once and completely, or it fails as a plain connection would. The legs
+ * are never reported as different.
  */
 import assert from 'node:assert/strict';
 import diagnostics from 'node:diagnostics_channel';
@@ -15,19 +16,22 @@ const REQUEST = 'four';
 const WHOLE = HELLO_BYTES + REQUEST.length;
 
 interface Cut {
-  /** The leg that dies: the one with the first write, or the other. */
+  /** Leg that is cut: the leg with the first write, or the other one. */
   victim: 'eager' | 'other';
-  /** Whether it reaches the server before the other leg does. */
+  /** Whether it reaches the server before the other leg. */
   first: boolean;
-  /** Its bytes that reach the server. */
+  /** Number of its bytes that reach the server. */
   at: number;
   /** Whether its banner reaches the client. */
   banner: boolean;
-  /** The application has ended its direction already. */
+  /** Whether the application has already ended its direction. */
   ended: boolean;
 }
 
-/** The client knows who has the first write: by that leg's banner, or as the other leg has joined it. */
+/**
+ * Whether the client knows which server has the first write: by that leg's banner, or because the other leg has joined
+ * it.
+ */
 function known({ victim, first, at, banner }: Cut): boolean {
   if (victim === 'other') return true;
   return at >= HELLO_BYTES && (banner || first);
@@ -42,7 +46,7 @@ async function openArena(t: TestContext): Promise<Arena> {
     process: { eager: true, capabilityTtl: 600_000 },
     onConnection: (socket) => socket.pipe(socket),
   });
-  // The capability is known from a banner, as an eager flow needs it.
+  // The capability is known from a banner, because an eager flow needs one.
   const { host, port } = arena.path;
   const [capable] = await Promise.all([
     repnet.probe({ host, port, repnet: { pairing: 'hello' } }),
@@ -52,7 +56,7 @@ async function openArena(t: TestContext): Promise<Arena> {
   return arena;
 }
 
-/** Both legs of a flow, the one with the first write in front, when the path has all that they say. */
+/** Both legs of a flow, the leg with the first write first, when the path has all their bytes. */
 async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]> {
   const [a, b] = await Promise.all([arena.legA(), arena.legB()]);
   await Promise.all([a.up.untilTaken(HELLO_BYTES), b.up.untilTaken(HELLO_BYTES)]);
@@ -61,7 +65,10 @@ async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]>
   return [eager, other];
 }
 
-/** Legs that die before their banner make the budget shed, and an end without any makes the capability forgotten: whole flows undo both. */
+/**
+ * Legs that are cut before their banner reduce the budget, and an end without a banner removes the capability. Complete
+ * flows undo both.
+ */
 async function recover(arena: Arena): Promise<void> {
   for (let flow = 0; flow < 4; flow++) {
     const sink = new Sink(arena.connect());
@@ -81,7 +88,7 @@ async function play(arena: Arena, cut: Cut): Promise<void> {
   else client.write(REQUEST);
   const [eager, other] = await legsOf(arena);
   const [victim, survivor] = cut.victim === 'eager' ? [eager, other] : [other, eager];
-  // Neither the other leg's first write nor any end: the victim has these bytes, and no more.
+  // The other leg's first write and the end are not included: the cut leg has these bytes, and no more.
   victim.up.allow(cut.victim === 'eager' ? cut.at : Math.min(cut.at, HELLO_BYTES));
   victim.down.allow(cut.banner ? HELLO_BYTES : 0);
   const reached = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Eager flows: what the first leg is sent before its banner, and what that can, and cannot, do. */
+/** Eager flows: bytes that the first leg sends before its banner, and their possible effects. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -11,23 +11,23 @@ import { MODES, type Mode, UNHURRIED } from '../harness/replication';
 
 const QUESTION = 'a question';
 
-/** A connection to the replica port. */
+/** Connection to the replica port. */
 interface Visit {
   socket: net.Socket;
   preamble: Preamble;
-  /** What came in one read with the preamble. */
+  /** Bytes that arrived in one read with the preamble. */
   first: Buffer;
-  /** All that came behind the preamble. */
+  /** All bytes after the preamble. */
   bytes: () => string;
   answer: (status: Status, instance?: string) => void;
 }
 
-/** Ports N (an echo service that counts) and N+1 (whatever the test makes of it). */
+/** Ports N (an echo service that counts) and N+1 (controlled by the test). */
 class Stage {
   visits: Visit[] = [];
   plain = 0;
   onVisit: (visit: Visit) => void = () => {};
-  /** To the replica port, of the current flow. */
+  /** Connections of the present flow to the replica port. */
   #connections: net.Socket[] = [];
   #onConnection: () => void = () => {};
   #sockets: net.Socket[] = [];
@@ -95,13 +95,13 @@ class Stage {
     return repnet.connect({ host: '127.0.0.1', port: this.port, repnet: { mode, replicaPort: this.replicaPort, ...options } });
   }
 
-  /** A first flow, which has to see a banner before it sends anything. */
+  /** Opens a first flow, which waits for a banner before it sends any byte. */
   async teach(mode: Mode): Promise<void> {
     this.onVisit = (visit) => visit.answer(this.visits.length === 1 ? 'opened' : 'joined');
     const client = this.connect(mode, { assumeCapable: true });
     client.on('error', () => {});
     await once(client, 'connect');
-    // Before the next flow: a connection that is accepted later would pass for one of that flow's.
+    // This happens before the next flow: a connection that is accepted later would count as a connection of that flow.
     await this.untilConnected(2);
     client.destroy();
     await once(client, 'close');
@@ -110,13 +110,13 @@ class Stage {
     this.plain = 0;
   }
 
-  /** Resolves when so many connections of the current flow are there, whether they say something or not. */
+  /** Resolves when the present flow has this number of connections, even if they send no bytes. */
   async untilConnected(count: number): Promise<net.Socket[]> {
     while (this.#connections.length < count) await new Promise<void>((resolve) => (this.#onConnection = resolve));
     return this.#connections;
   }
 
-  /** Resolves when so many hellos of the current flow are there. */
+  /** Resolves when the present flow has sent this number of hellos. */
   async until(count: number): Promise<Visit[]> {
     while (this.visits.length < count) await new Promise<void>((resolve) => (this.onVisit = () => resolve()));
     return this.visits;

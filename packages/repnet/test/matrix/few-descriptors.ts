@@ -1,4 +1,4 @@
-/** A client with one file descriptor left: prints what became of its flow. Arguments: host, port, pairing. */
+/** Client with one free file descriptor. It prints the result of its flow. Arguments: host, port, pairing. */
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import net from 'node:net';
@@ -6,7 +6,7 @@ import repnet from 'repnet';
 import { Sink } from '../harness/arena';
 import type { Pairing } from '../harness/replication';
 
-/** The first connection of a process needs a descriptor more than the next ones. */
+/** The first connection of a process needs one descriptor more than the next ones. */
 async function anyConnection(): Promise<void> {
   const server = net.createServer((socket) => socket.end());
   server.listen(0, '127.0.0.1');

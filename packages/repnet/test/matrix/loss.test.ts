@@ -1,4 +1,4 @@
-/** Failure matrix, the rows about a leg that dies, lies or stands still in the middle of a flow. */
+/** Failure matrix, rows with a leg that fails, carries wrong bytes, or stops in the middle of a flow. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -125,10 +125,11 @@ for (const pairing of PAIRINGS) {
     await once(served, 'end');
     assert.equal(received, total + 1);
     await dropped;
-    // A path that stands still does not even notice the reset.
+    // A path that is stopped does not even notice the reset.
     b.up.flow();
     await b.clientGone();
-    // The lag cap, buffers on the way, and garbage that V8 sweeps late (32 MiB): far less than the bytes sent.
+    // The lag cap, buffers on the path, and garbage that V8 frees late (32 MiB) are together much less than the bytes
+    // sent.
     assert.ok(most < total / 2, `${most} bytes were held`);
     client.destroy();
   });

@@ -1,4 +1,7 @@
-/** Only the client gives up a leg because of a flow's size: two ends that choose for themselves may choose different legs, and lose both. */
+/**
+ * Only the client gives up a leg because of a flow's size: if both ends chose, they could choose different legs, and
+ * lose both.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import repnet from 'repnet';
@@ -7,7 +10,7 @@ import { PAIRINGS, published } from '../harness/replication';
 
 const LAG_CAP = 65_536;
 
-/** A paired flow that has asked, whose leg B brings its client no more than ten bytes after the hello. */
+/** Paired flow that has sent its request. Its leg B delivers at most ten bytes to the client after the hello. */
 async function lagging(arena: Arena) {
   const client = arena.connect();
   const sink = new Sink(client);
@@ -29,7 +32,7 @@ for (const pairing of PAIRINGS) {
     const [a, b] = [await arena.legA(), await arena.legB()];
     await arena.paired();
     const served = await arena.flow();
-    // At the server leg A is full first, while at the client leg B is the one that is behind.
+    // At the server leg A is full first, but at the client leg B is the slower one.
     a.down.allow(arena.head + 90_000);
     b.down.allow(arena.head + 10_000);
     const settled = published<{ leg: number; role: string }>('repnet:flow:chosen', (message) => message.role === 'client');

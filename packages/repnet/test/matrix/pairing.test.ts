@@ -1,4 +1,4 @@
-/** Failure matrix, the rows about a second leg that comes late, or not at all. */
+/** Failure matrix, rows with a second leg that arrives late or never. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -102,7 +102,8 @@ for (const pairing of PAIRINGS) {
     });
     const sink = new Sink(arena.connect());
     await sink.until(2_000);
-    // A stranger's only leg: timers fire in order, so when its flow has waited long enough the first one has.
+    // Only leg of another client: timers fire in order, so when its flow has waited long enough, the first flow has,
+    // too.
     const timedOut = published<{ reason: string }>('repnet:flow:chosen', ({ reason }) => reason === 'waiting_list_timeout');
     const stranger = net.connect({ host: arena.path.host, port: arena.path.port + (pairing === 'hello' ? 1 : 0) });
     if (pairing === 'hello') stranger.write(encodePreamble({ version: VERSION, probe: false, mode, leg: 0, flowId: '1'.repeat(32) }));

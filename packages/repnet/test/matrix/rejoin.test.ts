@@ -1,4 +1,4 @@
-/** Kept-alive connections: a second leg again for each message that comes after a time of idleness. */
+/** Kept-alive connections: each message after an idle time gets a second leg again. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -11,15 +11,16 @@ import { Rejoined } from '../harness/rejoined';
 import { published } from '../harness/replication';
 
 const LONG = 200_000;
-/** Bytes of a hello that rejoins. */
+/** Length of a hello that rejoins. */
 const REJOIN = 56;
 
 const IDLE_MS = 20;
 const settings: ArenaOptions = { pairing: 'hello', mode: 'repflow', client: { idleTime: IDLE_MS } };
 
 /**
- * So many idle times, one after the other: Node fires timers in the order in which they are due, so the package's timer has looked at least
- * as often, however busy the machine is. It finds a flow idle the second time that it looks after a byte has moved.
+ * Waits for this number of idle times, one after the other. Node fires timers in the order of their times, so the
+ * package's timer has checked at least as often, even on a busy machine. It finds a flow idle at its second check after
+ * a byte has moved.
  */
 async function idleFor(times: number): Promise<void> {
   for (let time = 0; time < times; time++) await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
@@ -37,7 +38,7 @@ test('a connection that settled on one leg has two again for the message after i
     sink.socket.write(pattern(LONG));
     await sink.until(round * (LONG + 4) - 4);
     await rejoined.now();
-    // What the new leg carries starts at the next message.
+    // The new leg carries bytes from the next message.
     const leg = newest(arena);
     assert.ok(leg.up.passed === REJOIN && leg.down.passed === 32, 'a hello each way');
     sink.socket.write('next');

@@ -1,4 +1,7 @@
-/** What is known of a replica port, and what a flow does when it is wrong: late banners, ports that go silent, flows far apart. */
+/**
+ * Capability of a replica port, and the behaviour of a flow if it is wrong: late banners, ports that stop answering,
+ * flows with long pauses between them.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import repnet from 'repnet';
@@ -25,7 +28,7 @@ for (const mode of MODES) {
     await sink.untilClose();
     assert.equal(sink.text(), 'first');
     assert.equal(plainFlows().silent - before.silent, 1);
-    // Later flows do not even wait for the delay, until the next probe of the port.
+    // Later flows do not wait for the delay, until the next probe of the port.
     const next = new Sink(arena.connect({ client: { fallbackDelay: Infinity } }));
     next.socket.end('next');
     await next.untilClose();
@@ -37,7 +40,7 @@ for (const mode of MODES) {
 
 test('a probe waits for as long as a leg may take: a SYN that was lost once does not write a target off', async (t) => {
   const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', a: 'hold', process: { helloTimeout: 10 } });
-  // A held leg does not reach the server, whose time for a hello does not run therefore.
+  // A held leg does not reach the server, so the server's timeout for a hello does not start.
   const probe = repnet.probe({ host: arena.path.host, port: arena.path.port, repnet: { legDeadline: 600_000 } });
   const leg = await arena.path.leg(0);
   await leg.up.untilTaken(32);

@@ -1,13 +1,14 @@
 /**
- * A control, without repnet. Preloaded into one of Node's own tests, it puts a plain `stream.Duplex` before every TCP connection, at both ends: what fails
- * with it fails with whatever is no `net.Socket` with a handle of Node's own, however many connections stand behind it.
+ * Control without repnet. It is loaded before one of Node's own tests, and puts a plain `stream.Duplex` before every
+ * TCP connection at both ends. A test that fails with it fails with any object that is not a `net.Socket` with a handle
+ * of Node, whatever the number of connections behind it.
  */
 import net = require('node:net');
 import stream = require('node:stream');
 import tls = require('node:tls');
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
-/** What Node makes of the arguments of `connect()`. */
+/** Result of Node for the arguments of `connect()`. */
 const { _normalizeArgs: normalize } = net as unknown as {
   _normalizeArgs(args: unknown[]): [options: net.TcpNetConnectOpts & stream.DuplexOptions & { path?: string }, callback?: () => void];
 };
@@ -18,7 +19,7 @@ const stock = {
   emit: net.Server.prototype.emit as unknown as Call,
 };
 
-/** Properties of a `net.Socket` that are those of the connection, and methods that go to it. */
+/** Properties of a `net.Socket` that are read from the connection, and methods that are called on it. */
 const PROPERTIES = [
   'remoteAddress',
   'remoteFamily',
@@ -37,7 +38,7 @@ const EVENTS = ['lookup', 'connect', 'ready', 'timeout'];
 class PlainDuplex extends stream.Duplex {
   readonly #connection: net.Socket;
 
-  /** @param connection one that allows half-open connections */
+  /** @param connection socket that allows half-open connections */
   constructor(connection: net.Socket, allowHalfOpen: boolean) {
     super({ allowHalfOpen, emitClose: false });
     this.#connection = connection;

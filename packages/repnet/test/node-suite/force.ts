@@ -1,6 +1,6 @@
 /**
- * Preloaded into one of Node's own tests: every connection to a TCP port that any of Node's modules makes is replicated, and every server
- * listens on a replica port, as if its user had listed all of them.
+ * Module that is loaded before one of Node's own tests. Every connection of any of Node's modules to a TCP port is
+ * replicated, and every server listens on a replica port, as if the user had listed all of them.
  */
 import net = require('node:net');
 import repnet = require('repnet');
@@ -9,7 +9,8 @@ import { forceReplication } from './preload';
 
 forceReplication();
 require('repnet/register');
-// `register` opens replica ports only where the configuration names the port; these tests ask the kernel for theirs.
+// `register` opens replica ports only if the configuration contains the port, but these tests get their ports from the
+// kernel.
 Object.assign(net.Server.prototype, {
   listen(this: net.Server, ...args: unknown[]) {
     return repnet.listenReplicated(this, args);

@@ -1,2 +1,2 @@
-/** For `--import` of a file that does nothing: what breaks with it breaks with any. */
+/** File without effect for `--import`: a test that fails with it fails with any preloaded file. */
 export {};

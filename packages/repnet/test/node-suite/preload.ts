@@ -1,10 +1,10 @@
-/** What the preloads of this folder do alike, in the modes that force replication. */
+/** Common part of the preloaded modules of this folder, in the modes that force replication. */
 import fs = require('node:fs');
 import repnet = require('repnet');
 
 /**
- * Lists every target as capable, and reports the number of replicated flows to the runner when the process ends. Does nothing in
- * other modes.
+ * Lists every target as capable, and reports the number of replicated flows to the runner when the process ends. In
+ * other modes it has no effect.
  */
 export function forceReplication(): void {
   const { REPNET_SUITE_MODE: mode, REPNET_SUITE_FLOWS: file } = process.env;

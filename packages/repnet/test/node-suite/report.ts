@@ -1,16 +1,19 @@
-/** What a run of Node's own tests says about repnet. */
+/** Results of a run of Node's own tests with repnet. */
 import type { Outcome } from './suite';
 import { type Family, familyOf, forces, type Mode } from './tests';
 
-/** The share of what stock passes that must pass, by mode; what fails has to have a reason in known.json besides. */
+/**
+ * Share of the tests passed by stock Node that must pass, by mode. In addition, each failed test needs a reason in
+ * known.json.
+ */
 const REQUIRED: Record<Mode, number> = { plain: 1, register: 0.99, repflow: 0.95, repsyn: 0.95 };
 
 export interface Known {
   /** File relative to Node's test folder, without its suffix. */
   test: string;
-  /** The modes in which it fails. */
+  /** Modes in which it fails. */
   modes: Mode[];
-  /** The major versions of Node in which it does; all, if not given. */
+  /** Major versions of Node in which it fails; all, if absent. */
   nodes?: number[];
   reason: string;
 }
@@ -19,11 +22,11 @@ export interface Failure {
   test: string;
   reason: string | undefined;
   output: string;
-  /** Whether it fails without repnet too, where connections are plain `stream.Duplex`es; `undefined`: that was not tried. */
+  /** Whether it also fails without repnet, where each connection is a plain `stream.Duplex`; `undefined`: not tried. */
   failsWithDuplex: boolean | undefined;
 }
 
-/** How many tests passed, of those that pass with stock Node. */
+/** Number of passed tests among those that pass with stock Node. */
 export interface Score {
   passes: number;
   of: number;
@@ -31,27 +34,27 @@ export interface Score {
 
 export interface ModeReport extends Score {
   mode: Mode;
-  /** Of Node, as `20.20.2`. */
+  /** Version of Node, such as `20.20.2`. */
   version: string;
-  /** Of Node's source tree that the tests are from; `undefined`: it does not say. */
+  /** Version of Node's source tree with the tests; `undefined`: the tree does not contain it. */
   testsVersion: string | undefined;
   families: Partial<Record<Family, Score>>;
   failures: Failure[];
-  /** Files that fail with stock Node too. */
+  /** Files that also fail with stock Node. */
   leftOut: string[];
   /** Files that passed only when they ran again. */
   repeated: string[];
-  /** How many tests opened a replicated flow. */
+  /** Number of tests that opened a replicated flow. */
   replicated: number;
   /** Entries of known.json for tests that pass. */
   outdated: string[];
-  /** Seconds of CPU, where that is known. */
+  /** CPU time in seconds, if it is known. */
   cpu: number | undefined;
 }
 
 const nameOf = (file: string): string => file.replace(/\.m?js$/, '');
 
-/** The entry that says why a test fails. */
+/** Returns the entry with the reason why a test fails. */
 export function reasonFor(file: string, mode: Mode, version: string, known: readonly Known[]): string | undefined {
   const test = nameOf(file);
   const major = Number.parseInt(version, 10);
@@ -62,11 +65,11 @@ export interface Run {
   mode: Mode;
   version: string;
   testsVersion?: string;
-  /** With repnet. */
+  /** Results with repnet. */
   swapped: Map<string, Outcome>;
-  /** With stock Node, at least of the files that failed with repnet. */
+  /** Results with stock Node, at least of the files that failed with repnet. */
   stock: Map<string, Outcome>;
-  /** With plain `stream.Duplex`es, of as many files as were tried. */
+  /** Results with plain `stream.Duplex`es, for all files that were tried. */
   duplex?: Map<string, Outcome>;
   known: readonly Known[];
   cpu?: number;
@@ -110,7 +113,7 @@ export function report({ mode, version, testsVersion, swapped, stock, duplex, kn
 
 export const percentage = ({ passes, of }: Score): string => `${((passes / of) * 100).toFixed(1)} %`;
 
-/** What a run prints, one line each. */
+/** Returns the output of a run, one entry for each line. */
 export function lines(result: ModeReport): string[] {
   const { mode, passes, of, leftOut, repeated, replicated, failures, outdated, cpu } = result;
   const list = (what: string, tests: string[]): string[] => (tests.length === 0 ? [] : [`  ${what}: ${tests.join(', ')}`]);
@@ -125,7 +128,7 @@ export function lines(result: ModeReport): string[] {
   ];
 }
 
-/** Why a report does not meet what is asked, one line each; empty if it does. */
+/** Returns the requirements that a report does not meet, one entry for each line. */
 export function complaints(result: ModeReport): string[] {
   const { mode, of, passes, failures } = result;
   const found: string[] = [];

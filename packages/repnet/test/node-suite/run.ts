@@ -4,23 +4,23 @@
  *   npm run node-suite -- --tests <node source tree>/test [--node <binary>] [--mode <mode>]...
  *
  * The tests stay where they are, outside this project. Each file runs in its own process.
- * A failed file runs again without repnet ("stock"); a file that fails there too says nothing about repnet
- * and is left out of the percentages. Modes:
+ * A failed file runs again without repnet ("stock"). A file that also fails there is not part of the
+ * percentages, because the cause is not repnet. Modes:
  *
  *   plain      `net` is repnet in its default configuration; the net tests (tier 1)
- *   register   `--import repnet/register`, nothing listed; all (tier 2)
+ *   register   `--import repnet/register`, without targets; all (tier 2)
  *   repflow    every TCP target and every server replicated, RepFlow; all but cluster, those that
  *              open a socket (tier 3)
  *   repsyn     the same, RepSYN (tier 3)
  *
- * With --brief, repsyn leaves out what opened no replicated flow in repflow, and http2, which speaks over
- * few connections. This is what `make test` has the time for.
+ * With --brief, repsyn leaves out the tests that opened no replicated flow in repflow, and the tests of http2,
+ * which opens few connections. `make test` uses it because all tests would take too long.
  *
- * With --duplex, what regresses in the last two also runs without repnet, over connections that are
+ * With --duplex, the regressions of the last two modes also run without repnet, over connections that are
  * plain `stream.Duplex`es (see duplex.ts).
  *
  * Exit status 0: no regression in plain, at least 99 % in register and 95 % in repflow and repsyn,
- * and a written reason in known.json for every file that fails.
+ * and a reason in known.json for every file that fails.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
       values.brief && mode === 'repsyn' && (familyOf(file) === 'http2' || replicated?.has(file) === false);
     const files = select(tests, mode, only).filter((file) => !leftOut(file));
     const before = childSeconds();
-    // A file that is known to fail has one try.
+    // A file that is known to fail runs only once.
     const tries = (file: string) => (reasonFor(file, mode, version, known) === undefined ? most : 1);
     const swapped = await suite.run(files, mode, tries);
     if (mode === 'repflow') replicated = new Set([...swapped].filter(([, { flows }]) => flows > 0).map(([file]) => file));

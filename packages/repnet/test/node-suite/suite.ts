@@ -1,14 +1,16 @@
-/** Runs test files of Node's, each in a process of its own. */
+/** Runs Node's test files, each in a separate process. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { familyOf, flagsOf, forces, type Mode } from './tests';
 
-/** What a mode is compared with. The `--import` of a file that does nothing breaks some tests of Node 20's cluster. */
+/**
+ * Modes without repnet, for comparison. The `--import` of a file without effect breaks some cluster tests of Node 20.
+ */
 export type Baseline = 'stock' | 'stock with --import';
 
-/** Node without repnet, whose connections are each a plain `stream.Duplex`. */
+/** Node without repnet. Each connection is a plain `stream.Duplex`. */
 export const CONTROL = 'duplex';
 
 export type Variant = Mode | Baseline | typeof CONTROL;
@@ -18,13 +20,13 @@ export const baselineOf = (mode: Mode): Baseline => (mode === 'register' ? 'stoc
 export interface Outcome {
   passed: boolean;
   output: string;
-  /** How often the file ran. */
+  /** Number of runs of the file. */
   tries: number;
-  /** Replicated flows that its processes opened. */
+  /** Number of replicated flows that its processes opened. */
   flows: number;
 }
 
-/** What is loaded before a test. */
+/** Modules that are loaded before a test. */
 function preload(file: string, mode: Variant): string[] {
   if (mode === 'stock') return [];
   if (mode === CONTROL) return ['--require', path.join(__dirname, 'duplex.js')];
@@ -39,11 +41,11 @@ export class Suite {
     readonly node: string,
     readonly timeoutMs: number,
     readonly jobs: number,
-    /** Is told of every try. */
+    /** Called for every try. */
     readonly watch: (file: string, outcome: Outcome) => void = () => {},
   ) {}
 
-  /** @param tries how often a file may run until it passes */
+  /** @param tries largest number of runs of a file until it passes */
   async run(files: string[], mode: Variant, tries: (file: string) => number): Promise<Map<string, Outcome>> {
     const results = new Map<string, Outcome>();
     const parallel = files.filter((file) => file.startsWith('parallel/'));
@@ -55,7 +57,7 @@ export class Suite {
     };
     await Promise.all(Array.from({ length: this.jobs }, (_, slot) => lane(slot + 1)));
     for (const file of serial) results.set(file, await this.#one(file, mode, 0));
-    // A crowded machine breaks timing tests: what failed runs again, alone.
+    // Tests of time fail on a busy machine, so a failed test runs again, alone.
     for (const [file, outcome] of results) {
       for (let last = outcome; !last.passed && last.tries < tries(file); ) {
         last = { ...(await this.#one(file, mode, 0)), tries: last.tries + 1 };
@@ -98,7 +100,7 @@ export class Suite {
         try {
           process.kill(-(child.pid as number), 'SIGKILL');
         } catch {
-          // Already gone.
+          // The process has already ended.
         }
       };
       const timer = setTimeout(() => {
@@ -121,7 +123,7 @@ export class Suite {
   }
 }
 
-/** The sum of what the processes of a test have written; there is no file if they opened no flow. */
+/** Returns the sum of the numbers that the processes of a test have written. Without flows there is no file. */
 function countFlows(file: string): number {
   try {
     return readFileSync(file, 'utf8')
@@ -133,13 +135,15 @@ function countFlows(file: string): number {
   }
 }
 
-/** Seconds of CPU that the children of this process have used until they ended, user and system; `undefined` where there is no /proc. */
+/**
+ * Returns the CPU time in seconds of the ended children of this process, user and system; `undefined` without /proc.
+ */
 export function childSeconds(): number | undefined {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8')
       .replace(/^.*\) /, '')
       .split(' ');
-    // proc_pid_stat(5): cutime and cstime, in ticks; Linux has 100 of them a second for user space.
+    // proc_pid_stat(5): cutime and cstime are in ticks, and Linux has 100 ticks a second for user space.
     return (Number(fields[13]) + Number(fields[14])) / 100;
   } catch {
     return undefined;

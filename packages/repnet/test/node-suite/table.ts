@@ -39,7 +39,7 @@ function scores(reports: readonly ModeReport[]): string[] {
   ];
 }
 
-/** Each test that fails once, with the versions and modes in which it does. */
+/** Each test that fails, with the versions and modes in which it fails. */
 function regressions(reports: readonly ModeReport[], known: readonly Known[]): string[] {
   const found = new Map<string, { failure: Failure; places: string[]; reason: string | undefined }>();
   for (const { version, mode, failures } of reports) {

@@ -1,4 +1,4 @@
-/** Which of Node's own tests run in which mode, and how. */
+/** Modes of Node's own tests, and the tests that run in each mode. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -6,10 +6,10 @@ export const MODES = ['plain', 'register', 'repflow', 'repsyn'] as const;
 export type Mode = (typeof MODES)[number];
 
 export const FAMILIES = ['net', 'http', 'https', 'http2', 'tls', 'cluster'] as const;
-/** The module that a test is about, by its name. */
+/** Returns the module that a test checks, from its name. */
 export type Family = (typeof FAMILIES)[number];
 
-/** What a mode runs. */
+/** Tests of a mode. */
 export const RUNS: Record<Mode, readonly Family[]> = {
   plain: ['net'],
   register: FAMILIES,
@@ -19,7 +19,7 @@ export const RUNS: Record<Mode, readonly Family[]> = {
 
 const FOLDERS = ['parallel', 'sequential', 'pummel'];
 
-/** `test-http-agent.js` is about http, `test-http2-ping.js` is not. */
+/** `test-http-agent.js` is a test of http, `test-http2-ping.js` is not. */
 export function familyOf(file: string): Family | undefined {
   const name = /^test-([a-z0-9]+)[-.].*?m?js$/.exec(path.basename(file))?.[1];
   return FAMILIES.find((family) => family === name);
@@ -33,7 +33,7 @@ export function opensSocket(source: string): boolean {
   return /\blisten\(|\bconnect\(|tls-connect|require\('\.\/test-/.test(source);
 }
 
-/** The files of a mode, relative to Node's test folder. */
+/** Returns the files of a mode, relative to Node's test folder. */
 export function select(tests: string, mode: Mode, only: RegExp | undefined): string[] {
   const found: string[] = [];
   for (const folder of FOLDERS) {
@@ -55,18 +55,18 @@ export function select(tests: string, mode: Mode, only: RegExp | undefined): str
   return found;
 }
 
-/** Whether a mode replicates every flow. */
+/** Returns whether a mode replicates every flow. */
 export function forces(mode: Mode): boolean {
   return mode === 'repflow' || mode === 'repsyn';
 }
 
-/** The flags that a test asks for in its first lines. */
+/** Returns the flags in a test's first lines. */
 export function flagsOf(source: string): string[] {
   const line = /^\/\/ Flags:(.*)$/m.exec(source);
   return line?.[1] === undefined ? [] : line[1].trim().split(/\s+/);
 }
 
-/** The version of Node that a folder of tests belongs to, as its source tree says. */
+/** Returns the version of Node that a folder of tests belongs to, from its source tree. */
 export function versionOf(tests: string): string | undefined {
   let header: string;
   try {

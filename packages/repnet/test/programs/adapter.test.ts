@@ -1,4 +1,7 @@
-/** http2 and TLS over replicated connections under `repnet/register`: when they are connected, what names they have, how they are given up. */
+/**
+ * http2 and TLS over replicated connections under `repnet/register`: when they are connected, which addresses they
+ * have, and how they are given up.
+ */
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -26,7 +29,7 @@ async function listen(t: TestContext, server: net.Server): Promise<number> {
   return (server.address() as net.AddressInfo).port;
 }
 
-/** A port that nobody listens on. */
+/** Port without a listener. */
 async function unused(): Promise<number> {
   const server = repnet.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** Kept-alive connections: what http's agent does with a socket between two requests. */
+/** Kept-alive connections: use of a socket by http's agent between two requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -39,7 +39,7 @@ test("http's agent may ask for the handle of a socket that connects, and give it
   });
   const agent = agentFor({ maxSockets: 1 });
   t.after(() => agent.destroy());
-  // The agent sets options by the handle where it can, and emits 'free' on sockets that are still connecting.
+  // The agent sets options on the handle if it can, and emits 'free' on sockets that are still connecting.
   const socket = repnet.connect({ host: '127.0.0.1', port, repnet: { assumeCapable: true } });
   const handle = (socket as unknown as { _handle: { getAsyncId(): number } })._handle;
   assert.equal(typeof handle.getAsyncId(), 'number');
@@ -70,10 +70,10 @@ test('thousands of requests over one connection leave no listener and no memory 
     for (let sent = 0; sent < requests; sent++) await get(port, agent);
     return bytesInUse();
   };
-  // By then the flow has settled on one connection, and the code is compiled.
+  // At this point the flow uses one connection, and the code is compiled.
   const held = [await rounds(3_000)];
   for (let round = 0; round < 3; round++) held.push(await rounds(1_000));
-  // What is compiled or collected at some moment hits one round; a leak hits all of them.
+  // Compilation or a garbage collection affects one round. A leak affects all rounds.
   const growth = Math.min(...held.slice(1).map((bytes, round) => bytes - (held[round] as number)));
   assert.ok(growth < 200_000, `${growth} bytes more after each 1,000 requests`);
   assert.deepEqual(warnings, []);
@@ -90,7 +90,7 @@ test("bytes that come while http's agent guards an idle connection end it", asyn
   const free = once(agent, 'free') as Promise<[net.Socket]>;
   await get(port, agent);
   const [socket] = await free;
-  // As the agents of Node 22.23 and 24.21 do it.
+  // The agents of Node 22.23 and 24.21 do the same.
   const handle = (socket as unknown as { _handle: { reading: boolean; onread: unknown } })._handle;
   assert.equal(handle.reading, true);
   handle.onread = function freeSocketOnReadGuard() {};

@@ -1,4 +1,4 @@
-/** The README's first five minutes, by people who type what is written there; and what they are told when it did not work. */
+/** The README's first five minutes, for new users that copy its commands, and the messages after a mistake. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -30,7 +30,7 @@ async function serve(
     errors += chunk.toString();
   });
   const closed = new Promise<string>((resolve) => child.on('close', () => resolve(errors)));
-  /** What it writes to stderr until its end, which is now. */
+  /** Ends the script, and returns its output on stderr. */
   const report = (): Promise<string> => {
     child.stdin.end();
     return closed;
@@ -49,7 +49,7 @@ const SERVER = (net: string) => `
   process.stdin.resume().on('end', () => process.exit());
 `;
 
-/** Two flows, one after the other: the second one when the first has asked, and the answer is there. */
+/** Opens two flows. The second one starts when the probe of the first one has its answer. */
 const CLIENT = (net: string, port: number) => `
   const net = require('${net}');
   const flow = () => new Promise((resolve) => {
@@ -58,13 +58,13 @@ const CLIENT = (net: string, port: number) => `
     socket.on('data', (chunk) => socket.end(() => resolve(String(chunk))));
     socket.write('hello');
   });
-  // Nobody waits for the answer but this: it does not keep the process alive.
+  // Only this loop waits for the answer, and it does not keep the process alive.
   const waiting = setInterval(() => {}, 1_000);
   const asked = new Promise((resolve) => require('node:diagnostics_channel').subscribe('repnet:capability', resolve));
   flow().then(() => asked).then(() => clearInterval(waiting)).then(flow).then(console.log);
 `;
 
-/** A port that is free like the one after it, below those that the kernel gives to connections. */
+/** Returns a free port whose next port is free, too. It is below the ports that the kernel gives to connections. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 31_000);

@@ -1,4 +1,7 @@
-/** Real clients that keep their connections, over a path that delays and drops: each message is replicated, not only the first ones. */
+/**
+ * Real clients that keep their connections, over a path that delays and drops: every message is replicated, not only
+ * the first ones.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -14,20 +17,20 @@ import { Rejoined } from '../harness/rejoined';
 import { UNHURRIED } from '../harness/replication';
 import { startServer } from './servers';
 
-/** One connection of a real client. */
+/** Connection of a real client. */
 interface Client {
-  /** Asks for an answer of so many characters. */
+  /** Requests an answer with this number of characters. */
   ask(length: number): Promise<string>;
   close(): Promise<unknown>;
 }
 
 const LONG = 300_000;
 
-/** A path before a repnet server at `port`, whose newest connection comes late, and whose other ones can be made to stand still. */
+/** Path to a repnet server at `port`. Its newest connection arrives late, and its other connections can be stopped. */
 async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
   const path = await ChaosPath.open({
     to: { host: '127.0.0.1', port },
-    // A connection that reaches the server some turns of the loop later.
+    // The connection reaches the server some turns of the loop later.
     admit: (leg) => {
       setImmediate(() => setImmediate(() => void leg.admit().catch(() => {})));
       return 'hold';
@@ -39,7 +42,7 @@ async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
   return path;
 }
 
-/** A long answer makes the connection settle; when it was idle, the one that carried it is dropped by the path. */
+/** After a long answer the flow uses one connection. When the flow has been idle, the path drops that connection. */
 async function outlivesItsPath(t: TestContext, path: ChaosPath, client: Client): Promise<void> {
   const rejoined = new Rejoined(t);
   for (const round of [1, 2, 3]) {
@@ -107,7 +110,7 @@ test("ioredis' connection to a real Redis is replicated command by command", asy
   });
 });
 
-/** As much of PostgreSQL's protocol (version 3) as a query of one text needs: `SELECT n` is answered with n characters. */
+/** Part of PostgreSQL's protocol (version 3) for a query with one text: the answer to `SELECT n` has n characters. */
 function speakPostgres(socket: net.Socket): void {
   const message = (type: string, ...parts: Array<Buffer | number>): Buffer => {
     const body = Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.from([part >> 8, part & 255]) : part)));

@@ -1,4 +1,4 @@
-/** The configuration of repnet-proxy: every error names its key. */
+/** Configuration of repnet-proxy: every error names its key. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

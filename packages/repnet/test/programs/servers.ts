@@ -1,4 +1,4 @@
-/** Real servers for the tests: found on this machine, started on a free port of loopback. */
+/** Real servers for the tests. They are installed on this machine, and start on a free port of loopback. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 
 const ARGUMENTS = {
   'redis-server': (port: number) => ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
-  // memcached refuses to run as root without being told whom to become; elsewhere -u is ignored.
+  // memcached refuses to run as root without -u. For other users -u is ignored.
   memcached: (port: number) => ['-p', String(port), '-l', '127.0.0.1', '-U', '0', '-u', 'nobody'],
 };
 
@@ -22,7 +22,7 @@ function find(program: Program): string | undefined {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      // Not in this folder.
+      // The program is not in this folder.
     }
   }
   return undefined;
@@ -38,7 +38,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves when a connection to the port succeeds; rejects when the child has ended. */
+/** Resolves when a connection to the port succeeds. Rejects when the child has ended. */
 async function answers(port: number, child: ChildProcess): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     const probe = net.connect({ host: '127.0.0.1', port });
@@ -54,8 +54,8 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
 }
 
 /**
- * Starts a server for one test and returns its port. Where the program is not installed the test
- * is skipped by name, except with CI=true, where that is a failure.
+ * Starts a server for one test and returns its port. If the program is not installed, the test is skipped with a
+ * message that names it. With CI=true the test then fails.
  */
 export async function startServer(t: TestContext, program: Program): Promise<number | undefined> {
   const file = find(program);
@@ -76,7 +76,7 @@ export async function startServer(t: TestContext, program: Program): Promise<num
       });
       return port;
     } catch (error) {
-      // Somebody else may have taken the port in between.
+      // Another program may have taken the port in the meantime.
       if (attempt === 5) throw new Error(`${program} does not start`, { cause: error });
     }
   }

@@ -1,4 +1,4 @@
-/** Redis and memcached, real ones, through two proxies: plain -> RepNet -> plain. */
+/** Real Redis and memcached through two proxies: plain -> RepNet -> plain. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-/** TLS over a replicated socket, from the start and after plain text (the shape of pg's STARTTLS). */
+/** TLS over a replicated socket, from the start and after plain text (as with pg's STARTTLS). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const folder = path.join(packageFolder, 'test/programs/fixtures');
 const key = readFileSync(path.join(folder, 'localhost.key.pem'));
 const cert = readFileSync(path.join(folder, 'localhost.cert.pem'));
 
-/** A repnet server whose connections are handed to something that speaks on a socket. */
+/** Server of repnet that passes each connection to a function that uses a socket. */
 async function serve(t: TestContext, pairing: 'hello' | 'port', onConnection: (socket: Duplex) => void): Promise<number> {
   const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing } }, (socket) => onConnection(socket));
   server.listen(0, '127.0.0.1');
@@ -68,7 +68,7 @@ for (const pairing of PAIRINGS) {
     });
 
     test(`TLS after plain text on the same replicated socket, as pg does it (${mode}, ${pairing})`, async (t) => {
-      // The server answers an SSL request of 8 bytes with 'S', then the same connection speaks TLS.
+      // The server answers an SSL request of 8 bytes with 'S', and then the same connection uses TLS.
       const context = tls.createSecureContext({ key, cert });
       const port = await serve(t, pairing, (socket) => {
         socket.once('data', (request: Buffer) => {

@@ -1,8 +1,11 @@
-/** A seeded source of numbers and bytes (xorshift32): a run of the soak can be repeated. */
+/** Random source with a seed, for numbers and bytes (xorshift32): a run of the soak can be repeated. */
 export class Random {
   #state: number;
 
-  /** @param seed mixed first: a source that is seeded with a number of another one would repeat that one's numbers, some draws later */
+  /**
+   * @param seed value that is mixed first. Without that, a source whose seed is a number of another source would repeat
+   * the numbers of that source later
+   */
   constructor(seed: number) {
     let x = seed >>> 0;
     x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
@@ -19,17 +22,17 @@ export class Random {
     return this.#state;
   }
 
-  /** A number from 0 to `bound - 1`. */
+  /** Returns a number from 0 to `bound - 1`. */
   below(bound: number): number {
     return this.next() % bound;
   }
 
-  /** True in this share of all calls. */
+  /** Returns true in this share of all calls. */
   chance(share: number): boolean {
     return this.next() < share * 0x1_0000_0000;
   }
 
-  /** A size from 0 to about `most`, as many small ones as large ones. */
+  /** Returns a size from 0 to about `most`. Small sizes are as likely as large ones. */
   size(most: number): number {
     return this.below(20) === 0 ? 0 : Math.floor(Math.exp((this.next() / 0x1_0000_0000) * Math.log(most)));
   }

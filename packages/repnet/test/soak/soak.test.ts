@@ -1,5 +1,6 @@
 /**
- * The soak in a small form, 1,000 flows; `make soak` runs the whole, 100,000 (REPNET_SOAK_FLOWS: how many a combination).
+ * Soak test with 1,000 flows. `make soak` runs the whole test with 100,000 (REPNET_SOAK_FLOWS: flows of each
+ * combination).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,12 +20,15 @@ const FLOWS = count('REPNET_SOAK_FLOWS', 250);
 const CONCURRENCY = count('REPNET_SOAK_CONCURRENCY', 100);
 const SEED = count('REPNET_SOAK_SEED', 20_260_101);
 
-/** Sockets, listeners and timers that there are. */
+/** Open sockets, listeners and timers. */
 function handles(): string[] {
   return process.getActiveResourcesInfo().filter((name) => /^(TCP|Timeout)/.test(name));
 }
 
-/** Handles close in a later turn of the loop; legs that confirm, some moments later. @returns those that are still there after a while */
+/**
+ * Waits, because handles close in a later turn of the loop, and legs confirm after a short time. @returns those that
+ * are still open after a while
+ */
 async function leftOver(): Promise<string[]> {
   const deadline = performance.now() + 20_000;
   while (handles().length > 0 && performance.now() < deadline) await delay(20);
@@ -32,8 +36,9 @@ async function leftOver(): Promise<string[]> {
 }
 
 /**
- * An eager flow ends with its first leg while no banner is in, by design, so it is no fault of the package when a busy
- * machine's kernel resets one: only the whole soak has them. `matrix/eager-cuts.test.ts` has every cut of one.
+ * Whether this is the whole test. Only the whole test has eager flows: before a banner has arrived, an eager flow ends
+ * with its first leg, which is intended. So a reset by the kernel of a busy machine is not a fault of the package.
+ * `matrix/eager-cuts.test.ts` tests every cut of an eager flow.
  */
 const WHOLE = process.env.REPNET_SOAK_FLOWS !== undefined;
 
@@ -54,11 +59,11 @@ for (const way of WAYS) {
       assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
       if (mode === 'repflow') assert.ok(result.killed + result.cut > 0, 'legs were killed, or cut');
       assert.deepEqual(await leftOver(), []);
-      // Upper bound of memory for the flows that are open at one time: both ends, both legs and the path.
+      // Upper limit of memory for the flows that are open at the same time: both ends, both legs and the path.
       const bound = 64 * 1024 * 1024 + CONCURRENCY * 4 * 1024 * 1024;
       const held = Math.max(...result.memory);
       assert.ok(held < bound, `${held} bytes were held, at most ${bound} may be`);
-      // Two at each end of a flow and four on its path, and those that linger after theirs.
+      // Two sockets at each end of a flow, four on its path, and those that remain after their flow.
       const sockets = 8 * CONCURRENCY + 4 * 128;
       const open = Math.max(...result.sockets);
       assert.ok(open <= sockets, `${open} sockets were open, at most ${sockets} may be`);

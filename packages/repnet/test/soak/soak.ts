@@ -1,7 +1,7 @@
 /**
- * Many flows at once through a `ChaosPath` that delays, stalls and kills legs, at most one leg of
- * a flow for good. Every flow has to deliver every byte, both ways, to exactly one application
- * socket; afterwards nothing may be left.
+ * Many flows at once through a `ChaosPath` that delays, stops and kills legs. At most one leg of
+ * a flow is lost permanently. Every flow has to deliver every byte, in both directions, to exactly
+ * one application socket. After the end, no state and no handle may be left.
  */
 import { createHash } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
@@ -18,12 +18,12 @@ import { Random } from './random';
 export interface SoakSize {
   flows: number;
   concurrency: number;
-  /** Most bytes in one direction of a flow. */
+  /** Largest number of bytes in one direction of a flow. */
   mostBytes: number;
   seed: number;
   mode: Mode;
   pairing: Pairing;
-  /** The first bytes of a flow go with the hello of one leg. */
+  /** Whether the first bytes of a flow are sent with the hello of one leg. */
   eager: boolean;
 }
 
@@ -31,32 +31,35 @@ export interface SoakResult {
   flows: number;
   bytes: number;
   killed: number;
-  /** Legs that were given a FIN before their end. */
+  /** Number of legs that got a FIN before their end. */
   cut: number;
-  /** Flows whose legs had less time than the path took. */
+  /** Number of flows whose legs had less time than the path took. */
   hurried: number;
   stalled: number;
   late: number;
-  /** One line for each flow that did not do what it must. */
+  /** One line for each flow with a fault. */
   faults: string[];
-  /** The most that the process held in each quarter of the run, in bytes, above what it held before its first run. */
+  /** Largest memory of the process in each quarter of the run, in bytes, above its memory before its first run. */
   memory: number[];
-  /** The most TCP sockets that the process had in each quarter of the run: clients, path and server. */
+  /** Largest number of TCP sockets of the process in each quarter of the run: clients, path and server. */
   sockets: number[];
 }
 
 const NUMBER_BYTES = 4;
-/** The paths' addresses: towards the clients, and towards the server where they keep source ports. Two flows may have one source port. */
+/**
+ * Addresses of the paths: those that the clients use, and those that the server sees if source ports are kept. Two
+ * flows may have one source port.
+ */
 const PATHS = [
   { host: '127.0.0.2', source: '127.0.0.3' },
   { host: '127.0.0.4', source: '127.0.0.5' },
 ] as const;
-/** How long a leg that comes late, or stalls, stands still at most, in milliseconds. */
+/** Longest time in milliseconds for which a late or stopped leg carries no bytes. */
 const PAUSE_MS = 60;
-/** How long a leg that is to be lost waits for the server to have both, in milliseconds. */
+/** Longest time in milliseconds for which a leg that will be lost waits until the server has both legs. */
 const PATIENCE_MS = 20_000;
 
-/** What is sent in both directions of a flow; both ends draw it from the flow's number. */
+/** Bytes sent in both directions of a flow. Both ends derive them from the flow's number. */
 interface Script {
   up: Buffer;
   down: Buffer;
@@ -74,7 +77,7 @@ function script(size: SoakSize, number: number): Script {
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Resolves at 'drain', or at 'close' when there will be none. */
+/** Resolves at 'drain', or at 'close' if 'drain' does not follow. */
 function drained(socket: net.Socket): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {
@@ -87,7 +90,7 @@ function drained(socket: net.Socket): Promise<void> {
   });
 }
 
-/** Writes with pauses for 'drain', in pieces of random length. */
+/** Writes in pieces of random length, with pauses until 'drain'. */
 async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<void> {
   let at = 0;
   while (at < bytes.length && !socket.destroyed) {
@@ -100,19 +103,22 @@ async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<
 
 const QUARTERS = 4;
 
-/** TCP sockets and listeners that there are. */
+/** Open TCP sockets and listeners. */
 export const tcpHandles = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
 
-/** What the process held before its first run. */
+/** State of the process before its first run. */
 let baseline: number | undefined;
 
 class Soak {
   readonly result: SoakResult;
-  /** Those who wait for a flow to have both legs, by its id, and at how many of its ends it has not yet. */
+  /**
+   * Callbacks that wait until a flow has both legs, by its identifier, with the number of ends that do not have both
+   * yet.
+   */
   readonly #awaited = new Map<string, { ends: number; resolve: () => void }>();
   readonly #dialed = new Set<net.Socket>();
   readonly #served = new Set<net.Socket>();
-  /** The legs of each flow, by their index. */
+  /** Legs of each flow by index. */
   readonly #legs = new Map<string, ChaosLeg[]>();
   /** Flows that reached the server's application, by number. */
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
@@ -123,10 +129,10 @@ class Soak {
 
   async run(): Promise<SoakResult> {
     const { size, result } = this;
-    // A flow may lose a leg before the other one is there: what it has written until then must be kept.
+    // A flow may lose a leg before the other one has arrived, so the bytes written until then must be kept.
     repnet.configure({
       ...UNHURRIED,
-      // However busy the machine is.
+      // The time is enough for a busy machine.
       legDeadline: 600_000,
       capabilityTtl: 600_000,
       eager: size.eager,
@@ -144,12 +150,12 @@ class Soak {
         to: { host: '127.0.0.1', port },
         retain: false,
         ...addresses,
-        // Only there are they asked for. One that is taken is a leg that cannot reach the server.
+        // Only pairing by port needs the source ports. If a port is taken on the path, the leg cannot reach the server.
         keepSourcePort: size.pairing === 'port',
         admit: () => 'hold',
         onLeg: (leg) => void this.#upset(leg, kills, addresses.source),
       });
-    // A flow that may lose a leg at any byte must not settle on one; the others settle as usual.
+    // A flow that may lose a leg at any byte must not continue on one leg only. The other flows have the usual limit.
     const paths = [await open(PATHS[0], false), await open(PATHS[1], size.mode === 'repflow')] as const;
     diagnostics.subscribe('repnet:leg:pair', this.#onPair);
     baseline ??= bytesInUse();
@@ -166,7 +172,8 @@ class Soak {
     diagnostics.unsubscribe('repnet:leg:pair', this.#onPair);
     const closed = once(server, 'close');
     server.close();
-    // A client is done when its bytes are in the kernel: some are still on the path. The server closes when its flows have.
+    // A client has finished when its bytes are in the kernel, and some of them are still on the path. The server closes
+    // when its flows have ended.
     await closed;
     for (const path of paths) await path.close();
     for (let number = 0; number < size.flows; number += 1) {
@@ -185,7 +192,10 @@ class Soak {
     sockets[quarter] = Math.max(sockets[quarter] ?? 0, tcpHandles());
   }
 
-  /** Now and then a flow whose legs, or one of them, come after every timeout of the client. An eager flow fails then, by design. */
+  /**
+   * Opens some flows of which one or both legs arrive after every timeout of the client. An eager flow then fails,
+   * which is intended.
+   */
   #hurry(number: number): object {
     if (number % 8 !== 0 || this.size.pairing === 'port' || this.size.eager) return {};
     this.result.hurried += 1;
@@ -247,17 +257,17 @@ class Soak {
   }
 
   /**
-   * Decides what becomes of a leg once it is known whose it is: by the flow id of its preamble, or
-   * by its source port. Both legs of a flow get the same draw, which names one of them.
+   * Chooses the action for a leg when its flow is known: from the flow identifier in its preamble, or
+   * from its source port. Both legs of a flow get the same random numbers, which select one of them.
    */
   async #upset(leg: ChaosLeg, kills: boolean, source: string): Promise<void> {
     const head = headOf(this.size.pairing);
-    // A flow that runs plain, because the budget says so, has nothing to lose a leg for.
+    // A flow that is plain because of the budget has no leg that it could lose.
     if (this.size.pairing === 'hello' && leg.door === 'primary') return leg.admit().catch(() => {});
     let key = `${source}|${leg.client.remotePort}`;
     let index = leg.door === 'primary' ? 0 : 1;
     if (this.size.pairing === 'hello') {
-      // A leg that its client gives up before the preamble stays here, and needs nothing.
+      // A leg that its client gives up before the preamble stays here, and needs no action.
       await leg.up.untilTaken(head);
       key = leg.up.start.toString('hex', 16, head);
       index = leg.up.start[10] ?? 0;
@@ -284,14 +294,15 @@ class Soak {
       await delay(pause);
       lane.flow();
     } else {
-      // A leg may be lost when the other one carries the flow at both ends, and has all that this one has: not before both know both,
-      // since a flow can also end on the first, and an eager one fails with it while no banner is in.
+      // A leg may be lost when the other one carries the flow at both ends, and has all bytes of this one. Both ends
+      // must know both legs before that: otherwise the flow can end on the first leg, and an eager flow without a banner
+      // fails with its first leg.
       leg.up.allow(head);
       leg.down.allow(head);
       const flowId = publicName(key);
       const joined = this.#joined(flowId);
       await admit();
-      // The other leg may never come: the path had no port for it, or the flow has ended without this one.
+      // The other leg may never arrive: the path had no port for it, or the flow has ended without this one.
       const given = leg.clientGone().then(() => false);
       const both = await Promise.race([joined.then(() => true), given, delay(PATIENCE_MS, false, { ref: false })]);
       this.#awaited.delete(flowId);
@@ -304,7 +315,8 @@ class Soak {
         leg.reset();
         return;
       }
-      // A FIN that comes when the other leg has brought more: no reader can distinguish a FIN at the same byte from the true end.
+      // The FIN arrives after the other leg has delivered more bytes. No reader could distinguish a FIN at the same byte
+      // from the true end.
       const other = legs[1 - index];
       if (!other) return lane.flow();
       await (lane === leg.up ? other.up : other.down).until(head + at + 1);
@@ -314,7 +326,7 @@ class Soak {
     }
   }
 
-  /** Waits for the receiving end of a flow to have more than `bytes`. @returns false: it is gone before */
+  /** Waits until the receiving end of a flow has more than `bytes`. @returns false if the flow ends before that */
   async #hasMore(leg: ChaosLeg, other: ChaosLeg, up: boolean, bytes: number): Promise<boolean> {
     const ports = [leg, other].map(({ client, server }) => (up ? server?.localPort : client.remotePort));
     const address = up ? leg.server?.localAddress : leg.client.localAddress;
@@ -332,7 +344,9 @@ class Soak {
     socket.on('close', () => ends.delete(socket));
   }
 
-  /** Resolves when a flow has both legs at both ends; a flow that is paired by port has another id at its client. */
+  /**
+   * Resolves when a flow has both legs at both ends. A flow with pairing by port has another identifier at its client.
+   */
   #joined(flowId: string): Promise<void> {
     const ends = this.size.pairing === 'hello' ? 2 : 1;
     return new Promise((resolve) => this.#awaited.set(flowId, { ends, resolve }));

@@ -1,4 +1,7 @@
-/** Compiled, never run: what repnet gives is taken where `node:net` types are asked for. Against @types/node 20, 22 and 24. */
+/**
+ * Compiled, but never run: values of repnet are accepted as types of `node:net`. Checked with @types/node 20, 22 and
+ * 24.
+ */
 import * as http from 'node:http';
 import type net from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -30,7 +33,7 @@ tls.connect({ socket: repnet.connect(443, 'host') });
 const duplex: Duplex = repnet.connect(1);
 duplex.end();
 
-/** The replicated socket has each public member of `net.Socket`, with its type; emitters' overloads aside. */
+/** The replicated socket has each public member of `net.Socket` with its type, except the overloads of emitters. */
 type Members = Omit<net.Socket, keyof Duplex | 'connect' | 'address' | 'setTypeOfService' | 'getTypeOfService'>;
 const members = (socket: ReplicatedSocket): { [Name in keyof Members]: unknown } => socket;
 members(new ReplicatedSocket());

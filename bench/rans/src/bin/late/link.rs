@@ -1,14 +1,14 @@
-//! A network namespace behind a link of 200 Mb/s, with this program in it.
+//! Link of 200 Mb/s to a network namespace, in which this program runs as the server.
 
 use std::process::{Child, Command};
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// The address behind the link.
+/// Address of the server at the far end of the link.
 pub const SERVER: &str = "10.231.7.2";
 const CLIENT: &str = "10.231.7.1";
 
-/// See the module. It goes with this.
+/// Link and namespace. They are removed when this is dropped.
 pub struct Link {
     namespace: String,
     device: String,
@@ -30,7 +30,7 @@ fn run(line: &str) -> Result<(), String> {
 }
 
 impl Link {
-    /// A link with a server behind it, in a role of this program.
+    /// Creates a link to a namespace, and starts this program in this namespace with a role.
     pub async fn new(role: &str, port: u16) -> Result<Self, String> {
         let number = std::process::id();
         let mut link = Self {
@@ -66,7 +66,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Bytes that have come over the link.
+    /// Returns the number of bytes received over the link.
     pub fn received(&self) -> u64 {
         let path = format!("/sys/class/net/{}/statistics/rx_bytes", self.device);
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -80,7 +80,7 @@ impl Drop for Link {
             let _ = child.kill();
             let _ = child.wait();
         }
-        // What was not made cannot be removed.
+        // Errors are ignored, because parts of the link may not exist if its creation failed.
         let _ = run(&format!("ip link delete {}", self.device));
         let _ = run(&format!("ip netns delete {}", self.namespace));
     }

@@ -1,5 +1,5 @@
-//! Bytes that still arrive after a purge: a large answer over a link of 200 Mb/s, dropped in the middle. Makes
-//! a network namespace, so it needs root on Linux.
+//! Bytes that still arrive after a purge. The client reads a part of an endless answer over a link of 200 Mb/s, and
+//! then drops the request. The program creates a network namespace, so it needs root on Linux.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin late -- [TIMES]
@@ -22,16 +22,16 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tailcut_rans::connections::{CONNECT_TIME, ConnectionConfig, Connections, Connector, Protocol};
 use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::guard::{GuardConfig, GuardLayer};
 use tailcut_rans::socket::SocketOptions;
-use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig};
 use tailcut_units::median;
 use tokio::net::TcpListener;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Taken before the purge.
+/// Bytes that are read before the purge.
 const TAKEN: usize = 10 << 20;
 const PORT: u16 = 8080;
 
@@ -41,10 +41,10 @@ struct Flags {
     guard: GuardCommand,
 }
 
-/// Who answers.
+/// Kind of server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Server {
-    /// The guard layer on sockets as the system makes them.
+    /// The guard layer on sockets with the system's default options.
     System,
     /// The guard layer with `TCP_NOTSENT_LOWAT` of 16 KB.
     LowWater,
@@ -52,7 +52,7 @@ enum Server {
     Sidecar,
 }
 
-/// A body without an end.
+/// Body without an end.
 struct Endless(Bytes);
 
 impl Body for Endless {
@@ -85,13 +85,13 @@ async fn serve(at: SocketAddr, options: Option<SocketOptions>) {
         let answer = service_fn(move |request| guarded.clone().call(request));
         tokio::spawn(async move {
             let builder = auto::Builder::new(TokioExecutor::new());
-            // A client that leaves is what this is about.
+            // In this measurement, clients close connections on purpose. So errors are ignored.
             let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
         });
     }
 }
 
-/// A function as a tower service.
+/// Adapter from a hyper service to a tower service.
 #[derive(Clone)]
 struct Cloned<S>(S);
 
@@ -112,7 +112,7 @@ where
     }
 }
 
-/// What runs behind the link.
+/// Runs the server at the far end of the link.
 async fn behind_link(role: &str) {
     let outside = SocketAddr::from(([0, 0, 0, 0], PORT));
     match role {
@@ -137,17 +137,18 @@ async fn behind_link(role: &str) {
     }
 }
 
-/// Asks, takes some, leaves, and counts what still comes over the link, headers of packets included.
+/// Sends a request, reads some bytes, and drops the request. Returns the number of bytes that still arrive over the
+/// link, including packet headers, in KB.
 async fn late(link: &Link, protocol: Protocol) -> f64 {
     let to = Authority::try_from(format!("{}:{PORT}", link::SERVER)).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
-    let config = WayConfig {
+    let config = ConnectionConfig {
         protocol,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
-    let mut way = Way::new(connector.expect("a port"), to, config);
+    let mut connections = Connections::new(connector.expect("a port"), to, config);
     let request = Request::get("/").body(Full::<Bytes>::default());
-    let answer = way
+    let answer = connections
         .call(request.expect("a request"))
         .await
         .expect("an answer");
@@ -163,7 +164,8 @@ async fn late(link: &Link, protocol: Protocol) -> f64 {
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let now = link.received();
-        // Beside a few bytes of pings nothing comes any more.
+        // The connection may stay open and exchange pings, so a few bytes always arrive. With so few, the answer has
+        // ended.
         if now - last < 2_000 {
             return (now - purged) as f64 / 1e3;
         }

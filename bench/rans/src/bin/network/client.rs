@@ -1,5 +1,5 @@
-//! A client that sends requests at random times, each with a copy or without. Primaries are what is measured: they run
-//! to their end though a copy has won, and a copy is dropped when its primary is there.
+//! Client that sends requests at random times, with or without copies. Only primaries are measured. So a primary is not
+//! dropped when its copy arrives first. A copy is dropped when its primary has arrived.
 
 use super::{Combination, draw};
 use bytes::Bytes;
@@ -19,24 +19,25 @@ use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-type Way = SendRequest<Empty<Bytes>>;
+type Sender = SendRequest<Empty<Bytes>>;
 
-/// The mean time of a worker.
+/// Mean time that a worker needs for a request, in seconds.
 const MEAN_WORK: f64 = 0.1;
-/// Bytes of an answer.
+/// Size of an answer in bytes.
 const BYTES: usize = 5_000;
-/// Requests a second of a client: of two servers' 64 workers 44 %, and of the link's 20 Mb/s 61 % with headers.
+/// Requests per second of each client. The two clients use 44 % of the 64 workers of both servers, and 61 % of the
+/// link's 20 Mb/s (including headers).
 const RATE: f64 = 140.0;
-/// What is not measured at the beginning.
+/// Time at the beginning that is not measured, because queues are not yet filled.
 const WARM: Duration = Duration::from_secs(2);
-/// How long primaries may take after the last one was sent.
+/// Time after which a primary counts as not arrived.
 const DRAIN: Duration = Duration::from_secs(20);
 
 async fn connect(
     server: Ipv4Addr,
     class: Class,
     combination: Combination,
-) -> Result<Way, Box<dyn Error>> {
+) -> Result<Sender, Box<dyn Error>> {
     let socket = TcpSocket::new_v4()?;
     let options = SocketOptions {
         dscp: combination.marks.map(|marks| marks[class as usize]),
@@ -44,34 +45,34 @@ async fn connect(
     };
     options.set(&socket);
     let stream = socket.connect(SocketAddr::from((server, 80))).await?;
-    let (way, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+    let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    Ok(way)
+    Ok(sender)
 }
 
-/// Sends a request, and takes the answer.
-async fn ask(mut way: Way, class: Class, path: String) -> Result<(), hyper::Error> {
+/// Sends a request, and reads the answer.
+async fn ask(mut sender: Sender, class: Class, path: String) -> Result<(), hyper::Error> {
     let request = Request::get(path).header(PRIORITY, field(class));
     let request = request.body(Empty::new()).expect("a path of digits");
-    way.ready().await?;
-    let mut body = way.send_request(request).await?.into_body();
+    sender.ready().await?;
+    let mut body = sender.send_request(request).await?.into_body();
     while let Some(frame) = body.frame().await {
         frame?;
     }
     Ok(())
 }
 
-/// Asks for as long as it is told, and prints the latency of each primary in milliseconds.
+/// Sends requests for the given time, and prints the latency of each primary in milliseconds.
 pub async fn run(
     combination: Combination,
     seed: u64,
     time: Duration,
 ) -> Result<(), Box<dyn Error>> {
     let servers = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-    let mut ways = Vec::new();
+    let mut senders = Vec::new();
     for server in servers {
         let primary = connect(server, Class::Primary, combination).await?;
-        ways.push((
+        senders.push((
             primary,
             connect(server, Class::Duplicate, combination).await?,
         ));
@@ -83,13 +84,14 @@ pub async fn run(
     loop {
         due += Duration::from_secs_f64(draw::exponential(&mut random, 1.0 / RATE));
         let work = draw::exponential(&mut random, MEAN_WORK);
+        // These values are drawn even for a request that is not sent: then they are the same in every combination.
         let first = usize::from(draw::uniform(&mut random) < 0.5);
         if due > begin + WARM + time {
             break;
         }
         sleep_until(due).await;
         let is_measured = due > begin + WARM;
-        let (primary, copy) = (ways[first].0.clone(), ways[1 - first].1.clone());
+        let (primary, copy) = (senders[first].0.clone(), senders[1 - first].1.clone());
         let path = format!("http://service/{}/{BYTES}", (work * 1e9) as u64);
         asked.spawn(async move {
             let copying = combination
@@ -99,7 +101,7 @@ pub async fn run(
             if let Some(copying) = copying {
                 copying.abort();
             }
-            // One that was not there in time counts with the time that it had.
+            // A primary that did not arrive in time counts with the time limit as its latency.
             let is_there = matches!(whole, Ok(Ok(())));
             is_measured.then(|| (due.elapsed(), is_there))
         });

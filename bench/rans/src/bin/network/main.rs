@@ -1,9 +1,10 @@
-//! Duplicates over a network with priorities, on real hosts (`tailcut lab`): the latency of primaries with
-//! duplicates against that without, with guards or not, and with packets marked or not.
+//! Duplicates over a network with priorities, on real hosts (`tailcut lab`). The program compares the latency of
+//! primaries with and without duplicates, with and without guards, and with and without marked packets.
 //!
-//! Two services of 32 workers, work by sleeping (exponential, 100 ms in the mean, the same for both copies), two
-//! clients, answers of 5 KB over one link of 20 Mb/s. Primaries alone take 44 % of the workers and 61 % of the
-//! link, so that copies as urgent as they are overload the link. Processors are not the limit.
+//! Two services have 32 workers each. A worker sleeps for a random time: exponential, 100 ms on average, equal for a
+//! primary and its copy. Two clients receive answers of 5 KB over one link of 20 Mb/s. Primaries alone use 44 % of the
+//! workers and 61 % of the link. So copies with the same priority overload the link. Because the workers only sleep,
+//! processors do not limit the rate.
 //!
 //! ```sh
 //! cargo build --release -p tailcut
@@ -26,14 +27,14 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 use tailcut_rans::socket::Dscp;
 
-/// What runs.
+/// Case of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Combination {
     /// Whether requests have copies.
     pub copies: bool,
     /// Whether the services are behind guards.
     pub guards: bool,
-    /// The DSCP of each class, where packets are marked.
+    /// DSCP of each class, if packets are marked.
     pub marks: Option<[Dscp; 3]>,
 }
 
@@ -62,11 +63,11 @@ impl Combination {
     }
 }
 
-/// The lab, which ends with this.
+/// Running lab. It ends when this is dropped.
 struct Lab {
     tailcut: String,
     process: Child,
-    /// Kept, since the lab still writes there.
+    /// Pipe to which the lab writes. The pipe has to stay open as long as the lab runs.
     _lines: BufReader<ChildStderr>,
 }
 
@@ -85,9 +86,10 @@ impl Lab {
         let mut process = command.stderr(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(process.stderr.take().ok_or("no stderr")?);
         let mut said = String::new();
+        // The lab prints this word when it is ready.
         while !said.contains("process ") {
             if lines.read_line(&mut said)? == 0 {
-                return Err(format!("the lab did not begin: {said}").into());
+                return Err(format!("the lab did not start: {said}").into());
             }
         }
         Ok(Self {
@@ -97,7 +99,7 @@ impl Lab {
         })
     }
 
-    /// This program on a host, in a role.
+    /// Starts this program on a host with a role.
     fn exec(&self, host: &str, role: &[&str]) -> Result<Child, Box<dyn Error>> {
         let mut command = Command::new(&self.tailcut);
         command.args(["lab", "exec", "--lab", "rans-network", host, "--"]);
@@ -105,7 +107,8 @@ impl Lab {
         Ok(command.stdout(Stdio::piped()).spawn()?)
     }
 
-    /// The latencies of all primaries in milliseconds, and how many were not there in time.
+    /// Returns the latencies of all primaries in milliseconds, and the number of primaries that did not arrive in
+    /// time.
     fn measure(
         &self,
         combination: &str,
@@ -118,7 +121,7 @@ impl Lab {
             let mut said = String::new();
             BufReader::new(server.stdout.take().ok_or("no stdout")?).read_line(&mut said)?;
             if said.is_empty() {
-                return Err(format!("the server on {host} did not begin").into());
+                return Err(format!("the server on {host} did not start").into());
             }
             servers.push(server);
         }
@@ -159,7 +162,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The nearest rank.
+/// Returns the 99th percentile by nearest rank.
 fn p99(sorted: &[f64]) -> f64 {
     let rank = (0.99 * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]

@@ -1,4 +1,4 @@
-//! A service of some workers that sleeps in the place of work, with a guard or without.
+//! Service whose workers sleep, with or without a guard.
 
 use super::Combination;
 use super::work::{Factor, Work};
@@ -15,10 +15,10 @@ use tokio::sync::Semaphore;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Requests that the service runs at once.
+/// Number of requests that the service processes at the same time.
 const WORKERS: u32 = 32;
 
-/// Serves for ever.
+/// Runs the service until the process is killed.
 pub async fn run(combination: Combination) -> std::io::Result<()> {
     let guard = GuardLayer::new(GuardConfig {
         workers: WORKERS,
@@ -64,6 +64,6 @@ where
         service.clone().call(request)
     });
     let connections = Builder::new(TokioExecutor::new());
-    // It ends with its client.
+    // The client may close the connection at any time, so errors are ignored.
     let _ = connections.serve_connection(stream, answer).await;
 }

@@ -21,7 +21,7 @@ pub(super) const fn multiply(a: u8, b: u8) -> u8 {
 const INVERSE: [u8; 256] = {
     let mut table = [0; 256];
     let mut power = 1;
-    // 2 generates the group: 2^i and 2^(255-i) are inverse to each other.
+    // Each element except 0 is a power of 2, and 2^255 is 1. So 2^i and 2^(255-i) are inverse to each other.
     let mut powers = [0; 256];
     let mut i = 0;
     while i < 256 {
@@ -42,9 +42,9 @@ pub(crate) const fn inverse(a: u8) -> u8 {
     INVERSE[a as usize]
 }
 
-/// Products of each factor with 0 to 15, and then with 0, 16, 32, up to 240. The product with a
-/// byte is one of the first 16 entries, selected by the low half of the byte, plus one of the other
-/// entries, selected by the high half.
+/// Two tables for each factor: the products with 0 to 15, and the products with 0, 16, 32, up to 240. The
+/// product with a byte is the sum of one entry of each table. The low half of the byte selects the first
+/// entry, and the high half selects the second.
 pub(super) static HALVES: [[u8; 32]; 256] = {
     let mut table = [[0; 32]; 256];
     let mut factor = 0;
@@ -60,7 +60,7 @@ pub(super) static HALVES: [[u8; 32]; 256] = {
     table
 };
 
-/// Matrix over GF(2) that multiplies by each factor, in the format of the instruction
+/// Matrix over GF(2) for each factor: it multiplies by the factor. It has the format of the instruction
 /// GF2P8AFFINEQB: bit i of a product is the parity of (byte 7 - i of the matrix) AND (the other
 /// factor).
 #[cfg(target_arch = "x86_64")]

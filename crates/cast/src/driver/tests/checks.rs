@@ -2,8 +2,8 @@
 //! group.
 
 use super::{Datagram, Memory, address, credits, keyed};
+use crate::driver::check_codec::{CheckCodec, GroupListeners};
 use crate::driver::engine::Engine;
-use crate::driver::words::{Hearers, Words};
 use crate::seal::{Cipher, Key};
 use crate::udp::{Ancillary, Incoming, TrafficClass};
 use std::net::SocketAddr;
@@ -20,14 +20,14 @@ fn group() -> SocketAddr {
 
 /// Returns the datagrams that an engine sends when a datagram arrives.
 fn answers(engine: &mut Engine, now: Time, to: SocketAddr, bytes: &[u8]) -> Vec<Datagram> {
-    let told = Ancillary {
+    let ancillary = Ancillary {
         class: TrafficClass(0x29),
         to: Some(to.ip()),
         ..Ancillary::default()
     };
     let incoming = Incoming {
         from: address(0),
-        told,
+        ancillary,
         is_cut: false,
         bytes,
     };
@@ -42,7 +42,7 @@ fn a_check_is_answered_with_what_it_arrived_as_and_by_no_longer_packet() {
     let now = Time::from_ns(1);
     for key in [None, Some(key(1))] {
         let mut engine = keyed(1, credits(), key.clone());
-        let mut words = Words::new(key.as_ref()).expect("random bytes");
+        let mut codec = CheckCodec::new(key.as_ref()).expect("random bytes");
         for (size, is_full) in [(0, false), (0, true), (1_472, false), (1_472, true)] {
             let check = Check {
                 size,
@@ -50,8 +50,8 @@ fn a_check_is_answered_with_what_it_arrived_as_and_by_no_longer_packet() {
                 class: 0x2a,
                 is_full,
             };
-            let asked = words.write(&check).expect("a check");
-            assert!(asked.len() >= usize::from(size.max(words.least())));
+            let asked = codec.write(&check).expect("a check");
+            assert!(asked.len() >= usize::from(size.max(codec.least())));
             let sent = answers(&mut engine, now, address(1), &asked);
             let [answer] = &sent[..] else {
                 panic!("one answer: {sent:?}");
@@ -60,14 +60,14 @@ fn a_check_is_answered_with_what_it_arrived_as_and_by_no_longer_packet() {
             assert_eq!(answer.bytes.len() == asked.len(), is_full || size == 0);
             assert_eq!((answer.to, answer.class), (address(0), TrafficClass(0x2a)));
             assert_eq!(answer.leaves, Some(address(1).ip()));
-            let echo = words.read(&answer.bytes).expect("an echo");
+            let echo = codec.read(&answer.bytes).expect("an echo");
             assert_eq!((echo.number, echo.seen), (size + 7, address(0)));
             assert_eq!((echo.class, echo.is_group), (0x29, false));
-            let mut other = Words::new(key.as_ref()).expect("random bytes");
+            let mut other = CheckCodec::new(key.as_ref()).expect("random bytes");
             assert!(other.read(&answer.bytes).is_none(), "of another session");
             assert!(other.write(&Check::default()).is_some());
         }
-        assert!(engine.guests.sessions.is_empty() && engine.next_timeout().is_none());
+        assert!(engine.incoming_sessions.sessions.is_empty() && engine.next_timeout().is_none());
     }
 }
 
@@ -81,33 +81,34 @@ fn under_a_key_only_those_who_have_it_get_an_answer() {
         (None, Some(key(1))),
     ] {
         let mut engine = keyed(1, credits(), there);
-        let mut words = Words::new(here.as_ref()).expect("random bytes");
-        let asked = words.write(&check).expect("a check");
+        let mut codec = CheckCodec::new(here.as_ref()).expect("random bytes");
+        let asked = codec.write(&check).expect("a check");
         assert!(answers(&mut engine, now, address(1), &asked).is_empty());
     }
     // An echo that was changed on its way is ignored.
     let mut engine = keyed(1, credits(), Some(key(1)));
-    let mut words = Words::new(Some(&key(1))).expect("random bytes");
-    let asked = words.write(&check).expect("a check");
+    let mut codec = CheckCodec::new(Some(&key(1))).expect("random bytes");
+    let asked = codec.write(&check).expect("a check");
     let mut answer = answers(&mut engine, now, address(1), &asked).remove(0);
     for at in 12..answer.bytes.len() {
         answer.bytes[at] ^= 1;
-        assert!(words.read(&answer.bytes).is_none(), "byte {at}");
+        assert!(codec.read(&answer.bytes).is_none(), "byte {at}");
         answer.bytes[at] ^= 1;
     }
-    assert!(words.read(&answer.bytes).is_some());
+    assert!(codec.read(&answer.bytes).is_some());
 }
 
 #[test]
 fn few_checks_that_came_by_a_group_are_answered() {
     let mut engine = keyed(1, credits(), None);
-    let mut words = Words::new(None).expect("random bytes");
-    let asked = words.write(&Check::default()).expect("a check");
+    let mut codec = CheckCodec::new(None).expect("random bytes");
+    let asked = codec.write(&Check::default()).expect("a check");
     let mut given = 0;
     for step in 0..20_000u64 {
         let now = Time::ZERO + Duration::from_us(100) * step;
         given += answers(&mut engine, now, group(), &asked).len();
     }
+    // GROUP_ANSWERS is 100 a second, so 200 in 2 s. The range leaves room for one BURST of 100.
     assert!((200..=300).contains(&given), "{given} in 2 s");
 }
 
@@ -116,8 +117,8 @@ fn a_group_is_asked_and_those_who_hear_it_are_noted() {
     let now = Time::from_ns(1);
     for key in [None, Some(key(1))] {
         let [mut asks, mut hears] = [0, 1].map(|me| keyed(me, credits(), key.clone()));
-        let hearers = Hearers::default();
-        asks.ask(group(), hearers.clone());
+        let listeners = GroupListeners::default();
+        asks.check_group(group(), listeners.clone());
         let mut net = Memory::new(address(0));
         while asks.transmit(now, &mut net, 64) {}
         let asked = net.sent.pop_front().expect("a check");
@@ -126,14 +127,14 @@ fn a_group_is_asked_and_those_who_hear_it_are_noted() {
             let answer = answers(&mut hears, now, to, &asked.bytes).remove(0);
             let incoming = Incoming {
                 from: address(1),
-                told: Ancillary::default(),
+                ancillary: Ancillary::default(),
                 is_cut: false,
                 bytes: &answer.bytes,
             };
             asks.on_incoming(now, &incoming);
-            assert_eq!(hearers.has(address(1)), is_noted, "by {to}");
+            assert_eq!(listeners.has(address(1)), is_noted, "by {to}");
         }
-        hearers.forget(address(1));
-        assert!(!hearers.has(address(1)));
+        listeners.forget(address(1));
+        assert!(!listeners.has(address(1)));
     }
 }

@@ -26,16 +26,16 @@ impl Clock for Set {
     }
 }
 
-/// Number of datagrams in a thousand that suffer each fault.
+/// Faults of the network. Each probability is given as a number of datagrams in 1,000.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Faults {
     pub(super) seed: u64,
     pub(super) lost: u64,
     pub(super) doubled: u64,
     pub(super) late: u64,
-    /// Datagrams that are cut to the bytes of a trimmed symbol.
+    /// Datagrams that are cut to the length of a trimmed symbol.
     pub(super) trimmed: u64,
-    /// Bytes of a datagram that gets through, at most.
+    /// Largest datagram that the network carries, in bytes.
     pub(super) most: usize,
 }
 
@@ -82,7 +82,7 @@ impl World {
             pace: crate::driver::pace::Pace::new(None, 1_500),
         };
         Self {
-            drivers: { engines }.map(|engine| driver((engine.guests.me().0, engine))),
+            drivers: { engines }.map(|engine| driver((engine.incoming_sessions.me().0, engine))),
             faults,
             now: Time::ZERO,
             log: Vec::new(),
@@ -108,11 +108,13 @@ impl World {
             if datagram.bytes.len() > self.faults.most {
                 continue;
             }
+            // A completion message of version 2 starts with 25.
             if datagram.bytes[0] == 0x25 && self.lost_dones > 0 {
                 self.lost_dones -= 1;
                 continue;
             }
             if self.draw() < self.faults.trimmed && datagram.bytes.len() > 500 {
+                // Packets of version 1 start with e1, and symbols of version 2 with 20.
                 let kept = match datagram.bytes[0] {
                     0xe1 => set_condition(&mut datagram.bytes, Condition::Trimmed).expect("v1"),
                     0x20 => credit::SYMBOL_BYTES,
@@ -139,6 +141,7 @@ impl World {
         }
     }
 
+    /// Lets a driver process all datagrams that have arrived, and puts its datagrams on their way.
     pub(super) fn step(&mut self, at: usize) {
         self.drivers[at].clock = Set(self.now);
         while self.drivers[at].turn().expect("memory") {}
@@ -146,6 +149,7 @@ impl World {
             let decoded = job.run(&self.codes);
             self.drivers[at].engine.on_decoded(self.now, &decoded);
         }
+        // The results of the decodings may cause further datagrams.
         while self.drivers[at].turn().expect("memory") {}
         for news in super::news(&mut self.drivers[at].engine) {
             match news {
@@ -174,6 +178,7 @@ impl World {
             if next > until {
                 return;
             }
+            // The time always advances, so that the loop ends.
             self.now = next.max(self.now + Duration::from_ps(1));
             while let Some(first) = self.on_the_way.first_entry()
                 && first.key().0 <= self.now
@@ -201,7 +206,7 @@ proptest! {
         cases: 32, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Every object arrives whole and exactly once, whatever happens to datagrams.
+    /// Every object arrives complete and exactly once, despite all faults of the network.
     #[test]
     fn objects_arrive_once_and_whole(
         mode in 0..3,

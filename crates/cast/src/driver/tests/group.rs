@@ -1,10 +1,10 @@
-//! Tests with one sender and several receivers, with losses: datagrams to each receiver, and to a
-//! group.
+//! Tests with one sender and several receivers on a network with losses. The sender sends datagrams either
+//! to each receiver or to a multicast group.
 
 use super::{Memory, address, credits, keyed, news, object};
-use crate::driver::board::Stage;
 use crate::driver::engine::{Engine, News};
 use crate::driver::outgoing::{Kind, Payload, Task};
+use crate::driver::shared_progress::Stage;
 use crate::seal::{Cipher, Key};
 use crate::udp::{Ancillary, Incoming};
 use std::collections::BTreeMap;
@@ -71,6 +71,7 @@ fn exchange(
         for engine in &mut engines {
             while engine.next_timeout().is_some_and(|at| at <= now) {
                 engine.on_timeout(now);
+                // A timer that is set now may be due at the same time.
                 now += Duration::from_ps(1);
             }
         }
@@ -78,14 +79,14 @@ fn exchange(
             && first.key().0 <= now
         {
             let (host, datagram) = first.remove();
-            let told = Ancillary {
+            let ancillary = Ancillary {
                 class: datagram.class,
                 to: Some(datagram.to.ip()),
                 ..Ancillary::default()
             };
             let incoming = Incoming {
                 from: datagram.from,
-                told,
+                ancillary,
                 is_cut: false,
                 bytes: &datagram.bytes,
             };
@@ -95,17 +96,17 @@ fn exchange(
     (received, sent)
 }
 
-/// Runs an engine 0 that sends and other engines that receive. One datagram in twenty is lost.
+/// Runs engine 0 as the sender and all other engines as receivers. One datagram in twenty is lost.
 /// Returns the objects that arrived at each engine, the final states of the receivers, and the
 /// number of datagrams of the sender.
 fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
     let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
     let task = Task::new(to, kind, Payload::new(bytes.to_vec()));
-    let board = task.board.clone();
+    let progress = task.progress.clone();
     let is_lost = |count: usize| mix64(count as u64).is_multiple_of(20);
     let path = |_, _, count| (!is_lost(count)).then_some(Duration::from_us(50));
     let (received, sent) = exchange(engines, vec![(0, task)], path);
-    let stages = board.read().iter().map(|one| one.stage).collect();
+    let stages = progress.read().iter().map(|one| one.stage).collect();
     (received, stages, sent[0])
 }
 
@@ -157,7 +158,7 @@ fn replicas_that_die_stall_or_trickle_do_not_keep_an_object_from_arriving() {
     for key in [None, Some(key)] {
         for fault in ["dies", "stalls", "trickles"] {
             let engines = (0..4).map(|me| keyed(me, credits(), key.clone()));
-            let mut boards = Vec::new();
+            let mut tables = Vec::new();
             let tasks = [1u16, 2, 3].map(|replica| {
                 let share = Share {
                     index: replica - 1,
@@ -165,7 +166,7 @@ fn replicas_that_die_stall_or_trickle_do_not_keep_an_object_from_arriving() {
                 };
                 let kind = Kind::Share(77, share);
                 let task = Task::new(vec![address(0)], kind, Payload::new(bytes.clone()));
-                boards.push(task.board.clone());
+                tables.push(task.progress.clone());
                 (usize::from(replica), task)
             });
             let (mut slow, begin) = (0, Time::from_ns(300_000));
@@ -180,8 +181,8 @@ fn replicas_that_die_stall_or_trickle_do_not_keep_an_object_from_arriving() {
             };
             let (received, _) = exchange(engines.collect(), tasks.to_vec(), path);
             assert!(received[0] == bytes, "one {fault}");
-            for board in &boards[..2] {
-                assert_eq!(board.read()[0].stage, Stage::Done, "one {fault}");
+            for progress in &tables[..2] {
+                assert_eq!(progress.read()[0].stage, Stage::Done, "one {fault}");
             }
         }
     }

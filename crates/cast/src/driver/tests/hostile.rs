@@ -14,12 +14,12 @@ use tailcut_wire::{MAX_HEADER_BYTES, Packet, Prefix};
 const NOW: Time = Time::from_ns(1_000);
 
 fn arrive(engine: &mut Engine, from: SocketAddr, bytes: &[u8]) {
-    let told = Ancillary::default();
+    let ancillary = Ancillary::default();
     engine.on_incoming(
         NOW,
         &Incoming {
             from,
-            told,
+            ancillary,
             is_cut: false,
             bytes,
         },
@@ -85,6 +85,7 @@ fn words_of_others_about_an_object_are_not_heard() {
     let flow = engine
         .send(NOW, Task::one(address(1), Payload::new(object(100_000, 1))))
         .expect("few peers");
+    // The initial window is 12 symbols.
     assert_eq!(answers(&mut engine), 12);
     let packet = Packet {
         prefix: Prefix {
@@ -105,7 +106,7 @@ fn words_of_others_about_an_object_are_not_heard() {
     assert_eq!(
         super::news(&mut engine).len(),
         1,
-        "the receiver's own word counts"
+        "the packet of the receiver counts"
     );
 }
 
@@ -134,7 +135,7 @@ fn a_symbol_that_is_not_as_long_as_its_object_says_is_dropped() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes that form an SCDP packet, with a few bytes changed.
+    /// An engine does not panic when an SCDP packet arrives in which a few bytes are changed.
     #[test]
     fn any_bytes_are_taken(
         changes in proptest::collection::vec(

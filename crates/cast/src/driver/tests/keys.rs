@@ -17,13 +17,13 @@ fn world() -> World {
 }
 
 fn arrive(engine: &mut Engine, now: Time, datagram: &super::Datagram) {
-    let told = Ancillary {
+    let ancillary = Ancillary {
         class: datagram.class,
         ..Ancillary::default()
     };
     let incoming = Incoming {
         from: datagram.from,
-        told,
+        ancillary,
         is_cut: false,
         bytes: &datagram.bytes,
     };

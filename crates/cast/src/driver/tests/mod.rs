@@ -9,8 +9,8 @@ mod mtu;
 mod open;
 mod transcript;
 
+use super::buffer_budget::BufferBudget;
 use super::engine::{Engine, News, Setup};
-use super::room::Room;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens};
 use crate::udp::{Ancillary, Datagrams, Incoming, Outgoing, TrafficClass};
@@ -93,7 +93,7 @@ impl Datagrams for Memory {
         for datagram in self.arrived.drain(..) {
             take(&Incoming {
                 from: datagram.from,
-                told: Ancillary {
+                ancillary: Ancillary {
                     class: datagram.class,
                     to: Some(datagram.to.ip()),
                     ..Ancillary::default()
@@ -133,12 +133,12 @@ fn engine(me: u32, config: ScdpConfig) -> Engine {
 
 fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
     let host = Host::new(HostId(me), config, DriverCodec::default()).expect("parameters");
-    let room = Room::new(20 << 20, 64 << 20);
+    let budget = BufferBudget::new(20 << 20, 64 << 20);
     Engine::new(Setup {
         host,
         config,
         me: HostId(me),
-        room,
+        budget,
         codes: Arc::new(Codes::new(16)),
         tokens: Tokens::new([me as u8; 32]),
         key,

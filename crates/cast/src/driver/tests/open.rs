@@ -1,4 +1,4 @@
-//! Tests on a network on which anyone may send.
+//! Tests on a network on which any host may send.
 
 use super::faults::{FOR_LONG, Faults, World};
 use super::{Memory, address, credits, engine, object};
@@ -45,10 +45,10 @@ fn symbol(session: u64, number: u32) -> Vec<u8> {
 }
 
 fn arrive(engine: &mut Engine, now: Time, from: SocketAddr, bytes: &[u8]) {
-    let told = Ancillary::default();
+    let ancillary = Ancillary::default();
     let incoming = Incoming {
         from,
-        told,
+        ancillary,
         is_cut: false,
         bytes,
     };
@@ -138,7 +138,7 @@ fn what_the_first_pull_asks_for_is_kept_when_it_comes_before_the_answer_to_the_t
     engine.host.hold_pulls(false);
     let words = said(&mut engine, now);
     let [Message::Retry(_), Message::Pull(pull)] = words[..] else {
-        panic!("the answer to the token is to leave before the symbols: {words:?}");
+        panic!("expected a token, and then a pull: {words:?}");
     };
     let granted = pull.granted;
     assert!((20..=40).contains(&granted), "{granted}");
@@ -167,8 +167,11 @@ fn many_more_short_objects_come_in_a_second_than_may_be_open_at_once() {
         "within one time-wait"
     );
     let engine = &world.drivers[1].engine;
-    assert_eq!((engine.counts().no_room, engine.guests.active()), (0, 0));
-    assert_eq!(engine.guests.sessions.len(), 1_500);
+    assert_eq!(
+        (engine.counts().no_room, engine.incoming_sessions.active()),
+        (0, 0)
+    );
+    assert_eq!(engine.incoming_sessions.sessions.len(), 1_500);
 }
 
 #[test]
@@ -194,6 +197,7 @@ fn short_offers_get_no_answer() {
     let mut engine = engine(1, credits());
     let now = Time::from_ns(1);
     let mut bytes = offer(1, 1 << 20);
+    // The shortest valid offer without a token has 1,200 bytes.
     bytes.truncate(1_199);
     arrive(&mut engine, now, forged(1), &bytes);
     assert_eq!(answers(&mut engine, now), (0, 0));
@@ -203,6 +207,7 @@ fn short_offers_get_no_answer() {
 #[test]
 fn one_address_has_as_many_sessions_as_it_may() {
     let mut config = credits();
+    // With this limit, only the limit of 64 sessions per address applies.
     config.limits.half_open = 100;
     let mut engine = engine(1, config);
     let now = Time::from_ns(1);
@@ -235,12 +240,17 @@ fn somebody_who_knows_a_session_cannot_send_its_answers_elsewhere_for_long() {
     world.send(0, object(3_000_000, 1));
     world.run(Time::from_ns(400_000));
     let engine = &mut world.drivers[1].engine;
-    let session = *engine.guests.sessions.keys().next().expect("one");
+    let session = *engine
+        .incoming_sessions
+        .sessions
+        .keys()
+        .next()
+        .expect("one");
     let forgery = symbol(session, 3_000);
     arrive(engine, world.now, forged(1), &forgery);
     let (got, _) = answers(engine, world.now);
     assert!(got <= forgery.len());
-    // The next symbol moves the line back to the old address.
+    // The next symbol moves the connection back to the old address.
     world.run(FOR_LONG);
     assert!(world.received[1].len() == 1);
 }
@@ -260,8 +270,19 @@ fn replies_leave_from_the_address_that_was_spoken_to() {
 #[test]
 fn a_receiver_that_has_no_room_gets_the_object_later() {
     let mut world = World::new(credits(), Faults::NONE);
-    let held = world.drivers[1].engine.guests.room.take(20 << 20, 20 << 20);
-    let more = [(); 3].map(|()| world.drivers[1].engine.guests.room.take(14 << 20, 14 << 20));
+    // With these reservations, only 2 of the receiver's 64 MiB are free.
+    let held = world.drivers[1]
+        .engine
+        .incoming_sessions
+        .budget
+        .take(20 << 20, 20 << 20);
+    let more = [(); 3].map(|()| {
+        world.drivers[1]
+            .engine
+            .incoming_sessions
+            .budget
+            .take(14 << 20, 14 << 20)
+    });
     let sent = object(10 << 20, 1);
     world.send(0, sent.clone());
     world.run(Time::from_ns(200_000_000));

@@ -36,7 +36,7 @@ fn config(mode: Mode) -> ScdpConfig {
     }
 }
 
-/// Bytes of the simulated segments. A segment carries an index into this list.
+/// Bytes of the simulated segments. The field `rank` of a segment is its index in this list.
 type Wire = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// Simulated host that runs an engine.
@@ -86,11 +86,13 @@ impl OverBytes {
 impl Transport for OverBytes {
     fn submit(&mut self, now: Time, message: Message) {
         let mut bytes = object(message.bytes as usize, message.flow.0.into());
+        // `News::Received` does not contain the flow number, so `settle` reads it from these bytes.
         bytes[..4].copy_from_slice(&message.flow.0.to_be_bytes());
         let sent = self
             .engine
             .send(now, Task::one(address(message.dst.0), Payload::new(bytes)));
         self.flows.insert(sent.expect("few peers"), message.flow);
+        // A host reports this event when a flow starts. The engine drops it.
         self.events.push_back(Event::Established(message.flow));
         self.settle(now);
     }
@@ -108,7 +110,7 @@ impl Transport for OverBytes {
         let class = TrafficClass::default().with_ecn(segment.ecn);
         let incoming = Incoming {
             from: address(segment.tuple.src.0),
-            told: Ancillary {
+            ancillary: Ancillary {
                 class,
                 ..Ancillary::default()
             },
@@ -183,7 +185,7 @@ fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     }
 }
 
-/// Transport without a driver. Its blocks are decoded at once.
+/// Transport without a driver. Each decoding succeeds at once.
 struct OverSegments(Host<DriverCodec>);
 
 impl OverSegments {
@@ -220,6 +222,7 @@ impl Transport for OverSegments {
     fn poll_event(&mut self) -> Option<Event> {
         loop {
             match self.0.poll_event()? {
+                // A driver's engine does not report the blocks of an object.
                 Event::Block(..) => {}
                 event => return Some(event),
             }
@@ -261,7 +264,8 @@ fn run(design: &str) -> RunRecord {
     ))
 }
 
-/// Returns the records over segments and over bytes, on switches with or without trimming.
+/// Returns the record of hosts that exchange segments, and the record of hosts that exchange bytes. The
+/// switches trim if `trims` is true.
 fn records(name: &str, mode: Mode, trims: bool) -> [RunRecord; 2] {
     let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
     let names: [&'static str; 2] = names.map(|name| &*name.leak());

@@ -1,10 +1,10 @@
-//! Decoder of numbers in network byte order from bytes that may end too early.
+//! Decoder of numbers in network byte order. The bytes may end too early.
 
-/// Bytes that are still to be decoded.
+/// Bytes that are not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// Error: the bytes end before the value does.
+/// Error: the bytes end before the end of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Short;
 

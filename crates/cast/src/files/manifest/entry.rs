@@ -3,7 +3,9 @@
 use super::bytes::{Bytes, Short};
 use super::order::LONGEST_PATH;
 
+/// Flag of an entry with an owner.
 const OWNER: u8 = 1;
+/// Flag of an entry with extended attributes.
 const XATTRS: u8 = 2;
 
 /// Permissions, including setuid, setgid and sticky.
@@ -39,7 +41,7 @@ pub enum What<'a> {
         /// Target of the link, unchanged.
         target: &'a [u8],
     },
-    /// Further name of a file.
+    /// Hard link: a further name of a file.
     HardLink {
         /// Number of the file's first entry.
         of: u64,
@@ -95,13 +97,13 @@ impl<'a> Xattrs<'a> {
             let (name, _) = attribute(&mut rest).map_err(|Short| "attributes end too early")?;
             if !name.starts_with(b"user.") || name.contains(&0) {
                 return Err(format!(
-                    "attribute `{}`, where `user.` ones are allowed",
+                    "attribute `{}`; allowed: names that begin with `user.`",
                     name.escape_ascii()
                 ));
             }
             if name <= last {
                 return Err(format!(
-                    "attribute `{}` behind `{}`, where each comes once, in the order of their bytes",
+                    "attribute `{}` after `{}`; allowed: each name once, in the order of their bytes",
                     name.escape_ascii(),
                     last.escape_ascii()
                 ));
@@ -194,12 +196,14 @@ impl<'a> Entry<'a> {
         let short = |Short| "it ends too early".to_owned();
         let kind = rest.u8().map_err(short)?;
         if !(1..=4).contains(&kind) {
-            return Err(format!("kind {kind}, where 1 to 4 are known"));
+            return Err(format!("unknown kind {kind}; allowed: 1 to 4"));
         }
         let flags = rest.u8().map_err(short)?;
         let known = if kind == 4 { 0 } else { OWNER | XATTRS };
         if flags & !known != 0 {
-            return Err(format!("flags {flags:#04x}, where {known:#04x} are known"));
+            return Err(format!(
+                "unknown flags in {flags:#04x}; allowed: {known:#04x}"
+            ));
         }
         let level = rest.u16().map_err(short)?;
         let length = rest.u8().map_err(short)?;
@@ -212,12 +216,14 @@ impl<'a> Entry<'a> {
         let mode = rest.u16().map_err(short)?;
         let modes = if kind == 3 { 0 } else { MODES };
         if mode & !modes != 0 {
-            return Err(format!("mode {mode:o}, where {modes:o} is allowed"));
+            return Err(format!("mode {mode:o}; allowed: bits of {modes:o}"));
         }
         let seconds = rest.i64().map_err(short)?;
         let nanos = rest.u32().map_err(short)?;
         if nanos >= 1_000_000_000 {
-            return Err(format!("{nanos} nanoseconds of a second"));
+            return Err(format!(
+                "{nanos} nanoseconds; allowed: less than 1000000000"
+            ));
         }
         let owner = if flags & OWNER != 0 {
             let user = rest.u32().map_err(short)?;
@@ -228,6 +234,7 @@ impl<'a> Entry<'a> {
         };
         let xattrs = if flags & XATTRS != 0 {
             let length = rest.u16().map_err(short)?;
+            // Each entry has only one encoding, so that equal trees have equal roots.
             if length == 0 {
                 return Err("no attributes, although the flag of attributes is set".into());
             }
@@ -252,12 +259,12 @@ impl<'a> Entry<'a> {
                 let length: usize = rest.u16().map_err(short)?.into();
                 if !(1..=LONGEST_PATH).contains(&length) {
                     return Err(format!(
-                        "a target of {length} bytes, where 1 to {LONGEST_PATH} are allowed"
+                        "a target of {length} bytes; allowed: 1 to {LONGEST_PATH}"
                     ));
                 }
                 let target = rest.take(length).map_err(short)?;
                 if target.contains(&0) {
-                    return Err("byte 0x00 in a target".into());
+                    return Err("a target contains byte 0x00".into());
                 }
                 What::Symlink { metadata, target }
             }

@@ -1,31 +1,36 @@
-//! Header of a manifest, and the position of each slab in the transfer.
+//! Header of a manifest, and positions of slabs in the transfer.
 
 use super::bytes::{Bytes, Short};
 use super::page::PAGE;
-use super::refusal::{ManifestError, Place};
+use super::refusal::{Location, ManifestError};
 use crate::files::hash::Hash;
 use std::ops::RangeInclusive;
 
-/// Bytes of a slab, at most: 16 MiB. All slabs of a manifest except the last have this size.
+/// Size of the largest slab in bytes: 16 MiB. All slabs of a manifest except the last have this size.
 pub const LARGEST_SLAB: u32 = 1 << 24;
 
 /// Base-2 logarithms of the allowed sizes of a slab of contents: 1 MiB to 16 MiB.
 pub const SLAB_LOG2: RangeInclusive<u8> = 20..=24;
 
-/// Slabs of a transfer, at most. A slab's number fits into 24 bits.
+/// Largest number of slabs of a transfer. A slab's number fits into 24 bits.
 pub const MOST_SLABS: u32 = 1 << 24;
 
 /// Magic bytes at the start of every manifest, "tcmf".
 const MAGIC: [u8; 4] = *b"tcmf";
+/// Version of the format.
 const VERSION: u8 = 1;
+/// Flag of a manifest whose entries have owners.
 const OWNERS: u8 = 1;
+/// Flag of a manifest whose entries may have extended attributes.
 const XATTRS: u8 = 2;
+/// Value for an unknown number of bytes.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Bytes of a manifest, at most: enough for about 10^8 names. It is stored on the receiver's disk.
+/// Size of the largest manifest in bytes. It is enough for about 10^8 names. The receiver stores the manifest
+/// on its disk.
 const LONGEST: u64 = 16 << 30;
 
-/// Bytes of the shortest entry: a hard link with a name of one byte.
+/// Size of the shortest entry in bytes. It is a hard link with a name of one byte.
 const SHORTEST_ENTRY: u64 = 14;
 
 /// Kind of a transfer's contents.
@@ -88,10 +93,12 @@ impl Header {
     /// # Errors
     /// A field has a value that is not allowed.
     pub fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let wrong = |why: String| ManifestError::new(Place::Header, why);
+        let wrong = |why: String| ManifestError::new(Location::Header, why);
         let short = |Short| {
             let (found, needed) = (bytes.len(), Self::LENGTH);
-            wrong(format!("{found} bytes, where {needed} are needed"))
+            wrong(format!(
+                "it has {found} bytes; at least {needed} are needed"
+            ))
         };
         let mut rest = Bytes(bytes);
         let magic: [u8; 4] = rest.array().map_err(short)?;
@@ -100,15 +107,13 @@ impl Header {
         }
         let version = rest.u8().map_err(short)?;
         if version != VERSION {
-            return Err(wrong(format!(
-                "version {version}, where {VERSION} is known"
-            )));
+            return Err(wrong(format!("version {version}; allowed: {VERSION}")));
         }
         let content = match rest.u8().map_err(short)? {
             0 => Content::File,
             1 => Content::Tree,
             2 => Content::Stream,
-            other => return Err(wrong(format!("content {other}, where 0 to 2 are known"))),
+            other => return Err(wrong(format!("content {other}; allowed: 0 to 2"))),
         };
         let slab_log2 = rest.u8().map_err(short)?;
         let flags = rest.u8().map_err(short)?;
@@ -118,13 +123,11 @@ impl Header {
         let hash = Hash(rest.array().map_err(short)?);
         if !SLAB_LOG2.contains(&slab_log2) {
             return Err(wrong(format!(
-                "slabs of 2^{slab_log2} bytes, where 20 to 24 are allowed"
+                "slabs of 2^{slab_log2} bytes; allowed: 2^20 to 2^24"
             )));
         }
         if flags & !(OWNERS | XATTRS) != 0 {
-            return Err(wrong(format!(
-                "flags {flags:#04x}, where bits 0 and 1 are known"
-            )));
+            return Err(wrong(format!("flags {flags:#04x}; allowed: bits 0 and 1")));
         }
         let header = Self {
             content,
@@ -145,32 +148,35 @@ impl Header {
         let shortest = Self::LENGTH as u64 + SHORTEST_ENTRY;
         if !(shortest..=LONGEST).contains(&length) {
             return Err(format!(
-                "a manifest of {length} bytes, where {shortest} to {LONGEST} are allowed"
+                "a manifest of {length} bytes; allowed: {shortest} to {LONGEST}"
             ));
         }
+        // A manifest has at least its root, and each entry needs some bytes.
         if entries == 0 || entries > length / SHORTEST_ENTRY {
             return Err(format!(
-                "{entries} entries in {length} bytes, where 1 to {} have room",
+                "{entries} entries in {length} bytes; allowed: 1 to {}",
                 length / SHORTEST_ENTRY
             ));
         }
         if self.content != Content::Tree && entries != 1 {
             return Err(format!(
-                "{entries} entries, where only a tree may have more than 1"
+                "{entries} entries; allowed: more than 1 only for a tree"
             ));
         }
         match (self.content, self.data) {
             (Content::Stream, Some(data)) => {
-                return Err(format!("a stream of {data} bytes, where none are allowed"));
+                return Err(format!(
+                    "a stream with a length of {data} bytes; allowed: no length"
+                ));
             }
             (Content::File | Content::Tree, None) => {
-                return Err("contents of unknown length, where only a stream's are".into());
+                return Err("contents of unknown length; allowed: only for a stream".into());
             }
             _ => {}
         }
         if self.layout().slabs_wide() > u64::from(MOST_SLABS) {
             return Err(format!(
-                "{} slabs, where {MOST_SLABS} are allowed",
+                "{} slabs; allowed: {MOST_SLABS}",
                 self.layout().slabs_wide()
             ));
         }
@@ -210,7 +216,7 @@ pub struct Layout {
 
 /// Position of a slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SlabPlace {
+pub enum SlabLocation {
     /// The slab belongs to the manifest.
     Manifest {
         /// First byte of the slab within the manifest.
@@ -229,7 +235,7 @@ pub enum SlabPlace {
     Stream {
         /// First byte of the slab within the stream.
         begins: u64,
-        /// Bytes of the slab. Only the last slab may be shorter.
+        /// Bytes of a full slab. Only the last slab may be shorter.
         full: u32,
     },
 }
@@ -259,21 +265,21 @@ impl Layout {
     }
 
     /// Returns the position of a slab, or `None` after the last slab.
-    pub fn place(&self, slab: u32) -> Option<SlabPlace> {
+    pub fn location(&self, slab: u32) -> Option<SlabLocation> {
         let first = self.manifest_slabs();
         let Some(index) = slab.checked_sub(first) else {
             let begins = u64::from(slab) * u64::from(LARGEST_SLAB);
             let length = (self.manifest - begins).min(u64::from(LARGEST_SLAB)) as u32;
-            return Some(SlabPlace::Manifest { begins, length });
+            return Some(SlabLocation::Manifest { begins, length });
         };
         let begins = u64::from(index) << self.slab_log2;
         let full = 1 << self.slab_log2;
         match self.data {
-            None => (slab < MOST_SLABS).then_some(SlabPlace::Stream { begins, full }),
+            None => (slab < MOST_SLABS).then_some(SlabLocation::Stream { begins, full }),
             Some(data) => {
                 let left = data.checked_sub(begins).filter(|&left| left > 0)?;
                 let length = left.min(u64::from(full)) as u32;
-                Some(SlabPlace::Data { begins, length })
+                Some(SlabLocation::Data { begins, length })
             }
         }
     }

@@ -1,11 +1,11 @@
-//! Manifest of a transfer: names, sizes, modes and times. `docs/wire/manifest.md` describes every
-//! byte.
+//! Manifest of a transfer. It contains the names, sizes, modes and times of all files. The format is
+//! described in `docs/wire/manifest.md`.
 //!
-//! A manifest consists of a [`Header`] and pages of [`PAGE`] bytes. Each page can be decoded
-//! without the others. The entries have the order of a walk that visits a directory before its
-//! contents, and names in byte order. So duplicates are impossible, and a check needs the memory of
-//! one path only ([`Order`]). An entry has one name and the number of directories above it, but no
-//! path. So it cannot express `..` or an absolute path.
+//! A manifest consists of a [`Header`] and pages of [`PAGE`] bytes. Each page can be decoded without the
+//! others. The entries have the order of a walk that visits a directory before its contents, and names in
+//! byte order. So duplicates are impossible, and a check of the order needs the memory of only one path
+//! ([`Order`]). An entry has one name and the number of directories above it, but no path. So it cannot
+//! express `..` or an absolute path.
 
 mod bytes;
 mod entry;
@@ -16,8 +16,8 @@ mod refusal;
 mod writer;
 
 pub use entry::{Entry, Metadata, Owner, What, Xattrs};
-pub use header::{Content, Header, LARGEST_SLAB, Layout, MOST_SLABS, SLAB_LOG2, SlabPlace};
+pub use header::{Content, Header, LARGEST_SLAB, Layout, MOST_SLABS, SLAB_LOG2, SlabLocation};
 pub use order::{LONGEST_NAME, LONGEST_PATH, Order};
 pub use page::{FRONT, LARGEST_ENTRY, PAGE, Page, Reader};
-pub use refusal::{ManifestError, Place};
+pub use refusal::{Location, ManifestError};
 pub use writer::Writer;

@@ -1,9 +1,11 @@
-//! Order of entries: each directory before its contents, names in byte order, no name twice.
+//! Order of entries. A directory comes before its contents. The names in a directory are in byte order, and
+//! no name occurs twice.
 
-/// Bytes of a name, at most.
+/// Largest length of a name in bytes. It is the limit of Linux (NAME_MAX).
 pub const LONGEST_NAME: usize = 255;
 
-/// Bytes of a path with its separators, at most.
+/// Largest length of a path with its separators, in bytes. It is the limit of Linux (PATH_MAX) without the
+/// zero byte at the end.
 pub const LONGEST_PATH: usize = 4095;
 
 /// Check of the order of entries. It keeps one path in memory.
@@ -13,6 +15,7 @@ pub struct Order {
     path: Vec<Vec<u8>>,
     /// Bytes of the path, with a separator after each name.
     length: usize,
+    /// Whether the last entry is a directory.
     ends_in_directory: bool,
 }
 
@@ -24,11 +27,11 @@ impl Order {
     pub fn admit(&mut self, level: usize, name: &[u8], directory: bool) -> Result<(), String> {
         check_name(name)?;
         if level == 0 && !self.path.is_empty() {
-            return Err("a second root".into());
+            return Err("a second root; allowed: one root".into());
         }
         if level > self.open().len() {
             return Err(format!(
-                "{level} directories above it, where {} are open",
+                "{level} directories above it; allowed: at most {}",
                 self.open().len()
             ));
         }
@@ -36,7 +39,7 @@ impl Order {
             && name <= last.as_slice()
         {
             return Err(format!(
-                "`{}` behind `{}`, where names come in the order of their bytes, each once",
+                "`{}` after `{}`; allowed: each name once, in the order of their bytes",
                 name.escape_ascii(),
                 last.escape_ascii()
             ));
@@ -47,7 +50,7 @@ impl Order {
         let length = self.length + name.len();
         if length > LONGEST_PATH {
             return Err(format!(
-                "a path of {length} bytes, where {LONGEST_PATH} are allowed"
+                "a path of {length} bytes; allowed: at most {LONGEST_PATH}"
             ));
         }
         self.length = length + 1;
@@ -73,14 +76,14 @@ fn check_name(name: &[u8]) -> Result<(), String> {
     let length = name.len();
     if !(1..=LONGEST_NAME).contains(&length) {
         return Err(format!(
-            "a name of {length} bytes, where 1 to {LONGEST_NAME} are allowed"
+            "a name of {length} bytes; allowed: 1 to {LONGEST_NAME}"
         ));
     }
     if name == b"." || name == b".." {
-        return Err(format!("the name `{}`", name.escape_ascii()));
+        return Err(format!("the name `{}` is not allowed", name.escape_ascii()));
     }
     match name.iter().find(|&&byte| byte == b'/' || byte == 0) {
-        Some(byte) => Err(format!("byte {byte:#04x} in a name")),
+        Some(byte) => Err(format!("byte {byte:#04x} is not allowed in a name")),
         None => Ok(()),
     }
 }

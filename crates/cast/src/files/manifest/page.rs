@@ -4,15 +4,15 @@ use super::bytes::{Bytes, Short};
 use super::entry::{Entry, What};
 use super::header::{Content, Header};
 use super::order::{LONGEST_PATH, Order};
-use super::refusal::{ManifestError, Place};
+use super::refusal::{Location, ManifestError};
 
-/// Bytes of a page. The last page ends with its last entry.
+/// Size of a page in bytes. The last page ends with its last entry, so it may be shorter.
 pub const PAGE: usize = 1 << 16;
 
-/// Bytes of the header of a page, which contains the page's position.
+/// Size of the header of a page in bytes. It contains the page's position.
 pub const FRONT: usize = 24;
 
-/// Bytes of an entry, at most. An entry of this size fits into a page after any path.
+/// Size of the largest entry in bytes. Such an entry and the longest path fit into one page.
 pub const LARGEST_ENTRY: usize = 1 << 15;
 
 /// Page of a manifest: its position and its entries.
@@ -24,9 +24,11 @@ pub struct Page<'a> {
     /// Position of the contents of the first entry.
     offset: u64,
     count: u16,
-    /// Encoded directories and entries, without padding.
+    /// Encoded names of the directories that are open before the first entry.
     open: Bytes<'a>,
+    /// Number of the directories in `open`.
     depth: u16,
+    /// Encoded entries, without padding.
     entries: Bytes<'a>,
 }
 
@@ -43,8 +45,8 @@ impl<'a> Page<'a> {
     /// # Errors
     /// The page is malformed.
     pub fn parse(number: u64, bytes: &'a [u8]) -> Result<Self, ManifestError> {
-        let wrong = |why: String| ManifestError::new(Place::Page(number), why);
-        let short = |Short| wrong(format!("it ends too early, behind {} bytes", bytes.len()));
+        let wrong = |why: String| ManifestError::new(Location::Page(number), why);
+        let short = |Short| wrong(format!("it ends too early, after {} bytes", bytes.len()));
         let mut rest = Bytes(bytes);
         let used = rest.u32().map_err(short)? as usize;
         let count = rest.u16().map_err(short)?;
@@ -53,18 +55,21 @@ impl<'a> Page<'a> {
         let offset = rest.u64().map_err(short)?;
         let Some((inside, padding)) = bytes.split_at_checked(used) else {
             return Err(wrong(format!(
-                "{used} bytes in use, where {} are there",
+                "it claims {used} bytes, but has {}",
                 bytes.len()
             )));
         };
         if bytes.len() > PAGE || (bytes.len() < PAGE && !padding.is_empty()) {
-            return Err(wrong(format!("{} bytes, {used} in use", bytes.len())));
+            return Err(wrong(format!(
+                "it has {} bytes, of which {used} are used; allowed: a full page, or no padding",
+                bytes.len()
+            )));
         }
         if padding.iter().any(|&byte| byte != 0) {
-            return Err(wrong("padding that is not 0".into()));
+            return Err(wrong("its padding contains bytes other than 0".into()));
         }
         if count == 0 {
-            return Err(wrong("no entry".into()));
+            return Err(wrong("it has no entry".into()));
         }
         let mut rest = Bytes(inside.get(FRONT..).ok_or_else(|| short(Short))?);
         let open = rest;
@@ -72,10 +77,12 @@ impl<'a> Page<'a> {
         for _ in 0..depth {
             let name = rest.u8().map_err(short)?;
             rest.take(name.into()).map_err(short)?;
+            // A separator follows each name. The last one is not part of the path, so the limit is one byte
+            // higher.
             length += usize::from(name) + 1;
             if length > LONGEST_PATH + 1 {
                 return Err(wrong(format!(
-                    "a path of more than {LONGEST_PATH} bytes above it"
+                    "the path of its open directories is longer than {LONGEST_PATH} bytes"
                 )));
             }
         }
@@ -116,10 +123,12 @@ impl<'a> Page<'a> {
         let (mut rest, count, first, page) = (self.entries, self.count, self.first, self.number);
         let mut index = 0;
         std::iter::from_fn(move || {
+            // The entries must fill the used part of the page.
             if index == count {
                 let left = std::mem::take(&mut rest.0);
-                let why = format!("{} bytes behind its last entry", left.len());
-                return (!left.is_empty()).then(|| Err(ManifestError::new(Place::Page(page), why)));
+                let why = format!("{} bytes after its last entry; allowed: none", left.len());
+                return (!left.is_empty())
+                    .then(|| Err(ManifestError::new(Location::Page(page), why)));
             }
             let number = first.saturating_add(index.into());
             let before = rest.0.len();
@@ -127,7 +136,7 @@ impl<'a> Page<'a> {
                 let length = before - rest.0.len();
                 if length > LARGEST_ENTRY {
                     return Err(format!(
-                        "an entry of {length} bytes, where {LARGEST_ENTRY} are allowed"
+                        "an entry of {length} bytes; allowed: at most {LARGEST_ENTRY}"
                     ));
                 }
                 Ok((number, entry))
@@ -135,7 +144,7 @@ impl<'a> Page<'a> {
             index += 1;
             Some(read.map_err(|why| {
                 (index, rest) = (count, Bytes(&[]));
-                ManifestError::new(Place::Entry(number), why)
+                ManifestError::new(Location::Entry(number), why)
             }))
         })
     }
@@ -175,20 +184,20 @@ impl Reader {
     ) -> Result<(), ManifestError> {
         let number = self.pages;
         let page = Page::parse(number, bytes)?;
-        let wrong = |why: String| Err(ManifestError::new(Place::Page(number), why));
+        let wrong = |why: String| Err(ManifestError::new(Location::Page(number), why));
         if (page.first, page.offset) != (self.entries, self.data) {
             return wrong(format!(
-                "it begins at entry {} and byte {}, where {} and {} follow",
+                "it begins at entry {} and byte {}; expected: entry {} and byte {}",
                 page.first, page.offset, self.entries, self.data
             ));
         }
         if !page.open().eq(self.order.open().iter().map(Vec::as_slice)) {
-            return wrong("other directories are open than before".into());
+            return wrong("its open directories differ from the end of the previous page".into());
         }
         for read in page.entries() {
             let (number, entry) = read?;
             self.admit(number, &entry)
-                .map_err(|why| ManifestError::new(Place::Entry(number), why))?;
+                .map_err(|why| ManifestError::new(Location::Entry(number), why))?;
             each(number, self.data, &entry);
             self.entries += 1;
             self.data += entry.size();
@@ -217,16 +226,16 @@ impl Reader {
         }
         if let Some(metadata) = entry.metadata() {
             if metadata.owner.is_some() != header.owners {
-                return Err("an owner and the header do not agree".into());
+                return Err("its owner is missing, or is not announced in the header".into());
             }
             if metadata.xattrs != Default::default() && !header.xattrs {
-                return Err("attributes, where the header has none".into());
+                return Err("it has attributes, which are not announced in the header".into());
             }
         }
         let data = self.data.checked_add(entry.size());
         if data.is_none_or(|data| data > header.data.unwrap_or(0)) {
             return Err(format!(
-                "{} bytes behind {}, where there are {} in all",
+                "{} bytes after {} bytes of contents; the header announces a total of {}",
                 entry.size(),
                 self.data,
                 header.data.unwrap_or(0)
@@ -242,11 +251,11 @@ impl Reader {
     pub fn finish(self) -> Result<(), ManifestError> {
         let header = &self.header;
         let found = (self.pages, self.entries, self.data);
-        let told = (header.pages(), header.entries, header.data.unwrap_or(0));
-        if found != told {
+        let expected = (header.pages(), header.entries, header.data.unwrap_or(0));
+        if found != expected {
             return Err(ManifestError::new(
-                Place::Header,
-                format!("pages, entries and bytes: {told:?} in the header, {found:?} found"),
+                Location::Header,
+                format!("pages, entries and bytes: {expected:?} in the header, {found:?} found"),
             ));
         }
         Ok(())

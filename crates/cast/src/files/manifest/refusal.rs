@@ -4,17 +4,17 @@ use std::fmt;
 
 /// Violation of the format of manifests.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{place}: {why}")]
+#[error("{location}: {why}")]
 pub struct ManifestError {
-    /// Place of the violation.
-    pub place: Place,
+    /// Location of the violation.
+    pub location: Location,
     /// Value found, and values allowed.
     pub why: String,
 }
 
-/// Place in a manifest.
+/// Location in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Location {
     /// The header.
     Header,
     /// Page with this number, counted from 0.
@@ -24,14 +24,14 @@ pub enum Place {
 }
 
 impl ManifestError {
-    /// Creates an error at a place.
-    pub fn new(place: Place, why: impl Into<String>) -> Self {
+    /// Creates an error at a location.
+    pub fn new(location: Location, why: impl Into<String>) -> Self {
         let why = why.into();
-        Self { place, why }
+        Self { location, why }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Header => f.write_str("header"),

@@ -1,4 +1,4 @@
-//! Writer of manifests, entry by entry.
+//! Writer of manifests. The caller adds the entries one by one.
 
 use super::entry::Entry;
 use super::header::{Content, Header};
@@ -15,9 +15,11 @@ pub struct Writer<W> {
     header: Header,
     hasher: blake3::Hasher,
     order: Order,
-    /// Current page, and the number of its entries.
+    /// Encoded page that is being filled, without padding.
     page: Vec<u8>,
+    /// Number of entries of the current page.
     in_page: u16,
+    /// Buffer for an encoded entry.
     entry: Vec<u8>,
 }
 
@@ -56,7 +58,10 @@ impl<W: Write> Writer<W> {
         self.entry.clear();
         entry.encode(&mut self.entry);
         if self.entry.len() > LARGEST_ENTRY {
-            return Err(invalid(format!("{} bytes of names", self.entry.len())));
+            return Err(invalid(format!(
+                "an entry of {} bytes; allowed: at most {LARGEST_ENTRY}",
+                self.entry.len()
+            )));
         }
         if self.page.len() + self.entry.len() > PAGE {
             self.flush(true)?;
@@ -67,6 +72,7 @@ impl<W: Write> Writer<W> {
         }
         let (level, directory) = (usize::from(entry.level), entry.is_directory());
         if let Err(why) = self.order.admit(level, entry.name, directory) {
+            // A page must not stay without an entry.
             if begin {
                 self.page.clear();
             }
@@ -84,6 +90,7 @@ impl<W: Write> Writer<W> {
     /// Starts a page.
     fn begin(&mut self) {
         let open = self.order.open();
+        // `flush` sets the used bytes and the number of entries here.
         self.page.extend([0; 6]);
         self.page.extend((open.len() as u16).to_be_bytes());
         self.page.extend(self.header.entries.to_be_bytes());

@@ -1,4 +1,4 @@
-//! `tailcut study submit`: the cases that wait, as jobs of an engine.
+//! `tailcut study submit`: submits the waiting cases as jobs to an engine.
 
 use crate::args::{Engine, Submit};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use tailcut_study::{StudyDir, slurm};
 /// Runs the command.
 ///
 /// # Errors
-/// Wrong input, or what the engine or the system refuses.
+/// Wrong input, or an error of the engine or the operating system.
 pub fn execute(arguments: &Submit, is_json: bool) -> Result<(), Failure> {
     match arguments.on {
         Engine::Slurm => on_slurm(arguments, is_json),
@@ -24,7 +24,7 @@ fn on_slurm(arguments: &Submit, is_json: bool) -> Result<(), Failure> {
     if chunks.is_empty() {
         let dir = study.path().display();
         note(&format!(
-            "no case in {dir} waits; `tailcut study status {dir}` says what has become of them"
+            "no case in {dir} is waiting; `tailcut study status {dir}` shows the state of the cases"
         ));
         return match is_json {
             true => print_json(&json!({ "job": null, "cases": 0, "chunks": [], "script": null })),
@@ -41,7 +41,7 @@ fn on_slurm(arguments: &Submit, is_json: bool) -> Result<(), Failure> {
     let array = slurm::Array {
         study: &study,
         chunks: &chunks,
-        program: &std::env::current_exe().context("cannot tell where this program is")?,
+        program: &std::env::current_exe().context("cannot find this program's own file")?,
         flags: named.chain(arguments.flags.iter().cloned()).collect(),
         time_limit: arguments.time_limit.as_deref(),
         at_most: arguments.at_most.map(NonZeroUsize::get),

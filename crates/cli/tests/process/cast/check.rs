@@ -1,8 +1,8 @@
-//! `tailcut cast check`: what it says of ends that answer, and of those that do not.
+//! `tailcut cast check`: reports about hosts that respond and hosts that do not.
 
 use super::hosts::{Hosts, PORT};
 use super::{Listening, recv};
-use crate::place::{Ended, Place};
+use crate::test_dir::{Ended, TestDir};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn check<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["cast", "check", "--json"], more].concat()
 }
 
-/// The only report.
+/// Returns the only report.
 fn report(ended: &Ended) -> Value {
     let line = ended.stdout.lines().next();
     let line = line.unwrap_or_else(|| panic!("no report: {}", ended.stderr));
@@ -19,12 +19,12 @@ fn report(ended: &Ended) -> Value {
 
 #[test]
 fn an_end_that_answers_is_told_about_in_full() {
-    let place = Place::new();
-    assert_eq!(place.run(&["cast", "key", "key"]).code, Some(0));
+    let test_dir = TestDir::new();
+    assert_eq!(test_dir.run(&["cast", "key", "key"]).code, Some(0));
     for key in [&[][..], &["--psk", "key"]] {
-        let receiver = Listening::start(&place, &recv(&[&["."], key].concat()));
+        let receiver = Listening::start(&test_dir, &recv(&[&["."], key].concat()));
         let arguments = [&check(&[&receiver.host, "--dscp", "46"]), key].concat();
-        let checked = place.run(&arguments);
+        let checked = test_dir.run(&arguments);
         assert_eq!(checked.code, Some(0), "{}", checked.stderr);
         let found = report(&checked);
         assert_eq!(found["event"], "checked");
@@ -50,7 +50,7 @@ fn an_end_that_answers_is_told_about_in_full() {
         let seen = path["seen_as"].as_str().expect("an address");
         assert!(seen.starts_with("127.0.0.1:"), "{seen}");
         assert_eq!(path["buffer_there"], found["buffer_here"]);
-        let said = place.run(&[&["cast", "check", &receiver.host], key].concat());
+        let said = test_dir.run(&[&["cast", "check", &receiver.host], key].concat());
         for words in ["a `tailcut cast` answers", "survive both ways", "udp dport"] {
             assert!(said.stdout.contains(words), "{}", said.stdout);
         }
@@ -61,10 +61,10 @@ fn an_end_that_answers_is_told_about_in_full() {
 
 #[test]
 fn a_replica_answers_too() {
-    let place = Place::new();
-    place.file("file", "x");
-    let replica = Listening::start(&place, &["cast", "serve", "file"]);
-    let checked = place.run(&check(&[&replica.host]));
+    let test_dir = TestDir::new();
+    test_dir.file("file", "x");
+    let replica = Listening::start(&test_dir, &["cast", "serve", "file"]);
+    let checked = test_dir.run(&check(&[&replica.host]));
     assert_eq!(checked.code, Some(0), "{}", checked.stderr);
     replica.signal(Signal::INT);
     replica.end();
@@ -72,31 +72,31 @@ fn a_replica_answers_too() {
 
 #[test]
 fn why_nothing_comes_back_is_told() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for key in ["key", "other"] {
-        assert_eq!(place.run(&["cast", "key", key]).code, Some(0));
+        assert_eq!(test_dir.run(&["cast", "key", key]).code, Some(0));
     }
-    // A port that was just free.
+    // A port that was free a moment ago.
     let nobody = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let closed = nobody.local_addr().expect("an address").to_string();
     drop(nobody);
-    let checked = place.run(&check(&[&closed]));
+    let checked = test_dir.run(&check(&[&closed]));
     assert_eq!(checked.code, Some(2), "{}", checked.stdout);
     let found = report(&checked);
     assert_eq!(found["reach"]["state"], "refused", "{found}");
     assert_eq!(found["reach"]["by"], "127.0.0.1");
 
-    let receiver = Listening::start(&place, &recv(&[".", "--psk", "key"]));
+    let receiver = Listening::start(&test_dir, &recv(&[".", "--psk", "key"]));
     for key in [&[][..], &["--psk", "other"]] {
-        let checked = place.run(&[&check(&[&receiver.host]), key].concat());
+        let checked = test_dir.run(&[&check(&[&receiver.host]), key].concat());
         assert_eq!(checked.code, Some(2));
         let found = report(&checked);
         assert_eq!(found["reach"]["state"], "silent", "{found}");
         assert_eq!(found["reach"]["refuses_others"], true, "{found}");
     }
-    let without = Listening::start(&place, &recv(&["."]));
+    let without = Listening::start(&test_dir, &recv(&["."]));
     let hosts = [&*receiver.host, &without.host, "--psk", "key"];
-    let checked = place.run(&check(&hosts));
+    let checked = test_dir.run(&check(&hosts));
     assert_eq!(checked.code, Some(1), "one of two: {}", checked.stderr);
     assert!(checked.stdout.contains("has_no_key"), "{}", checked.stdout);
     assert!(
@@ -112,20 +112,20 @@ fn why_nothing_comes_back_is_told() {
 
 #[test]
 fn the_path_s_mtu_and_groups_are_found_in_a_network() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let hosts = Hosts::new(2);
     hosts.set_mtu(2, 1_433);
     let group = "239.77.1.1";
     for (joins, hears) in [(&["--group", group][..], true), (&[], false)] {
         let listens = [".", "--insecure", "--listen", "0.0.0.0"];
         let arguments = recv(&[&listens, joins].concat());
-        let receiver = Listening::run(&mut hosts.on(2, &place.command(&arguments)));
+        let receiver = Listening::run(&mut hosts.on(2, &test_dir.command(&arguments)));
         let address = format!("{}:{PORT}", hosts.address(2));
-        let command = place.command(&check(&[&address, "--group", group]));
+        let command = test_dir.command(&check(&[&address, "--group", group]));
         let checked: Ended = hosts.on(1, &command).output().expect("it runs").into();
         assert_eq!(checked.code, Some(0), "{}", checked.stderr);
         let found = report(&checked);
-        // A virtual wire lets a VLAN's tag of four bytes through, or as much more of a packet.
+        // A veth pair also accepts packets that are four bytes too long, because it reserves space for a VLAN tag.
         let there = found["path"]["mtu"]["there"].as_u64();
         assert!(
             there.is_some_and(|there| (1_433..=1_437).contains(&there)),
@@ -136,8 +136,8 @@ fn the_path_s_mtu_and_groups_are_found_in_a_network() {
         receiver.signal(Signal::INT);
         receiver.end();
     }
-    // A host that is not there: its neighbour says so.
-    let command = place.command(&check(&["10.77.0.9"]));
+    // The host does not exist, and the sender's own kernel reports this.
+    let command = test_dir.command(&check(&["10.77.0.9"]));
     let checked: Ended = hosts.on(1, &command).output().expect("it runs").into();
     assert_eq!(checked.code, Some(2));
     assert_eq!(
@@ -150,7 +150,7 @@ fn the_path_s_mtu_and_groups_are_found_in_a_network() {
 
 #[test]
 fn what_cannot_be_checked_is_told_with_what_is_allowed() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let wrong = [
         (&["127.0.0.1", "--group", "10.0.0.1"][..], "239.1.2.3"),
         (
@@ -160,7 +160,7 @@ fn what_cannot_be_checked_is_told_with_what_is_allowed() {
         (&["127.0.0.1", "--interface", "nosuch0"], "ip link"),
     ];
     for (more, words) in wrong {
-        let ended = place.run(&[&["cast", "check"], more].concat());
+        let ended = test_dir.run(&[&["cast", "check"], more].concat());
         assert_eq!(ended.code, Some(2), "{more:?}");
         assert!(ended.stderr.contains(words), "{}", ended.stderr);
     }

@@ -1,14 +1,14 @@
-//! Disks that are full, readers that do not read, ends that are killed, marks on the wire.
+//! Full disks, readers that do not read, killed processes, and ECN marks.
 
 use super::{Listening, bytes, recv, until_a_slab_is_there};
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tailcut_cast::udp::{Inbox, Socket, SocketOptions};
 
-/// How often ends are killed.
+/// Environment variable with the number of kills.
 const KILLS: &str = "TAILCUT_CAST_KILLS";
 
 fn signal(child: &std::process::Child, signal: Signal) {
@@ -16,7 +16,7 @@ fn signal(child: &std::process::Child, signal: Signal) {
     kill_process(pid, signal).expect("a signal");
 }
 
-/// A file system of some MB, in namespaces of its own that end with the shell.
+/// Returns a command that runs on a file system of this size, in new namespaces that end with the shell.
 fn on_a_small_disk(command: &Command, megabytes: u32) -> Command {
     let mut inside = Command::new("unshare");
     let script = format!(
@@ -32,24 +32,24 @@ fn on_a_small_disk(command: &Command, megabytes: u32) -> Command {
 
 #[test]
 fn a_full_disk_is_told_to_both_ends_and_what_is_verified_stays() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let contents = bytes(60_000_000);
-    fs::write(place.path().join("file"), &contents).expect("a file");
+    fs::write(test_dir.path().join("file"), &contents).expect("a file");
     for directory in ["in", "kept"] {
-        fs::create_dir(place.path().join(directory)).expect("a directory");
+        fs::create_dir(test_dir.path().join(directory)).expect("a directory");
     }
-    let command = place.command(&recv(&["in", "--once", "--listen", "0"]));
+    let command = test_dir.command(&recv(&["in", "--once", "--listen", "0"]));
     let receiver = Listening::run(&mut on_a_small_disk(&command, 40));
-    let sent = place.run(&["cast", "send", "file", &receiver.host]);
+    let sent = test_dir.run(&["cast", "send", "file", &receiver.host]);
     assert_eq!(sent.code, Some(2), "{}", sent.stderr);
     let received = receiver.end();
     assert_eq!(received.code, Some(2), "{}", received.stderr);
     for ended in [&sent, &received] {
         assert!(ended.complaint().contains("no space"), "{}", ended.stderr);
     }
-    // What was on the small disk, on one that has room.
-    let receiver = Listening::start(&place, &recv(&["kept", "--once"]));
-    let sent = place.run(&["cast", "send", "--json", "file", &receiver.host]);
+    // The partial file of the small disk continues on a larger disk.
+    let receiver = Listening::start(&test_dir, &recv(&["kept", "--once"]));
+    let sent = test_dir.run(&["cast", "send", "--json", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     let last = sent.stdout.lines().last().expect("a line");
     let last: serde_json::Value = serde_json::from_str(last).expect("JSON");
@@ -58,19 +58,19 @@ fn a_full_disk_is_told_to_both_ends_and_what_is_verified_stays() {
         "{last}"
     );
     assert_eq!(receiver.end().code, Some(0));
-    assert!(fs::read(place.path().join("kept/file")).expect("a file") == contents);
+    assert!(fs::read(test_dir.path().join("kept/file")).expect("a file") == contents);
 }
 
 #[test]
 fn a_pipe_that_nobody_reads_ends_at_the_first_interrupt() {
-    let place = Place::new();
-    fs::write(place.path().join("file"), bytes(20_000_000)).expect("a file");
-    // Its standard output is a pipe of this test, which reads nothing.
-    let mut receiver = Listening::start(&place, &recv(&["-"]));
+    let test_dir = TestDir::new();
+    fs::write(test_dir.path().join("file"), bytes(20_000_000)).expect("a file");
+    // The receiver's standard output is a pipe that this test does not read.
+    let mut receiver = Listening::start(&test_dir, &recv(&["-"]));
     let stuck = receiver.child.stdout.take().expect("a pipe");
-    let mut command = place.command(&["cast", "send", "file", &receiver.host]);
+    let mut command = test_dir.command(&["cast", "send", "file", &receiver.host]);
     let mut sender = command.stderr(Stdio::null()).spawn().expect("it runs");
-    // Until the pipe, of 64 KiB, is as good as full.
+    // Waits until the pipe of 64 KiB is almost full.
     while rustix::io::ioctl_fionread(&stuck).expect("a pipe") < 48 << 10 {
         std::thread::yield_now();
     }
@@ -79,14 +79,14 @@ fn a_pipe_that_nobody_reads_ends_at_the_first_interrupt() {
     assert_eq!(sender.wait().expect("it ends").code(), Some(2));
 }
 
-/// Kills one end of a transfer at a random moment, again and again, until it has arrived.
+/// Kills one end of a transfer at random moments, until the file has arrived.
 #[test]
 fn ends_that_are_killed_at_any_moment_go_on_from_there() {
     let kills = std::env::var(KILLS).map_or(5, |kills| kills.parse().expect("a number"));
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let contents = bytes(48 << 20);
-    fs::write(place.path().join("file"), &contents).expect("a file");
-    let directory = place.path().join("in");
+    fs::write(test_dir.path().join("file"), &contents).expect("a file");
+    let directory = test_dir.path().join("in");
     fs::create_dir(&directory).expect("a directory");
     let (mut killed, mut whole) = (0, 0);
     let mut state = 20_261_120u64;
@@ -95,12 +95,12 @@ fn ends_that_are_killed_at_any_moment_go_on_from_there() {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
         let draw = state >> 33;
-        let receiver = Listening::start(&place, &recv(&["in", "--once"]));
+        let receiver = Listening::start(&test_dir, &recv(&["in", "--once"]));
         let mut command =
-            place.command(&["cast", "send", "file", &receiver.host, "--rate", "800Mbps"]);
+            test_dir.command(&["cast", "send", "file", &receiver.host, "--rate", "800Mbps"]);
         let mut sender = command.stderr(Stdio::null()).spawn().expect("it runs");
         std::thread::sleep(Duration::from_millis(draw % 700));
-        // One end first, in any order. It may have ended by itself.
+        // The order of the two ends is random. An end may already have finished.
         let mut receiver = receiver.child;
         let mut ends = [&mut receiver, &mut sender];
         ends.rotate_left((draw >> 20 & 1) as usize);
@@ -115,8 +115,8 @@ fn ends_that_are_killed_at_any_moment_go_on_from_there() {
             whole += 1;
         }
     }
-    let receiver = Listening::start(&place, &recv(&["in", "--once"]));
-    let sent = place.run(&["cast", "send", "file", &receiver.host]);
+    let receiver = Listening::start(&test_dir, &recv(&["in", "--once"]));
+    let sent = test_dir.run(&["cast", "send", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     assert_eq!(receiver.end().code, Some(0));
     assert!(fs::read(directory.join("file")).expect("a file") == contents);
@@ -125,12 +125,12 @@ fn ends_that_are_killed_at_any_moment_go_on_from_there() {
 
 #[test]
 fn the_code_point_is_on_every_packet() {
-    let place = Place::new();
-    place.file("file", "x");
+    let test_dir = TestDir::new();
+    test_dir.file("file", "x");
     let local = "127.0.0.1:0".parse().expect("an address");
     let socket = Socket::bind(local, &SocketOptions::default()).expect("a port");
     let at = socket.local().to_string();
-    let mut command = place.command(&["cast", "send", "file", &at, "--dscp", "34"]);
+    let mut command = test_dir.command(&["cast", "send", "file", &at, "--dscp", "34"]);
     let mut sender = command.stderr(Stdio::null()).spawn().expect("it runs");
     let mut inbox = Inbox::full();
     let mut seen = 0;
@@ -152,18 +152,18 @@ fn the_code_point_is_on_every_packet() {
 
 #[test]
 fn a_sender_that_is_killed_is_noticed_and_the_receiver_takes_the_next_one() {
-    let place = Place::new();
-    fs::write(place.path().join("file"), bytes(100_000_000)).expect("a file");
-    let directory = place.path().join("in");
+    let test_dir = TestDir::new();
+    fs::write(test_dir.path().join("file"), bytes(100_000_000)).expect("a file");
+    let directory = test_dir.path().join("in");
     fs::create_dir(&directory).expect("a directory");
-    let receiver = Listening::start(&place, &recv(&["in"]));
+    let receiver = Listening::start(&test_dir, &recv(&["in"]));
     let arguments = ["cast", "send", "file", &receiver.host, "--rate", "200Mbps"];
-    let mut sender = place.command(&arguments).stderr(Stdio::null()).spawn();
+    let mut sender = test_dir.command(&arguments).stderr(Stdio::null()).spawn();
     let sender = sender.as_mut().expect("it runs");
     until_a_slab_is_there(&directory);
     sender.kill().expect("killed");
     sender.wait().expect("it ends");
-    let sent = place.run(&["cast", "send", "file", &receiver.host]);
+    let sent = test_dir.run(&["cast", "send", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     receiver.signal(Signal::INT);
     let ended = receiver.end();

@@ -1,7 +1,7 @@
-//! Senders that mean harm, and a destination where somebody has put a symbolic link.
+//! Malicious senders, and destinations with a symbolic link from another user.
 
 use super::{Listening, recv};
-use crate::place::Place;
+use crate::test_dir::TestDir;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use tailcut_cast::files::manifest::Header;
 use tailcut_cast::files::{Error, FileSource, Hash, Label, ScanOptions, Source, hash};
 use tailcut_cast::transfer::{SendOptions, send};
 
-/// A tree whose manifest has another name in it than the disk.
+/// Directory tree. The manifest contains a name that differs from the disk.
 struct Altered {
     tree: FileSource,
     name: &'static [u8],
@@ -51,7 +51,7 @@ impl Source for Altered {
     }
 }
 
-/// All paths below a directory.
+/// Returns all paths below a directory.
 fn paths(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).expect("a directory") {
@@ -67,17 +67,17 @@ fn paths(directory: &Path) -> Vec<String> {
 #[test]
 fn a_manifest_that_leads_outside_is_refused_and_writes_nothing() {
     static GOES_ON: AtomicBool = AtomicBool::new(false);
-    let place = Place::new();
-    fs::create_dir_all(place.path().join("tree/qq")).expect("a directory");
-    place.file("tree/qq/file", "harm");
-    place.file("tree/qzq", "harm");
-    fs::create_dir(place.path().join("in")).expect("a directory");
+    let test_dir = TestDir::new();
+    fs::create_dir_all(test_dir.path().join("tree/qq")).expect("a directory");
+    test_dir.file("tree/qq/file", "harm");
+    test_dir.file("tree/qzq", "harm");
+    fs::create_dir(test_dir.path().join("in")).expect("a directory");
     let cases: [(&[u8], &[u8]); 3] = [(b"qq", b".."), (b"qzq", b"a/b"), (b"qzq", b"a\0b")];
     for (name, other) in cases {
-        let receiver = Listening::start(&place, &recv(&["in", "--once"]));
-        let before = paths(place.path());
+        let receiver = Listening::start(&test_dir, &recv(&["in", "--once"]));
+        let before = paths(test_dir.path());
         let options = ScanOptions::default();
-        let tree = place.path().join("tree");
+        let tree = test_dir.path().join("tree");
         let tree = FileSource::open(&tree, &options, &mut |_| ()).expect("a tree");
         let local = "127.0.0.1:0".parse().expect("an address");
         let endpoint = Endpoint::bind(local, &Options::default()).expect("a port");
@@ -90,7 +90,7 @@ fn a_manifest_that_leads_outside_is_refused_and_writes_nothing() {
         assert_eq!(refused.exit_code(), 4, "{refused}");
         let received = receiver.end();
         assert_eq!(received.code, Some(4), "{}", received.stderr);
-        let more: Vec<String> = paths(place.path())
+        let more: Vec<String> = paths(test_dir.path())
             .into_iter()
             .filter(|path| !before.contains(path))
             .collect();
@@ -103,29 +103,29 @@ fn a_manifest_that_leads_outside_is_refused_and_writes_nothing() {
 
 #[test]
 fn a_symbolic_link_at_the_destination_is_not_followed() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     for directory in ["tree", "in", "outside"] {
-        fs::create_dir(place.path().join(directory)).expect("a directory");
+        fs::create_dir(test_dir.path().join(directory)).expect("a directory");
     }
-    place.file("tree/file", "contents");
-    // The tree has a link that leads outside, too: it arrives as a link.
-    std::os::unix::fs::symlink("../../outside", place.path().join("tree/link")).expect("a link");
+    test_dir.file("tree/file", "contents");
+    // The tree also contains a link that leads outside. It arrives as a link.
+    std::os::unix::fs::symlink("../../outside", test_dir.path().join("tree/link")).expect("a link");
     for (link, code) in [("in/tree", 4), ("in/tree.part", 4)] {
-        let path = place.path().join(link);
+        let path = test_dir.path().join(link);
         std::os::unix::fs::symlink("../outside", &path).expect("a link");
-        let receiver = Listening::start(&place, &recv(&["in", "--once"]));
-        let sent = place.run(&["cast", "send", "tree", &receiver.host]);
+        let receiver = Listening::start(&test_dir, &recv(&["in", "--once"]));
+        let sent = test_dir.run(&["cast", "send", "tree", &receiver.host]);
         assert_eq!(sent.code, Some(code), "{link}: {}", sent.stderr);
         receiver.end();
-        assert!(paths(&place.path().join("outside")).is_empty(), "{link}");
+        assert!(paths(&test_dir.path().join("outside")).is_empty(), "{link}");
         fs::remove_file(&path).expect("removed");
-        let _ = fs::remove_file(place.path().join("in/tree.part.slabs"));
+        let _ = fs::remove_file(test_dir.path().join("in/tree.part.slabs"));
     }
-    let receiver = Listening::start(&place, &recv(&["in", "--once"]));
-    let sent = place.run(&["cast", "send", "tree", &receiver.host]);
+    let receiver = Listening::start(&test_dir, &recv(&["in", "--once"]));
+    let sent = test_dir.run(&["cast", "send", "tree", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     receiver.end();
-    let link = fs::read_link(place.path().join("in/tree/link")).expect("a link");
+    let link = fs::read_link(test_dir.path().join("in/tree/link")).expect("a link");
     assert_eq!(link, Path::new("../../outside"));
-    assert!(paths(&place.path().join("outside")).is_empty());
+    assert!(paths(&test_dir.path().join("outside")).is_empty());
 }

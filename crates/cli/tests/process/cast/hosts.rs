@@ -1,12 +1,12 @@
-//! Hosts in network namespaces on one switch: they go away with the test.
+//! Hosts in network namespaces on one switch. They are removed at the end of the test.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The port of `tailcut cast`.
+/// Port of `tailcut cast`.
 pub const PORT: u16 = 7413;
 
-/// Hosts 1 to n with the addresses 10.77.0.1 to 10.77.0.n, each in a namespace of its own.
+/// Hosts 1 to n with the addresses 10.77.0.1 to 10.77.0.n, each in a separate namespace.
 pub struct Hosts {
     name: String,
     count: usize,
@@ -54,7 +54,7 @@ impl Hosts {
         format!("{}-{host}", self.name)
     }
 
-    /// The address of a host.
+    /// Returns the address of a host.
     pub fn address(&self, host: usize) -> String {
         format!("10.77.0.{host}")
     }
@@ -71,7 +71,7 @@ impl Hosts {
         words(&format!("-n {space} link set port{host} mtu {mtu}"));
     }
 
-    /// The switch passes nothing more of any group on to a host.
+    /// Stops the switch from forwarding multicast packets to a host.
     pub fn deafen(&self, host: usize) {
         let file = format!("/sys/class/net/port{host}/brport/multicast_flood");
         let script = format!("echo 0 >{file}");
@@ -79,7 +79,7 @@ impl Hosts {
         ip(&["netns", "exec", &space, "sh", "-c", &script]);
     }
 
-    /// A command on a host.
+    /// Returns a command that runs on a host.
     pub fn on(&self, host: usize, command: &Command) -> Command {
         let mut inside = Command::new("ip");
         inside.args(["netns", "exec", &self.space(host)]);
@@ -90,7 +90,7 @@ impl Hosts {
         inside
     }
 
-    /// What a host's kernel counts of its interface: bytes that left.
+    /// Returns the bytes that a host's interface has sent, from the kernel's counter.
     pub fn bytes_sent(&self, host: usize) -> u64 {
         let file = "/sys/class/net/eth0/statistics/tx_bytes";
         let space = self.space(host);
@@ -122,7 +122,7 @@ fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "ip {arguments:?}: {said}");
 }
 
-/// The same, from words.
+/// Calls `ip` with arguments that are separated by spaces.
 fn words(arguments: &str) {
     ip(&arguments.split(' ').collect::<Vec<_>>());
 }

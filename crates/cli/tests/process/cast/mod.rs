@@ -1,4 +1,4 @@
-//! `tailcut cast` as its users meet it: two processes, files, pipes, keys, kills.
+//! End-to-end tests of `tailcut cast`: two processes, files, pipes, keys, kills.
 
 mod check;
 mod faults;
@@ -7,7 +7,7 @@ mod hostile;
 mod hosts;
 mod mtu;
 
-use crate::place::{Ended, Place};
+use crate::test_dir::{Ended, TestDir};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 
-/// A process that listens.
+/// Process that listens for a transfer.
 struct Listening {
     child: Child,
     said: BufReader<ChildStderr>,
@@ -24,12 +24,12 @@ struct Listening {
 }
 
 impl Listening {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut command = place.command(arguments);
+    fn start(test_dir: &TestDir, arguments: &[&str]) -> Self {
+        let mut command = test_dir.command(arguments);
         Self::run(command.args(["--listen", "0"]))
     }
 
-    /// A command that listens somewhere.
+    /// Starts a command and waits until it listens.
     fn run(command: &mut Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
@@ -60,7 +60,7 @@ impl Listening {
 
     fn end(mut self) -> Ended {
         let mut stdout = self.child.stdout.take().expect("standard output");
-        // Both at once: a pipe that nobody reads stops the process.
+        // Both pipes are read at the same time, because a full pipe blocks the process.
         let printed = thread::spawn(move || {
             let mut bytes = Vec::new();
             stdout.read_to_end(&mut bytes).map(|_| bytes)
@@ -76,7 +76,7 @@ impl Listening {
     }
 }
 
-/// Bytes that repeat nowhere soon.
+/// Returns pseudorandom bytes.
 fn bytes(length: usize) -> Vec<u8> {
     let mut state = 7u32;
     let byte = |_| {
@@ -94,13 +94,13 @@ fn recv<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_file_arrives_once_and_is_not_replaced_unless_somebody_says_so() {
-    let place = Place::new();
-    fs::write(place.path().join("file"), bytes(3_000_000)).expect("a file");
-    fs::create_dir(place.path().join("in")).expect("a directory");
+    let test_dir = TestDir::new();
+    fs::write(test_dir.path().join("file"), bytes(3_000_000)).expect("a file");
+    fs::create_dir(test_dir.path().join("in")).expect("a directory");
     for (more, code) in [(&[][..], 0), (&[], 4), (&["--overwrite"], 0)] {
         let arguments = [&recv(&["in", "--once"]), more].concat();
-        let receiver = Listening::start(&place, &arguments);
-        let sent = place.run(&["cast", "send", "file", &receiver.host]);
+        let receiver = Listening::start(&test_dir, &arguments);
+        let sent = test_dir.run(&["cast", "send", "file", &receiver.host]);
         assert_eq!(sent.code, Some(code), "{}", sent.stderr);
         let received = receiver.end();
         assert_eq!(received.code, Some(code), "{}", received.stderr);
@@ -114,18 +114,18 @@ fn a_file_arrives_once_and_is_not_replaced_unless_somebody_says_so() {
             }
         }
     }
-    let copy = fs::read(place.path().join("in/file")).expect("a file");
+    let copy = fs::read(test_dir.path().join("in/file")).expect("a file");
     assert!(copy == bytes(3_000_000));
 }
 
 #[test]
 fn a_pipe_goes_to_a_pipe_under_a_key_and_json_tells_the_root() {
-    let place = Place::new();
-    assert_eq!(place.run(&["cast", "key", "key"]).code, Some(0));
-    let again = place.run(&["cast", "key", "key"]);
+    let test_dir = TestDir::new();
+    assert_eq!(test_dir.run(&["cast", "key", "key"]).code, Some(0));
+    let again = test_dir.run(&["cast", "key", "key"]);
     assert_eq!(again.code, Some(2), "a key is not overwritten");
-    let receiver = Listening::start(&place, &recv(&["-", "--psk", "key"]));
-    let mut sender = place
+    let receiver = Listening::start(&test_dir, &recv(&["-", "--psk", "key"]));
+    let mut sender = test_dir
         .command(&[
             "cast",
             "send",
@@ -158,20 +158,20 @@ fn a_pipe_goes_to_a_pipe_under_a_key_and_json_tells_the_root() {
 
 #[test]
 fn another_key_gets_no_answer_and_other_machines_take_one() {
-    let place = Place::new();
-    place.file("file", "x");
+    let test_dir = TestDir::new();
+    test_dir.file("file", "x");
     for key in ["key", "other"] {
-        assert_eq!(place.run(&["cast", "key", key]).code, Some(0));
+        assert_eq!(test_dir.run(&["cast", "key", key]).code, Some(0));
     }
-    let receiver = Listening::start(&place, &recv(&[".", "--psk", "key"]));
-    let sent = place.run(&["cast", "send", "file", &receiver.host, "--psk", "other"]);
+    let receiver = Listening::start(&test_dir, &recv(&[".", "--psk", "key"]));
+    let sent = test_dir.run(&["cast", "send", "file", &receiver.host, "--psk", "other"]);
     assert_eq!(sent.code, Some(2));
     assert!(sent.complaint().contains("no answer"), "{}", sent.stderr);
-    let sent = place.run(&["cast", "send", "file", "192.0.2.1"]);
+    let sent = test_dir.run(&["cast", "send", "file", "192.0.2.1"]);
     assert_eq!(sent.code, Some(2));
     assert!(sent.complaint().contains("--psk FILE"), "{}", sent.stderr);
     let (_, port) = receiver.host.split_once(':').expect("a port");
-    let second = place.run(&recv(&[".", "--listen", port]));
+    let second = test_dir.run(&recv(&[".", "--listen", port]));
     assert_eq!(second.code, Some(2));
     assert!(
         second.complaint().contains("another process"),
@@ -186,7 +186,7 @@ fn another_key_gets_no_answer_and_other_machines_take_one() {
 fn until_a_slab_is_there(directory: &Path) {
     let records = directory.join("file.part.slabs");
     let length = || fs::metadata(&records).map_or(0, |stat| stat.len());
-    // The first 96 bytes are of no slab.
+    // The first 96 bytes are a header, before the first slab.
     while length() <= 96 {
         std::thread::yield_now();
     }
@@ -194,27 +194,27 @@ fn until_a_slab_is_there(directory: &Path) {
 
 #[test]
 fn what_has_arrived_survives_kill_9_of_either_end() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let contents = bytes(96 << 20);
-    fs::write(place.path().join("file"), &contents).expect("a file");
-    let directory = place.path().join("in");
+    fs::write(test_dir.path().join("file"), &contents).expect("a file");
+    let directory = test_dir.path().join("in");
     fs::create_dir(&directory).expect("a directory");
-    // Slow enough to be killed meanwhile.
+    // The rate is low, so that the process can be killed during the transfer.
     let slow = ["--rate", "200Mbps"];
     let start = |host: &str| {
         let arguments = [&["cast", "send", "file", host][..], &slow].concat();
-        let mut command = place.command(&arguments);
+        let mut command = test_dir.command(&arguments);
         command.stderr(Stdio::null()).spawn().expect("it runs")
     };
-    let receiver = Listening::start(&place, &recv(&["in"]));
+    let receiver = Listening::start(&test_dir, &recv(&["in"]));
     let mut sender = start(&receiver.host);
     until_a_slab_is_there(&directory);
     sender.kill().expect("killed");
     sender.wait().expect("it ends");
     receiver.signal(Signal::KILL);
     receiver.end();
-    let receiver = Listening::start(&place, &recv(&["in", "--once"]));
-    let sent = place.run(&["cast", "send", "--json", "file", &receiver.host]);
+    let receiver = Listening::start(&test_dir, &recv(&["in", "--once"]));
+    let sent = test_dir.run(&["cast", "send", "--json", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     let last = sent.stdout.lines().last().expect("a line");
     let last: serde_json::Value = serde_json::from_str(last).expect("JSON");
@@ -226,17 +226,17 @@ fn what_has_arrived_survives_kill_9_of_either_end() {
 
 #[test]
 fn two_replicas_serve_and_one_fetches() {
-    let place = Place::new();
-    fs::write(place.path().join("file"), bytes(5_000_000)).expect("a file");
-    fs::create_dir(place.path().join("in")).expect("a directory");
-    let replicas = [(); 2].map(|()| Listening::start(&place, &["cast", "serve", "file"]));
+    let test_dir = TestDir::new();
+    fs::write(test_dir.path().join("file"), bytes(5_000_000)).expect("a file");
+    fs::create_dir(test_dir.path().join("in")).expect("a directory");
+    let replicas = [(); 2].map(|()| Listening::start(&test_dir, &["cast", "serve", "file"]));
     let (_, root) = replicas[0].line.split_once("root ").expect("a root");
     let (a, b) = (&replicas[0].host, &replicas[1].host);
-    let got = place.run(&["cast", "get", root.trim(), a, b, "-o", "in"]);
+    let got = test_dir.run(&["cast", "get", root.trim(), a, b, "-o", "in"]);
     assert_eq!(got.code, Some(0), "{}", got.stderr);
-    assert!(fs::read(place.path().join("in/file")).expect("a file") == bytes(5_000_000));
+    assert!(fs::read(test_dir.path().join("in/file")).expect("a file") == bytes(5_000_000));
     let other = "0".repeat(64);
-    let got = place.run(&["cast", "get", &other, a, "-o", "in"]);
+    let got = test_dir.run(&["cast", "get", &other, a, "-o", "in"]);
     assert_eq!(got.code, Some(4), "{}", got.stderr);
     for replica in replicas {
         replica.signal(Signal::INT);
@@ -246,15 +246,15 @@ fn two_replicas_serve_and_one_fetches() {
 
 #[test]
 fn what_would_be_sent_is_listed() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("tree")).expect("a directory");
-    place.file("tree/a", "four");
-    place.file("tree/b.tmp", "x");
-    let listed = place.run(&["cast", "send", "tree", "--dry-run", "--exclude", "*.tmp"]);
+    let test_dir = TestDir::new();
+    fs::create_dir(test_dir.path().join("tree")).expect("a directory");
+    test_dir.file("tree/a", "four");
+    test_dir.file("tree/b.tmp", "x");
+    let listed = test_dir.run(&["cast", "send", "tree", "--dry-run", "--exclude", "*.tmp"]);
     assert_eq!(listed.code, Some(0), "{}", listed.stderr);
     assert!(listed.stdout.contains("4 tree/a"), "{}", listed.stdout);
     assert!(!listed.stdout.contains("b.tmp"), "{}", listed.stdout);
-    let unread = place.run(&["cast", "send", "nothing", "127.0.0.1"]);
+    let unread = test_dir.run(&["cast", "send", "nothing", "127.0.0.1"]);
     assert_eq!(unread.code, Some(2));
     assert!(
         unread

@@ -1,28 +1,28 @@
-//! Packets as large as the path takes.
+//! Packets with the largest size that the path accepts.
 
 use super::hosts::{Hosts, PORT};
 use super::{Listening, bytes, recv};
-use crate::place::{Ended, Place};
+use crate::test_dir::{Ended, TestDir};
 use std::fs;
 
 #[test]
 fn packets_are_as_large_as_they_may_be_and_smaller_where_the_path_takes_less() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let contents = bytes(10_000_000);
-    fs::write(place.path().join("file"), &contents).expect("a file");
+    fs::write(test_dir.path().join("file"), &contents).expect("a file");
     let hosts = Hosts::new(2);
     for host in [1, 2] {
         hosts.set_mtu(host, 9_000);
         hosts.set_port_mtu(host, 9_000);
     }
     let mut sent = 0;
-    // Each symbol has a header of 32 bytes, of which there are six times as many in packets of 1,500 bytes.
+    // Each symbol has a header of 32 bytes. With packets of 1,500 bytes there are six times as many headers.
     for (mtu, overhead) in [(9_000, 0.002..0.012), (1_500, 0.02..0.04)] {
         hosts.set_mtu(1, mtu);
         let into = format!("into-{mtu}");
-        fs::create_dir(place.path().join(&into)).expect("a directory");
+        fs::create_dir(test_dir.path().join(&into)).expect("a directory");
         let listens = recv(&[&into, "--insecure", "--once", "--listen", "0.0.0.0"]);
-        let receiver = Listening::run(&mut hosts.on(2, &place.command(&listens)));
+        let receiver = Listening::run(&mut hosts.on(2, &test_dir.command(&listens)));
         let address = format!("{}:{PORT}", hosts.address(2));
         let send = [
             "cast",
@@ -33,18 +33,18 @@ fn packets_are_as_large_as_they_may_be_and_smaller_where_the_path_takes_less() {
             "--mtu",
             "9000",
         ];
-        let ended = hosts.on(1, &place.command(&send)).output();
+        let ended = hosts.on(1, &test_dir.command(&send)).output();
         let ended: Ended = ended.expect("it runs").into();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         assert_eq!(receiver.end().code, Some(0));
-        let arrived = fs::read(place.path().join(&into).join("file")).expect("a file");
+        let arrived = fs::read(test_dir.path().join(&into).join("file")).expect("a file");
         assert!(arrived == contents);
         let all = hosts.bytes_sent(1);
         let found = (all - sent) as f64 / contents.len() as f64 - 1.0;
         assert!(overhead.contains(&found), "{mtu}: {found}");
         sent = all;
     }
-    let refused = place.run(&["cast", "send", "file", "127.0.0.1", "--mtu", "9001"]);
+    let refused = test_dir.run(&["cast", "send", "file", "127.0.0.1", "--mtu", "9001"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
     assert!(
         refused.stderr.contains("from 1280 to 9KB"),

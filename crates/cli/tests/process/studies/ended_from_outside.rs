@@ -1,4 +1,4 @@
-//! Processes that run cases are ended from outside, and lose nothing that is done.
+//! Processes that run cases are killed by signals or limits. Finished cases are never lost.
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -8,15 +8,15 @@ use std::process::{Child, ChildStderr, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-/// A process with those that it starts, which end together.
+/// Process group: a process and its children, which are killed together.
 struct Group {
     child: Child,
     told: Option<BufReader<ChildStderr>>,
 }
 
 impl Group {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut child = place
+    fn start(test_dir: &TestDir, arguments: &[&str]) -> Self {
+        let mut child = test_dir
             .command(arguments)
             .process_group(0)
             .stdout(Stdio::null())
@@ -28,23 +28,23 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        // It may have ended by itself.
+        // The process may already have ended.
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 }
 
-/// The case that a line tells the end of.
+/// Returns the case that a line reports as ended.
 fn ended_case(line: &str) -> Option<usize> {
-    let (place, _) = line.strip_prefix("case ")?.split_once(": ")?;
+    let (case, _) = line.strip_prefix("case ")?.split_once(": ")?;
     line.ends_with("CPU-seconds")
-        .then(|| place.parse().expect("a place"))
+        .then(|| case.parse().expect("a case"))
 }
 
-/// Starts processes over all cases, kills them once so many cases have ended, and gives these.
-fn round(place: &Place, processes: usize, kill_after: usize) -> Vec<usize> {
+/// Starts processes over all cases, kills them after `kill_after` cases have ended, and returns the ended cases.
+fn round(test_dir: &TestDir, processes: usize, kill_after: usize) -> Vec<usize> {
     let arguments = ["case", "grid", "--threads", "2"];
     let mut groups: Vec<Group> = (0..processes)
-        .map(|_| Group::start(place, &arguments))
+        .map(|_| Group::start(test_dir, &arguments))
         .collect();
     let (tell, told) = mpsc::channel();
     for group in &mut groups {
@@ -72,19 +72,19 @@ fn round(place: &Place, processes: usize, kill_after: usize) -> Vec<usize> {
 
 #[test]
 fn a_grid_whose_processes_are_killed_again_and_again_is_the_same_in_the_end() {
-    let place = Place::new();
-    done(&place, &with(&["study", "plan", "grid"], &GRID));
+    let test_dir = TestDir::new();
+    done(&test_dir, &with(&["study", "plan", "grid"], &GRID));
     let mut ended = Vec::new();
-    // Where the signal meets a process, in a run, in a file or between two, is up to the machine.
+    // The signal arrives at an arbitrary moment: during a run, during a write, or between two runs.
     for (processes, kill_after) in [(3, 1), (2, 9), (1, 1), (3, 17), (2, 2), (3, 30), (1, 5)] {
-        ended.extend(round(&place, processes, kill_after));
+        ended.extend(round(&test_dir, processes, kill_after));
     }
-    ended.extend(round(&place, 3, usize::MAX));
-    // A process may have been killed before it could say in a lock who it was.
-    for lock in fs::read_dir(place.path().join("grid/locks")).expect("locks") {
+    ended.extend(round(&test_dir, 3, usize::MAX));
+    // A process may have been killed before it wrote its name to the lock.
+    for lock in fs::read_dir(test_dir.path().join("grid/locks")).expect("locks") {
         age(&lock.expect("a lock").path(), MINUTE);
     }
-    let last = done(&place, &["case", "grid"]);
+    let last = done(&test_dir, &["case", "grid"]);
     let said = format!("{CASES} of {CASES} cases are done");
     assert!(last.stdout.starts_with(&said), "{}", last.stdout);
     let told = ended.len();
@@ -92,10 +92,13 @@ fn a_grid_whose_processes_are_killed_again_and_again_is_the_same_in_the_end() {
     ended.dedup();
     assert_eq!(ended.len(), told, "no case has ended twice");
 
-    let collected = done(&place, &["study", "collect", "grid", "--out", "collected"]);
-    let whole = done(&place, &with(&["compare", "--out", "whole"], &GRID));
+    let collected = done(
+        &test_dir,
+        &["study", "collect", "grid", "--out", "collected"],
+    );
+    let whole = done(&test_dir, &with(&["compare", "--out", "whole"], &GRID));
     assert_eq!(answer(&collected), answer(&whole));
-    let path = place.path();
+    let path = test_dir.path();
     assert_same(&path.join("collected"), &path.join("whole"));
     let results = fs::read_dir(path.join("grid/done")).expect("results");
     let names = results.map(|one| one.expect("one").file_name().into_string().expect("UTF-8"));
@@ -105,7 +108,7 @@ fn a_grid_whose_processes_are_killed_again_and_again_is_the_same_in_the_end() {
 
 #[test]
 fn an_interrupted_case_waits_as_before() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let long = [
         "--flows",
         "1000000",
@@ -116,12 +119,12 @@ fn an_interrupted_case_waits_as_before() {
     ];
     let small = ["tcp", "--topology", "single-switch:hosts=4", "--seeds", "1"];
     done(
-        &place,
+        &test_dir,
         &with(&["study", "plan", "grid"], &with(&small, &long)),
     );
     for signal in [Signal::INT, Signal::TERM] {
-        let mut group = Group::start(&place, &["case", "grid"]);
-        let locks = place.path().join("grid/locks");
+        let mut group = Group::start(&test_dir, &["case", "grid"]);
+        let locks = test_dir.path().join("grid/locks");
         let is_locked = || {
             let mut names = fs::read_dir(&locks).expect("locks").map_while(Result::ok);
             names.any(|name| name.path().extension().is_some_and(|end| end == "lock"))
@@ -134,19 +137,19 @@ fn an_interrupted_case_waits_as_before() {
             );
             thread::yield_now();
         }
-        // One of them hears of it, and tells the others.
+        // Only the first process receives the signal, and it stops its children.
         let pid = Pid::from_child(&group.child);
         rustix::process::kill_process(pid, signal).expect("a signal");
         assert_eq!(group.child.wait().expect("an end").code(), Some(130));
-        assert!(!is_locked(), "its lock is given back");
-        let done = fs::read_dir(place.path().join("grid/done")).expect("results");
-        assert_eq!(done.count(), 0, "nothing half written is left");
+        assert!(!is_locked(), "the process has released its lock");
+        let done = fs::read_dir(test_dir.path().join("grid/done")).expect("results");
+        assert_eq!(done.count(), 0, "no incomplete file is left");
     }
 }
 
 #[test]
 fn a_case_whose_process_ends_without_a_word_has_failed() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let sizes = ["tcp", "--topology", "single-switch:hosts=4", "--seeds", "1"];
     let flows = [
         "--duration",
@@ -157,15 +160,15 @@ fn a_case_whose_process_ends_without_a_word_has_failed() {
         "sample_every=1s",
     ];
     done(
-        &place,
+        &test_dir,
         &with(&["study", "plan", "grid"], &with(&sizes, &flows)),
     );
-    let mut group = Group::start(&place, &["case", "grid", "--threads", "1"]);
-    let lock = place
+    let mut group = Group::start(&test_dir, &["case", "grid", "--threads", "1"]);
+    let lock = test_dir
         .path()
         .join("grid/locks")
-        .join(format!("{}.lock", hash(&place, 1)));
-    // As the system does where a job takes more memory than it has asked for.
+        .join(format!("{}.lock", hash(&test_dir, 1)));
+    // The operating system kills a process like this when a job exceeds its memory limit.
     let pid = loop {
         let told = fs::read(&lock).ok();
         let told: Option<Value> = told.and_then(|told| serde_json::from_slice(&told).ok());
@@ -182,21 +185,21 @@ fn a_case_whose_process_ends_without_a_word_has_failed() {
     let pid = Pid::from_raw(pid.try_into().expect("a number")).expect("a process");
     rustix::process::kill_process(pid, Signal::KILL).expect("a signal");
     assert_eq!(group.child.wait().expect("an end").code(), Some(3));
-    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    let status = done(&test_dir, &["study", "status", "grid", "--json"]).json();
     assert_eq!((&status["done"], &status["failed"]), (&1.into(), &1.into()));
     let error = status["cases"][1]["error"].as_str().expect("an error");
     assert!(
-        error.starts_with("the process that ran it ended without a word (signal: 9"),
+        error.starts_with("the process that ran it ended without a message (signal: 9"),
         "{error}"
     );
     assert!(!lock.exists(), "its lock is gone");
 }
 
-/// A limit that the system holds a process to.
+/// The operating system enforces a limit on the process.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_case_that_takes_more_memory_than_it_may_has_failed() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let sizes = [
         "tcp",
         "--topology",
@@ -216,16 +219,16 @@ fn a_case_that_takes_more_memory_than_it_may_has_failed() {
         &["study", "plan", "grid", "--seeds", "1"],
         &with(&sizes, &flows),
     );
-    done(&place, &plan);
+    done(&test_dir, &plan);
     let limited = "ulimit -v 200000 && exec \"$0\" case grid --threads 1";
     let ended: Ended = std::process::Command::new("sh")
         .args(["-c", limited, env!("CARGO_BIN_EXE_tailcut")])
-        .current_dir(place.path())
+        .current_dir(test_dir.path())
         .output()
         .expect("a shell")
         .into();
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    let status = done(&test_dir, &["study", "status", "grid", "--json"]).json();
     assert_eq!((&status["done"], &status["failed"]), (&1.into(), &1.into()));
     let error = status["cases"][1]["error"].as_str().expect("an error");
     assert!(error.contains("memory allocation of "), "{error}");

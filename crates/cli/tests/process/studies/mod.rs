@@ -1,5 +1,5 @@
-//! A study as cases: any number of processes run them, whatever ends a process loses none that is done,
-//! and what is collected is what one command would have written.
+//! Studies with cases: any number of processes run them, no finished case is lost when a process ends, and the
+//! collected results equal the results of one command.
 
 #[cfg(unix)]
 mod ended_from_outside;
@@ -8,13 +8,13 @@ mod submitted;
 
 use crate::collected::{answer, assert_same};
 use crate::grid::{CASES, GRID};
-use crate::place::{Ended, Place};
+use crate::test_dir::{Ended, TestDir};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Twelve cases.
+/// Study with twelve cases.
 const SMALL: [&str; 11] = [
     "tcp",
     "dctcp",
@@ -33,38 +33,41 @@ fn with<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<&'a str> {
     [before, after].concat()
 }
 
-/// A command that has to succeed.
-fn done(place: &Place, arguments: &[&str]) -> Ended {
-    let ended = place.run(arguments);
+/// Runs a command that must succeed.
+fn done(test_dir: &TestDir, arguments: &[&str]) -> Ended {
+    let ended = test_dir.run(arguments);
     assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
     ended
 }
 
 #[test]
 fn what_is_collected_is_what_one_command_writes() {
-    let place = Place::new();
-    let plan = done(&place, &with(&["study", "plan", "grid"], &SMALL));
+    let test_dir = TestDir::new();
+    let plan = done(&test_dir, &with(&["study", "plan", "grid"], &SMALL));
     assert!(
         plan.stdout.starts_with("12 cases in grid, 0..11: 0 done"),
         "{}",
         plan.stdout
     );
-    let part = done(&place, &["case", "grid", "3..5"]);
+    let part = done(&test_dir, &["case", "grid", "3..5"]);
     let said = "3 of 3 cases are done in grid, 3 of them now\n";
     assert_eq!(part.stdout, said, "{}", part.stderr);
-    // Without a range: all that are left.
-    let rest = done(&place, &["case", "grid", "--json"]).json();
+    // Without a range, all remaining cases are run.
+    let rest = done(&test_dir, &["case", "grid", "--json"]).json();
     assert_eq!((&rest["done"], &rest["run"]), (&12.into(), &9.into()));
-    let again = done(&place, &["case", "grid", "--json"]).json();
+    let again = done(&test_dir, &["case", "grid", "--json"]).json();
     assert_eq!((&again["done"], &again["run"]), (&12.into(), &0.into()));
 
-    let collected = done(&place, &["study", "collect", "grid", "--out", "collected"]);
-    let whole = done(&place, &with(&["compare", "--out", "whole"], &SMALL));
+    let collected = done(
+        &test_dir,
+        &["study", "collect", "grid", "--out", "collected"],
+    );
+    let whole = done(&test_dir, &with(&["compare", "--out", "whole"], &SMALL));
     assert_eq!(answer(&collected), answer(&whole));
-    let path = place.path();
+    let path = test_dir.path();
     assert_same(&path.join("collected"), &path.join("whole"));
-    // The command finds its own runs there.
-    let found = done(&place, &with(&["compare", "--out", "collected"], &SMALL));
+    // `compare` reuses the collected runs.
+    let found = done(&test_dir, &with(&["compare", "--out", "collected"], &SMALL));
     let said = "12 of 12 runs are in collected already";
     assert!(
         found.stderr.lines().any(|line| line == said),
@@ -73,8 +76,8 @@ fn what_is_collected_is_what_one_command_writes() {
     );
 }
 
-/// The lock of a case in a study's directory, as another machine would have written it.
-fn lock(place: &Place, case: usize, silent: Duration) -> PathBuf {
+/// Creates the lock of a case as another machine would have written it, and returns its path.
+fn lock(test_dir: &TestDir, case: usize, silent: Duration) -> PathBuf {
     let holder = serde_json::json!({
         "host": "elsewhere",
         "pid": 4711,
@@ -83,25 +86,25 @@ fn lock(place: &Place, case: usize, silent: Duration) -> PathBuf {
         "heartbeat": "2026-01-01T00:00:00Z",
         "mark": "0123456789abcdef",
     });
-    let path = place
+    let path = test_dir
         .path()
         .join("grid/locks")
-        .join(format!("{}.lock", hash(place, case)));
+        .join(format!("{}.lock", hash(test_dir, case)));
     fs::write(&path, holder.to_string()).expect("a lock");
     age(&path, silent);
     path
 }
 
-/// As if a file or folder had been written so long ago.
+/// Sets the modification time of a file or directory to this time ago.
 fn age(path: &Path, silent: Duration) {
     let file = File::open(path).expect("a file");
     file.set_modified(SystemTime::now() - silent)
         .expect("a time");
 }
 
-/// The hash of a case.
-fn hash(place: &Place, case: usize) -> String {
-    let plan = fs::read(place.path().join("grid/plan.json")).expect("a plan");
+/// Returns the hash of a case.
+fn hash(test_dir: &TestDir, case: usize) -> String {
+    let plan = fs::read(test_dir.path().join("grid/plan.json")).expect("a plan");
     let plan: Value = serde_json::from_slice(&plan).expect("JSON");
     plan["cases"][case]["hash"]
         .as_str()
@@ -113,12 +116,12 @@ const MINUTE: Duration = Duration::from_secs(61);
 
 #[test]
 fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
-    let place = Place::new();
-    done(&place, &with(&["study", "plan", "grid"], &SMALL));
-    let path = lock(&place, 4, Duration::from_secs(40));
-    let ended = place.run(&["case", "grid", "3..5"]);
+    let test_dir = TestDir::new();
+    done(&test_dir, &with(&["study", "plan", "grid"], &SMALL));
+    let path = lock(&test_dir, 4, Duration::from_secs(40));
+    let ended = test_dir.run(&["case", "grid", "3..5"]);
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
-    let said = "case 4: skipped, process 4711 on elsewhere is at it";
+    let said = "case 4: skipped, process 4711 on elsewhere runs it";
     assert!(
         ended.stderr.lines().any(|line| line == said),
         "{}",
@@ -126,24 +129,24 @@ fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
     );
     assert_eq!(
         ended.complaint(),
-        "tailcut: other processes are at 1 of 3 cases"
+        "tailcut: other processes run 1 of 3 cases"
     );
     assert!(
         ended.stdout.starts_with("2 of 3 cases are done"),
         "{}",
         ended.stdout
     );
-    let status = done(&place, &["study", "status", "grid"]).stdout;
+    let status = done(&test_dir, &["study", "status", "grid"]).stdout;
     let said = "case 4: tcp at load 0.3, seed 2: running: process 4711 on elsewhere, for 40 s, silent for 40 s";
     assert!(status.contains(said), "{status}");
 
     age(&path, MINUTE);
-    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    let status = done(&test_dir, &["study", "status", "grid", "--json"]).json();
     assert_eq!((&status["done"], &status["stale"]), (&2.into(), &1.into()));
     assert_eq!(status["cases"][4]["host"], "elsewhere");
-    done(&place, &["case", "grid", "4"]);
+    done(&test_dir, &["case", "grid", "4"]);
     assert!(!path.exists(), "the lock was taken over, and given back");
-    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    let status = done(&test_dir, &["study", "status", "grid", "--json"]).json();
     assert_eq!(
         (&status["done"], &status["waiting"]),
         (&3.into(), &9.into())
@@ -151,7 +154,7 @@ fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
     assert!(status["to_go_cpu_seconds"].as_f64().expect("a time") > 0.0);
 }
 
-/// Fan-ins of two and of six senders, of which there are four.
+/// Incasts of two and of six senders. The network has only four senders, so the incast with six senders fails.
 const FAILING: &str = r#"
 designs = ["tcp"]
 loads = 0.3
@@ -171,16 +174,16 @@ workload.fan_in_senders = [6, 2]
 
 #[test]
 fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
-    let place = Place::new();
-    place.file("failing.toml", FAILING);
+    let test_dir = TestDir::new();
+    test_dir.file("failing.toml", FAILING);
     done(
-        &place,
+        &test_dir,
         &["study", "plan", "grid", "--scenario", "failing.toml"],
     );
     for _ in 0..2 {
-        let ended = place.run(&["case", "grid", "--threads", "1"]);
+        let ended = test_dir.run(&["case", "grid", "--threads", "1"]);
         assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-        let said = "tailcut: 2 of 4 cases failed: 0, 2; `tailcut study status` says why";
+        let said = "tailcut: 2 of 4 cases failed: 0, 2; `tailcut study status` shows why";
         assert_eq!(ended.complaint(), said);
         assert!(
             ended.stdout.starts_with("2 of 4 cases are done"),
@@ -188,10 +191,10 @@ fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
             ended.stdout
         );
     }
-    let path = place
+    let path = test_dir
         .path()
         .join("grid/failed")
-        .join(format!("{}.json", hash(&place, 2)));
+        .join(format!("{}.json", hash(&test_dir, 2)));
     let failure: Value = serde_json::from_slice(&fs::read(path).expect("a failure")).expect("JSON");
     assert_eq!(
         (&failure["design"], &failure["seed"]),
@@ -200,16 +203,16 @@ fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
     let error = failure["error"].as_str().expect("an error");
     assert!(error.starts_with("workload: "), "{error}");
     assert!(failure["command_line"].as_array().expect("a command").len() > 2);
-    let status = done(&place, &["study", "status", "grid"]).stdout;
+    let status = done(&test_dir, &["study", "status", "grid"]).stdout;
     assert!(status.contains(&format!("failed: {error}")), "{status}");
 
-    let refused = place.run(&["study", "collect", "grid", "--out", "out"]);
+    let refused = test_dir.run(&["study", "collect", "grid", "--out", "out"]);
     assert_eq!(refused.code, Some(2));
-    let said = "tailcut: grid: found 2 of 4 cases missing (50.0 %), 2 of them failed: 0, 2; allowed: all of \
-                them done, or --partial for a report of the others";
+    let said = "tailcut: grid: found 2 of 4 cases missing (50.0 %), 2 of them failed: 0, 2; allowed: all \
+                cases done, or --partial for a report of the others";
     assert_eq!(refused.complaint(), said);
     let part = done(
-        &place,
+        &test_dir,
         &["study", "collect", "grid", "--partial", "--out", "out"],
     );
     let said = "a part of the study: 2 of 4 cases, 50.0 %";
@@ -219,16 +222,19 @@ fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
         part.stderr
     );
 
-    let again = done(&place, &["study", "retry", "grid"]);
-    assert_eq!(again.stdout, "failed cases in grid that wait again: 0, 2\n");
+    let again = done(&test_dir, &["study", "retry", "grid"]);
     assert_eq!(
-        fs::read_dir(place.path().join("grid/failed"))
+        again.stdout,
+        "failed cases in grid that will be run again: 0, 2\n"
+    );
+    assert_eq!(
+        fs::read_dir(test_dir.path().join("grid/failed"))
             .expect("failures")
             .count(),
         0
     );
     assert_eq!(
-        place.run(&["case", "grid"]).code,
+        test_dir.run(&["case", "grid"]).code,
         Some(3),
         "they fail again"
     );
@@ -236,7 +242,7 @@ fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
 
 #[test]
 fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let rows = |bytes: u32| {
         let rows: String = (0..20)
             .map(|row| format!("{row},{},9,{bytes}\n", row % 8))
@@ -248,23 +254,23 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
             &["study", "plan", "grid", "tcp", "-w", "trace:flows.csv"],
             more,
         );
-        done(&place, &plan)
+        done(&test_dir, &plan)
     };
-    place.file("flows.csv", &rows(20_000));
+    test_dir.file("flows.csv", &rows(20_000));
     plan(&["--seeds", "3"]);
-    done(&place, &["case", "grid"]);
-    // What a case reads is in the study's directory.
-    fs::remove_file(place.path().join("flows.csv")).expect("a file");
-    done(&place, &["study", "collect", "grid", "--out", "out"]);
-    place.file("flows.csv", &rows(20_000));
+    done(&test_dir, &["case", "grid"]);
+    // The study's directory contains a copy of the input files.
+    fs::remove_file(test_dir.path().join("flows.csv")).expect("a file");
+    done(&test_dir, &["study", "collect", "grid", "--out", "out"]);
+    test_dir.file("flows.csv", &rows(20_000));
     let more = plan(&["--seeds", "5"]);
     assert!(
         more.stdout.starts_with("5 cases in grid, 0..4: 3 done"),
         "{}",
         more.stdout
     );
-    // Other flows under the same name are another study.
-    place.file("flows.csv", &rows(30_000));
+    // A file with the same name and other flows makes a different study.
+    test_dir.file("flows.csv", &rows(30_000));
     let other = plan(&["--seeds", "5"]);
     assert!(
         other.stdout.starts_with("5 cases in grid, 0..4: 0 done"),
@@ -278,7 +284,7 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
         "{}",
         other.stderr
     );
-    place.file("flows.csv", &rows(20_000));
+    test_dir.file("flows.csv", &rows(20_000));
     let back = plan(&["--seeds", "2"]);
     assert!(
         back.stdout.starts_with("2 cases in grid, 0..1: 2 done"),
@@ -286,37 +292,37 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
         back.stdout
     );
 
-    // What processes left that were killed: young things may be somebody's.
-    let done_folder = place.path().join("grid/done");
+    // Killed processes leave files. Recent files may belong to a running process.
+    let done_folder = test_dir.path().join("grid/done");
     for (name, silent) in [("old", MINUTE), ("young", Duration::ZERO)] {
-        let partial = done_folder.join(format!("{}.{name}.partial", hash(&place, 0)));
+        let partial = done_folder.join(format!("{}.{name}.partial", hash(&test_dir, 0)));
         fs::create_dir(&partial).expect("a folder");
         fs::write(partial.join("flows.parquet"), "half").expect("a file");
         age(&partial, silent);
     }
-    let stale = lock(&place, 1, MINUTE);
-    let told = done(&place, &["study", "prune", "grid"]).stdout;
+    let stale = lock(&test_dir, 1, MINUTE);
+    let told = done(&test_dir, &["study", "prune", "grid"]).stdout;
     for said in [
         "results that are not planned: 1\n",
         "files that the scenario does not read: 1\n",
-        "results and files that were not written to their end: 1\n",
+        "unfinished results and files: 1\n",
         "locks of processes that have ended: 1\n",
         "nothing is removed without --yes",
     ] {
         assert!(told.contains(said), "{said}: {told}");
     }
     assert!(stale.exists());
-    let pruned = done(&place, &["study", "prune", "grid", "--yes", "--json"]).json();
+    let pruned = done(&test_dir, &["study", "prune", "grid", "--yes", "--json"]).json();
     assert_eq!(pruned["removed"], true);
     let left = fs::read_dir(&done_folder).expect("results").count();
     assert_eq!(
         (left, stale.exists()),
         (3, false),
-        "two results, and what is young"
+        "two results and the recent file"
     );
-    done(&place, &["case", "grid"]);
+    done(&test_dir, &["case", "grid"]);
     let collected = done(
-        &place,
+        &test_dir,
         &["study", "collect", "grid", "--out", "out", "--json"],
     );
     assert_eq!(collected.json().as_array().expect("runs").len(), 2);
@@ -324,41 +330,41 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
 
 #[test]
 fn cases_of_several_builds_are_collected_where_that_is_accepted() {
-    let place = Place::new();
-    done(&place, &with(&["study", "plan", "grid"], &SMALL));
-    done(&place, &["case", "grid"]);
-    let path = place
+    let test_dir = TestDir::new();
+    done(&test_dir, &with(&["study", "plan", "grid"], &SMALL));
+    done(&test_dir, &["case", "grid"]);
+    let path = test_dir
         .path()
         .join("grid/done")
-        .join(hash(&place, 3))
+        .join(hash(&test_dir, 3))
         .join("run.json");
     let mut run: Value = serde_json::from_slice(&fs::read(&path).expect("a run")).expect("JSON");
     run["origin"]["build"] = "0".repeat(32).into();
     fs::write(&path, run.to_string()).expect("a file");
-    let refused = place.run(&["study", "collect", "grid"]);
+    let refused = test_dir.run(&["study", "collect", "grid"]);
     assert_eq!(refused.code, Some(2));
     let said = "tailcut: grid: found cases of 2 builds of tailcut (11 and 1); allowed: cases of one build, or \
                 --accept-older for all of them";
     assert_eq!(refused.complaint(), said);
-    let accepted = done(&place, &["study", "collect", "grid", "--accept-older"]);
-    let said = "cases of 2 builds of tailcut, as accepted";
+    let accepted = done(&test_dir, &["study", "collect", "grid", "--accept-older"]);
+    let said = "cases from 2 builds of tailcut, reused with --accept-older";
     assert!(
         accepted.stderr.lines().any(|line| line == said),
         "{}",
         accepted.stderr
     );
     assert!(
-        place.path().join("out/compare/report.html").exists(),
+        test_dir.path().join("out/compare/report.html").exists(),
         "where compare writes"
     );
 }
 
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
-    let place = Place::new();
-    place.file("notes.txt", "mine");
+    let test_dir = TestDir::new();
+    test_dir.file("notes.txt", "mine");
     let refused = |arguments: &[&str]| {
-        let ended = place.run(arguments);
+        let ended = test_dir.run(arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stdout);
         ended.complaint().to_owned()
     };
@@ -375,7 +381,7 @@ fn what_is_wrong_is_told_with_its_place() {
         "{planned}"
     );
 
-    done(&place, &with(&["study", "plan", "grid"], &SMALL));
+    done(&test_dir, &with(&["study", "plan", "grid"], &SMALL));
     for cases in ["12", "3..12", "5..4", "x", "1,,3"] {
         let said = format!(
             "tailcut: cases: found '{cases}'; allowed: I, I..J, I.. or ..J, or a list of these such as 0..3,7, with \
@@ -383,16 +389,16 @@ fn what_is_wrong_is_told_with_its_place() {
         );
         assert_eq!(refused(&["case", "grid", cases]), said);
     }
-    // Somebody else plans.
-    let path = lock(&place, 0, Duration::ZERO);
-    let lock = place.path().join("grid/lock");
+    // Another process is planning.
+    let path = lock(&test_dir, 0, Duration::ZERO);
+    let lock = test_dir.path().join("grid/lock");
     fs::rename(path, &lock).expect("a lock");
     for command in [
         &["study", "collect", "grid"][..],
         &["study", "retry", "grid"],
     ] {
         let said = "tailcut: grid: process 4711 on elsewhere, since 2026-01-01T00:00:00Z is planning or \
-                    collecting here; wait until that has ended, or name another directory";
+                    collecting here; wait until it has ended, or name another directory";
         assert_eq!(refused(command), said);
     }
     let planned = refused(&with(&["study", "plan", "grid"], &SMALL));
@@ -402,20 +408,20 @@ fn what_is_wrong_is_told_with_its_place() {
     );
     fs::remove_file(lock).expect("a lock");
 
-    // A plan of another version, and one that somebody has changed.
-    let path = place.path().join("grid/plan.json");
+    // A plan of another version, and a plan that was edited.
+    let path = test_dir.path().join("grid/plan.json");
     let plan = fs::read_to_string(&path).expect("a plan");
     fs::write(&path, plan.replace("\"format\": 1", "\"format\": 9")).expect("a file");
     assert!(refused(&["case", "grid"]).contains("grid/plan.json: found format 9; allowed: 1"));
     fs::write(&path, plan.replace("flows = 50", "flows = 51")).expect("a file");
     let changed = refused(&["case", "grid", "0"]);
-    let said = "tailcut: grid: case 0: found another configuration of it";
+    let said = "tailcut: grid: case 0: found another configuration in this build";
     assert!(changed.starts_with(said), "{changed}");
 }
 
 #[test]
 fn a_plan_of_days_has_to_be_meant() {
-    let place = Place::new();
+    let test_dir = TestDir::new();
     let long = [
         "--flows",
         "4000000000",
@@ -425,7 +431,7 @@ fn a_plan_of_days_has_to_be_meant() {
         "2",
     ];
     let plan = with(&["study", "plan", "grid", "tcp", "dctcp"], &long);
-    let refused = place.run(&plan);
+    let refused = test_dir.run(&plan);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     let told = refused.complaint();
     assert!(
@@ -436,8 +442,8 @@ fn a_plan_of_days_has_to_be_meant() {
         told.ends_with(" days of CPU time; allowed: at most a day, or --yes"),
         "{told}"
     );
-    assert!(!place.path().join("grid").exists(), "nothing is planned");
-    let meant = done(&place, &with(&plan, &["--yes", "--json"])).json();
+    assert!(!test_dir.path().join("grid").exists(), "nothing is planned");
+    let meant = done(&test_dir, &with(&plan, &["--yes", "--json"])).json();
     assert_eq!(meant["cases"], 4);
     assert!(meant["expected_cpu_seconds"].as_f64().expect("a time") > 86_400.0);
 }

@@ -1,4 +1,4 @@
-//! A running lab, from a command's side.
+//! Client of a running lab. Commands use it.
 
 use super::message::{LinkChange, Reply, Request};
 use super::socket;
@@ -8,42 +8,45 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::os::fd::OwnedFd;
 use tailcut_units::HostId;
 
-/// A lab that runs.
+/// Running lab.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lab {
     name: String,
 }
 
-/// The way into a host.
+/// Access to a host: the namespaces that a program must enter to run on the host.
 #[derive(Debug)]
 pub struct Entered {
-    /// The host.
+    /// Number of the host.
     pub host: HostId,
-    /// Whether the first of the namespaces is of users.
+    /// Whether the first namespace is a user namespace.
     pub has_users: bool,
-    /// The namespaces, in the order in which they are entered.
+    /// Namespaces in the order in which they must be entered.
     pub namespaces: Vec<OwnedFd>,
 }
 
-/// The names of this user's labs.
+/// Returns the names of this user's running labs.
 pub fn names() -> Vec<String> {
     socket::running()
 }
 
-/// The lab that a command is for: the named one, or the only one that runs.
+/// Returns the running lab with this name. Without a name, returns the only running lab.
 ///
 /// # Errors
-/// There is none, or there are several and none was named.
+/// No lab runs, the name is wrong, or several labs run and no name was given.
 pub fn find(name: Option<&str>) -> Result<Lab> {
     let names = names();
-    let begin = "tailcut lab up begins one";
+    let begin = "start one with tailcut lab up";
     let name = match (name, names.as_slice()) {
         (Some(name), names) if names.iter().any(|other| other == name) => name,
-        (Some(name), []) => bail!("--lab: found {name}, and no lab runs; {begin}"),
+        (Some(name), []) => bail!("--lab: found {name}, but no lab is running; {begin}"),
         (Some(name), names) => bail!("--lab: found {name}; running: {}", names.join(", ")),
         (None, [only]) => only,
-        (None, []) => bail!("no lab runs; {begin}"),
-        (None, names) => bail!("several labs run; say which by --lab: {}", names.join(", ")),
+        (None, []) => bail!("no lab is running; {begin}"),
+        (None, names) => bail!(
+            "several labs are running; select one with --lab: {}",
+            names.join(", ")
+        ),
     };
     Ok(Lab {
         name: name.to_owned(),
@@ -51,42 +54,42 @@ pub fn find(name: Option<&str>) -> Result<Lab> {
 }
 
 impl Lab {
-    /// Its name.
+    /// Returns the name of the lab.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    fn ask(&self, request: &Request) -> Result<(Reply, Vec<OwnedFd>)> {
+    fn request(&self, request: &Request) -> Result<(Reply, Vec<OwnedFd>)> {
         let stream = socket::connect(&self.name)
             .with_context(|| format!("cannot reach the lab {}", self.name))?;
         let gone = || format!("the lab {} does not answer", self.name);
-        match socket::ask(&stream, request).with_context(gone)? {
+        match socket::request(&stream, request).with_context(gone)? {
             (Reply::Refused(why), _) => Err(anyhow!(why)),
             answer => Ok(answer),
         }
     }
 
-    /// How it is.
+    /// Returns the status of the lab.
     ///
     /// # Errors
-    /// It has gone.
+    /// The lab has ended.
     pub fn status(&self) -> Result<Status> {
-        match self.ask(&Request::Status)? {
+        match self.request(&Request::Status)? {
             (Reply::Status(status), _) => Ok(*status),
-            _ => bail!("the lab {} is of another version", self.name),
+            _ => bail!("the lab {} has another version of tailcut", self.name),
         }
     }
 
-    /// The flows that programs have sent so far, and how many were forgotten or not followed.
+    /// Returns the flows that programs have sent since the start of the lab, and the number of flows that are missing.
     ///
     /// # Errors
-    /// It has gone.
+    /// The lab has ended.
     pub fn flows(&self) -> Result<TrackedFlows> {
         let mut all = TrackedFlows::default();
         let mut from = 0;
         loop {
-            let (Reply::Flows(part), _) = self.ask(&Request::Flows(from))? else {
-                bail!("the lab {} is of another version", self.name);
+            let (Reply::Flows(part), _) = self.request(&Request::Flows(from))? else {
+                bail!("the lab {} has another version of tailcut", self.name);
             };
             all.flows.extend(part.flows);
             (all.forgotten, all.not_followed) = (part.forgotten, part.not_followed);
@@ -97,42 +100,42 @@ impl Lab {
         }
     }
 
-    /// The way into a host.
+    /// Returns the access to a host.
     ///
     /// # Errors
-    /// There is no such host, or the lab has gone.
+    /// The host does not exist, or the lab has ended.
     pub fn enter(&self, host: &str) -> Result<Entered> {
-        match self.ask(&Request::Enter(host.to_owned()))? {
-            (Reply::Way { host, has_users }, namespaces) => Ok(Entered {
+        match self.request(&Request::Enter(host.to_owned()))? {
+            (Reply::Access { host, has_users }, namespaces) => Ok(Entered {
                 host: HostId(host),
                 has_users,
                 namespaces,
             }),
-            _ => bail!("the lab {} is of another version", self.name),
+            _ => bail!("the lab {} has another version of tailcut", self.name),
         }
     }
 
-    /// Changes a link.
+    /// Changes a link. Returns a text with its new state.
     ///
     /// # Errors
-    /// There is no such link, it cannot be so, or the lab has gone.
+    /// The link does not exist, the change is not possible, or the lab has ended.
     pub fn change_link(&self, link: &str, change: LinkChange) -> Result<String> {
         let link = link.to_owned();
         self.done(&Request::Link { link, change })
     }
 
-    /// Ends it.
+    /// Ends the lab.
     ///
     /// # Errors
-    /// It has gone.
+    /// The lab has already ended.
     pub fn down(&self) -> Result<String> {
         self.done(&Request::Down)
     }
 
     fn done(&self, request: &Request) -> Result<String> {
-        match self.ask(request)? {
+        match self.request(request)? {
             (Reply::Done(words), _) => Ok(words),
-            _ => bail!("the lab {} is of another version", self.name),
+            _ => bail!("the lab {} has another version of tailcut", self.name),
         }
     }
 }

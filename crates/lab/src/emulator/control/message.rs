@@ -1,60 +1,61 @@
-//! What is asked of a lab, and what it answers.
+//! Requests to a running lab, and its replies.
 
 use crate::emulator::status::Status;
 use crate::emulator::tracker::TrackedFlows;
 use serde::{Deserialize, Serialize};
 
-/// What is asked of a lab.
+/// Request to a lab.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// How it is.
+    /// Return the status.
     Status,
-    /// The way into a host, by its name.
+    /// Return the access to the host with this name.
     Enter(String),
-    /// The flows that programs have sent, from this place among those that have ended.
+    /// Return the flows that programs have sent, starting at this index of the ended flows.
     Flows(u64),
-    /// Another state for a link, by the names of its ends.
+    /// Change a link.
     Link {
-        /// The ends, `A-B`.
+        /// Names of the link's two nodes, `A-B`.
         link: String,
-        /// What changes.
+        /// New properties.
         change: LinkChange,
     },
-    /// To end.
+    /// End the lab.
     Down,
 }
 
-/// What changes of a link, in both directions.
+/// New properties of a link, in both directions; `None`: no change.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkChange {
-    /// Whether it delivers what is sent into it.
+    /// Whether the link delivers packets.
     pub is_up: Option<bool>,
-    /// Its rate in bits per second.
+    /// Rate in bits per second.
     pub rate_bps: Option<u64>,
-    /// Its propagation delay in nanoseconds.
+    /// Propagation delay in nanoseconds.
     pub delay_ns: Option<u64>,
-    /// The share of packets that it loses at random, in billionths.
+    /// Share of packets that the link loses at random, in billionths.
     pub loss_ppb: Option<u32>,
 }
 
-/// What a lab answers.
+/// Reply of a lab.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// How it is.
+    /// Status of the lab.
     Status(Box<Status>),
-    /// Some of the flows.
+    /// Part of the flows that programs have sent.
     Flows(TrackedFlows),
-    /// The way into a host: its number. The namespaces come as files beside the message.
-    Way {
-        /// The host's number.
+    /// Access to a host. The message carries the namespaces as file descriptors.
+    #[serde(rename = "way")]
+    Access {
+        /// Number of the host.
         host: u32,
-        /// Whether the first of the files is of a user namespace.
+        /// Whether the first namespace is a user namespace.
         has_users: bool,
     },
-    /// It is done; in words.
+    /// The request was successful. Contains a text for the user.
     Done(String),
-    /// It is not done; why, in words.
+    /// The request failed. Contains the reason for the user.
     Refused(String),
 }

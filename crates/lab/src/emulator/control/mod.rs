@@ -1,5 +1,5 @@
-//! How commands talk to a running lab: one request and one answer in JSON, over a socket that has a name but
-//! no file, so that nothing is left when the lab's process dies.
+//! Protocol between commands and a running lab. A connection over a Unix socket transports one request and one reply in
+//! JSON. The socket has an abstract name instead of a file, so no file remains when the lab's process dies.
 
 mod client;
 mod message;
@@ -8,5 +8,5 @@ mod socket;
 
 pub use client::{Entered, find, names};
 pub use message::LinkChange;
-pub use server::{Orders, Ways, serve};
+pub use server::{HostAccess, Orders, serve};
 pub use socket::listen;

@@ -1,4 +1,4 @@
-//! A running lab, from its own side.
+//! Server of a running lab.
 
 use super::message::{LinkChange, Reply, Request};
 use super::socket;
@@ -9,61 +9,70 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
-/// How long a command may take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time that a command may need to send its request.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What carries out what concerns the network.
+/// Operations of the lab's network that commands request.
 pub trait Orders {
-    /// How the lab is; `None` when it has ended.
+    /// Returns the status of the lab; `None` if it has ended.
     fn status(&self) -> Option<Status>;
-    /// The flows of programs from a place among those that have ended; `None` when the lab has ended.
+    /// Returns the flows of programs, starting at an index of the ended flows; `None` if the lab has ended.
     fn flows(&self, from: u64) -> Option<TrackedFlows>;
-    /// Changes a link; in words what it is now, or why it is not changed.
+    /// Changes a link. Returns a text with its new state, or the reason why it did not change.
     fn change_link(&self, link: &str, change: LinkChange) -> Result<String, String>;
 }
 
-/// What leads into hosts.
-pub trait Ways {
-    /// The number of a host and its namespaces, in the order in which they are entered.
+/// Access of commands to the hosts.
+pub trait HostAccess {
+    /// Returns the number of a host and its namespaces, in the order in which they must be entered.
     ///
     /// # Errors
-    /// There is no such host, in words.
-    fn way(&self, host: &str) -> Result<(u32, Vec<OwnedFd>), String>;
-    /// Whether the first of the namespaces is of users.
+    /// A text for the user, if the host does not exist.
+    fn access(&self, host: &str) -> Result<(u32, Vec<OwnedFd>), String>;
+    /// Returns whether the first namespace is a user namespace.
     fn has_users(&self) -> bool;
 }
 
-/// Answers commands until one says that the lab shall end.
+/// Answers commands until a command ends the lab.
 ///
 /// # Errors
 /// The socket fails.
-pub fn serve(listener: &UnixListener, orders: &impl Orders, ways: &impl Ways) -> io::Result<()> {
+pub fn serve(
+    listener: &UnixListener,
+    orders: &impl Orders,
+    hosts: &impl HostAccess,
+) -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept()?;
-        // A command that goes away or talks nonsense does no harm.
-        if socket::is_same_user(&stream) && converse(&stream, orders, ways).unwrap_or(false) {
+        // A command that disconnects or sends an invalid request must not end the lab.
+        if socket::is_same_user(&stream) && answer_command(&stream, orders, hosts).unwrap_or(false)
+        {
             return Ok(());
         }
     }
 }
 
-/// Answers one command; true when the lab shall end.
-fn converse(stream: &UnixStream, orders: &impl Orders, ways: &impl Ways) -> io::Result<bool> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+/// Answers one command. Returns whether the lab must end.
+fn answer_command(
+    stream: &UnixStream,
+    orders: &impl Orders,
+    hosts: &impl HostAccess,
+) -> io::Result<bool> {
+    stream.set_read_timeout(Some(COMMAND_TIMEOUT))?;
+    stream.set_write_timeout(Some(COMMAND_TIMEOUT))?;
     let mut files = Vec::new();
-    let request = socket::asked(stream)?;
+    let request = socket::read_request(stream)?;
     let ended = || Reply::Refused("the lab has ended".to_owned());
     let reply = match &request {
         Request::Status => orders
             .status()
             .map_or_else(ended, |status| Reply::Status(Box::new(status))),
         Request::Flows(from) => orders.flows(*from).map_or_else(ended, Reply::Flows),
-        Request::Enter(host) => match ways.way(host) {
+        Request::Enter(host) => match hosts.access(host) {
             Ok((host, namespaces)) => {
                 files = namespaces;
-                let has_users = ways.has_users();
-                Reply::Way { host, has_users }
+                let has_users = hosts.has_users();
+                Reply::Access { host, has_users }
             }
             Err(why) => Reply::Refused(why),
         },
@@ -73,6 +82,6 @@ fn converse(stream: &UnixStream, orders: &impl Orders, ways: &impl Ways) -> io::
         },
         Request::Down => Reply::Done("the lab has ended".to_owned()),
     };
-    socket::answer(stream, &reply, &files)?;
+    socket::send_reply(stream, &reply, &files)?;
     Ok(request == Request::Down)
 }

@@ -1,4 +1,4 @@
-//! Sockets with names but no files, and messages with files of other processes.
+//! Abstract Unix sockets, and messages that carry file descriptors.
 
 use super::message::{Reply, Request};
 use nix::sys::socket::getsockopt;
@@ -16,28 +16,29 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::OnceLock;
 
-/// What the names of all labs' sockets begin with; the user's number and the lab's name follow.
+/// Prefix of the socket names of labs. A socket name consists of the prefix, the user's number and the lab's name.
 const PREFIX: &str = "tailcut-lab";
-/// The longest message.
+/// Maximum length of a message in bytes.
 const MOST_BYTES: usize = 8 << 20;
-/// The most files beside a message.
+/// Maximum number of file descriptors in a message.
 const MOST_FILES: usize = 8;
 
-/// The name of a lab's socket.
+/// Returns the socket name of a lab.
 fn socket_name(lab: &str) -> String {
-    // In a user namespace of its own a process has another number; labs go by the one outside.
+    // In a user namespace of the lab, this process has another user number. The first call happens before the process
+    // enters the namespace, so the number of the first call is kept.
     static USER: OnceLock<u32> = OnceLock::new();
     let user = USER.get_or_init(|| rustix::process::getuid().as_raw());
     format!("{PREFIX}/{user}/{lab}")
 }
 
-/// The names of this user's labs, from the kernel's table of sockets.
+/// Returns the names of this user's labs, from the kernel's table of Unix sockets.
 pub fn running() -> Vec<String> {
     let prefix = socket_name("");
     let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let names = table.lines().filter_map(|line| {
         let (listens, name) = (line.split_whitespace().nth(3)?, line.split_once('@')?.1);
-        // The flag of sockets that accept connections.
+        // In the flags of this table, 00010000 marks a socket that accepts connections.
         let lab = name.strip_prefix(prefix.as_str())?;
         (listens == "00010000").then(|| lab.to_owned())
     });
@@ -47,10 +48,10 @@ pub fn running() -> Vec<String> {
     names
 }
 
-/// Takes a lab's name.
+/// Binds the socket of a lab.
 ///
 /// # Errors
-/// The name is taken, or the system refuses.
+/// The name is in use, or the kernel rejects the call.
 pub fn listen(lab: &str) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(socket_name(lab))?)
 }
@@ -58,43 +59,45 @@ pub fn listen(lab: &str) -> io::Result<UnixListener> {
 /// Connects to a lab.
 ///
 /// # Errors
-/// There is none of that name, or it is not this user's.
+/// The lab does not exist, or it belongs to another user.
 pub fn connect(lab: &str) -> io::Result<UnixStream> {
     let stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(socket_name(lab))?)?;
     match is_same_user(&stream) {
         true => Ok(stream),
         false => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "its name is held by a process of another user",
+            "its name is in use by a process of another user",
         )),
     }
 }
 
-/// Whether the process at the other end is of this user. Names of sockets belong to nobody.
+/// Returns whether the process at the other end belongs to this user. The check is necessary because any user can
+/// bind any abstract name.
 pub fn is_same_user(stream: &UnixStream) -> bool {
     let peer = getsockopt(stream, PeerCredentials);
     peer.is_ok_and(|peer| peer.uid() == rustix::process::getuid().as_raw())
 }
 
-/// Sends a message, with files.
+/// Sends a message with file descriptors.
 fn send(stream: &UnixStream, message: &impl Serialize, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(message)?;
     bytes.push(b'\n');
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(files)) {
-        return Err(io::Error::other("too many files beside a message"));
+        return Err(io::Error::other("too many files for one message"));
     }
     let mut sent = 0;
     while sent < bytes.len() {
         let part = [IoSlice::new(&bytes[sent..])];
         sent += rustix::net::sendmsg(stream, &part, &mut control, SendFlags::NOSIGNAL)?;
+        // The file descriptors must be sent only once, with the first part of the message.
         control.clear();
     }
     Ok(())
 }
 
-/// Receives a message, with files.
+/// Receives a message with file descriptors.
 fn receive<T: DeserializeOwned>(stream: &UnixStream) -> io::Result<(T, Vec<OwnedFd>)> {
     let (mut bytes, mut files) = (Vec::new(), Vec::new());
     let mut part = vec![0; 64 << 10];
@@ -119,28 +122,28 @@ fn receive<T: DeserializeOwned>(stream: &UnixStream) -> io::Result<(T, Vec<Owned
     Ok((serde_json::from_slice(&bytes)?, files))
 }
 
-/// Asks a lab.
+/// Sends a request to a lab, and returns its reply.
 ///
 /// # Errors
-/// The lab has gone, or what it says is no answer.
-pub fn ask(stream: &UnixStream, request: &Request) -> io::Result<(Reply, Vec<OwnedFd>)> {
+/// The lab has ended, or its reply is not valid.
+pub fn request(stream: &UnixStream, request: &Request) -> io::Result<(Reply, Vec<OwnedFd>)> {
     send(stream, request, &[])?;
     receive(stream)
 }
 
-/// Reads what a command asks.
+/// Reads the request of a command.
 ///
 /// # Errors
-/// The command has gone, or what it says is no request.
-pub fn asked(stream: &UnixStream) -> io::Result<Request> {
+/// The command has disconnected, or its request is not valid.
+pub fn read_request(stream: &UnixStream) -> io::Result<Request> {
     receive(stream).map(|(request, _)| request)
 }
 
-/// Answers a command, with files.
+/// Sends a reply with file descriptors to a command.
 ///
 /// # Errors
-/// The command has gone.
-pub fn answer(stream: &UnixStream, reply: &Reply, files: &[OwnedFd]) -> io::Result<()> {
+/// The command has disconnected.
+pub fn send_reply(stream: &UnixStream, reply: &Reply, files: &[OwnedFd]) -> io::Result<()> {
     let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
     send(stream, reply, &files)
 }

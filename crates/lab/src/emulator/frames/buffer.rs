@@ -1,23 +1,23 @@
-//! Frames in buffers that are used again.
+//! Frames in reusable buffers.
 
 use std::rc::Rc;
 
-/// A frame, or one of several copies of it.
+/// Frame. Clones share one buffer.
 #[derive(Clone, Debug)]
 pub struct Frame {
     buffer: Rc<Box<[u8]>>,
     length: usize,
-    /// The code point that it gets where a switch trims it; `None`: its own.
+    /// DSCP that a switch sets when it trims the frame; `None`: the DSCP does not change.
     trimmed_code: Option<u8>,
 }
 
 impl Frame {
-    /// Its bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 
-    /// Its bytes, to change. A frame that has copies is copied first.
+    /// Returns the bytes for writing. If other clones share the buffer, copies the buffer first.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if Rc::get_mut(&mut self.buffer).is_none() {
             self.buffer = Rc::new(self.buffer.as_ref().clone());
@@ -26,23 +26,23 @@ impl Frame {
         &mut buffer[..self.length]
     }
 
-    /// The code point that it gets where a switch trims it; `None`: its own.
+    /// Returns the DSCP that a switch sets when it trims the frame; `None`: the DSCP does not change.
     pub const fn trimmed_code(&self) -> Option<u8> {
         self.trimmed_code
     }
 
-    /// Sets that code point.
+    /// Sets the DSCP for trimming.
     pub const fn set_trimmed_code(&mut self, code: Option<u8>) {
         self.trimmed_code = code;
     }
 
-    /// Cuts off what is behind the first `length` bytes.
+    /// Removes all bytes after the first `length`.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }
 }
 
-/// Buffers that hold no frame now.
+/// Pool of free buffers.
 #[derive(Debug)]
 pub struct Buffers {
     free: Vec<Rc<Box<[u8]>>>,
@@ -50,7 +50,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// None yet; frames have at most `size` bytes.
+    /// Creates an empty pool for frames of at most `size` bytes.
     pub const fn new(size: usize) -> Self {
         Self {
             free: Vec::new(),
@@ -58,10 +58,10 @@ impl Buffers {
         }
     }
 
-    /// Fills a buffer by `read`, which says how many bytes it has written.
+    /// Returns a frame with the bytes that `read` writes into a buffer. `read` returns the number of these bytes.
     ///
     /// # Errors
-    /// What `read` says; the buffer is kept.
+    /// The error of `read`. The buffer returns to the pool.
     pub fn fill<E>(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
@@ -82,7 +82,7 @@ impl Buffers {
         }
     }
 
-    /// Takes a frame back that has left the network.
+    /// Returns the buffer of a frame to the pool, unless other clones still use it.
     pub fn release(&mut self, frame: Frame) {
         let mut buffer = frame.buffer;
         if Rc::get_mut(&mut buffer).is_some() {

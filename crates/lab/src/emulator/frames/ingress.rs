@@ -1,4 +1,4 @@
-//! What the fabric is told of a frame that a host has sent.
+//! Ingress of frames: each frame that a host sends becomes a packet of the fabric.
 
 use super::line::{LINE_OVERHEAD, SHORTEST_LINE_TIME};
 use super::tcp::TcpSegment;
@@ -9,57 +9,58 @@ use tailcut_fabric::{Ecn, Handshake, Hints, Packet};
 use tailcut_units::{HostId, mix64};
 use tailcut_wire::foreign::{Content, Membership, View};
 
-/// The code points of traffic that gives way to all other (RFC 8622, and CS1 as it was used before).
+/// DSCPs for lower effort: 1 (RFC 8622), and CS1 (8), which was in use before RFC 8622.
 const LOWER_EFFORT: [u8; 2] = [1, 8];
 
-/// Whom a frame is for.
+/// Destination of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destination {
     /// One host.
     Host(HostId),
     /// The members of a multicast group.
     Group(IpAddr),
-    /// Every other host.
+    /// All other hosts.
     Everybody,
 }
 
-/// A frame that enters the network.
+/// Packet of the fabric for a frame that enters the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// What switches know of it, all but its destination.
+    /// Packet of the fabric. The field `to` contains the destination.
     pub packet: Packet,
-    /// What else they are told.
+    /// Information for switches that is not part of the packet.
     pub hints: Hints,
-    /// Whom it is for.
+    /// Destination.
     pub to: Destination,
-    /// The TTL of an IPv4 packet.
+    /// TTL of an IPv4 packet.
     pub ttl: Option<u8>,
-    /// The TCP segment in it, if there is one.
+    /// TCP segment in the frame, if there is one.
     pub tcp: Option<TcpSegment>,
 }
 
-/// Why a frame does not enter the network.
+/// Reason why a frame does not enter the network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Refusal {
-    /// It is shorter than its headers, or they contradict themselves.
+    /// The frame is shorter than its headers, or its headers contradict each other.
     Malformed,
-    /// It names another host as its sender.
+    /// The source address belongs to another host.
     Spoofed,
-    /// No host has its destination.
+    /// No host has the destination address.
     NoHost,
-    /// It asks for a neighbour; those are known.
+    /// The frame is a neighbour message, such as ARP. The hosts' neighbour tables are complete from the start.
     Neighbour,
-    /// It says something about group membership, which ends at the first switch.
+    /// The frame is a group membership message. The first switch processes it.
     Membership,
 }
 
 impl Refusal {
-    /// Whether the host did something wrong. Words on neighbours and groups are not for other hosts.
+    /// Returns whether the frame is an error of the host. Neighbour and membership messages are correct, although they
+    /// end at the first switch.
     pub const fn is_fault(self) -> bool {
         !matches!(self, Self::Neighbour | Self::Membership)
     }
 
-    /// Its name in tables.
+    /// Returns the name for tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -71,24 +72,24 @@ impl Refusal {
     }
 }
 
-/// Reads a frame of host `from`, one of `hosts`, in a network whose code points for trimming are `codes`. Tells
-/// `hear` what it says about group membership.
+/// Returns the packet for a frame that host `from` sends in a network of `hosts` hosts. `codes` are the DSCPs for
+/// trimming. `on_membership` receives the message if the frame is a group membership message.
 ///
 /// # Errors
-/// Why it does not enter the network.
+/// The reason why the frame does not enter the network.
 pub fn arrive(
     frame: &[u8],
     from: HostId,
     hosts: u32,
     codes: &TrimCodes,
-    hear: impl FnOnce(&Membership<'_>),
+    on_membership: impl FnOnce(&Membership<'_>),
 ) -> Result<Arrival, Refusal> {
     let view = View::read(frame).map_err(|_| Refusal::Malformed)?;
     if view.source != addresses::mac(from) {
         return Err(Refusal::Spoofed);
     }
     if let Content::Membership(membership) = &view.content {
-        hear(membership);
+        on_membership(membership);
         return Err(Refusal::Membership);
     }
     match view.content {
@@ -149,7 +150,7 @@ fn packet(view: &View<'_>, from: HostId, codes: &TrimCodes) -> Packet {
     }
 }
 
-/// Frames without IP take a path by their Ethernet addresses.
+/// Returns a hash of the Ethernet addresses. It selects the path of frames without IP.
 fn other_hash(view: &View<'_>) -> u32 {
     let mut bytes = [0; 16];
     bytes[..6].copy_from_slice(&view.source);
@@ -168,24 +169,24 @@ fn hints(view: &View<'_>) -> Hints {
     }
 }
 
-/// The line time of a frame from a TAP, in bytes.
+/// Returns the line time of a frame in bytes. `bytes` is the length of the frame at the TAP device.
 pub fn line_time(bytes: usize) -> u32 {
     (bytes as u32 + LINE_OVERHEAD).max(SHORTEST_LINE_TIME)
 }
 
-/// The code point that stands for a priority class, 0 to 7.
+/// Returns the DSCP of a priority class. Classes are 0 (highest) to 7.
 pub const fn code_point(class: u8) -> u8 {
     match class {
         0..=4 => (6 - class) << 3,
-        // Class selector 1 has come to mean lower effort.
+        // By the rule above, class 5 would have class selector 1, which is 8. But 8 means lower effort.
         5 => 10,
         6 => 0,
         _ => LOWER_EFFORT[0],
     }
 }
 
-/// The priority class of a code point, 0 first: class selectors 7 and 6 together, then each in its turn down
-/// to the default, which is class 6, and lower effort last.
+/// Returns the priority class of a DSCP. Class selectors 7 and 6 are class 0, class selector 5 is class 1, and so on.
+/// The default DSCP is class 6, and lower effort is class 7.
 fn priority(dscp: u8) -> u8 {
     match LOWER_EFFORT.contains(&dscp) {
         true => 7,
@@ -200,7 +201,7 @@ mod tests {
 
     const HOSTS: u32 = 4;
 
-    /// A datagram of host 1 for host `to`, with so many bytes of payload.
+    /// Returns a datagram from host 1 to host `to` with `payload` bytes of payload.
     fn datagram(to: HostId, payload: usize) -> Vec<u8> {
         let builder =
             etherparse::PacketBuilder::ethernet2(addresses::mac(HostId(1)), addresses::mac(to))
@@ -218,7 +219,7 @@ mod tests {
     fn read(frame: &[u8]) -> Result<Arrival, Refusal> {
         let codes = TrimCodes::default();
         arrive(frame, HostId(1), HOSTS, &codes, |_| {
-            panic!("no word on groups")
+            panic!("not a membership message")
         })
     }
 
@@ -269,12 +270,12 @@ mod tests {
         assert_eq!(as_other, Err(Refusal::Spoofed));
         let mut address = frame.clone();
         address[29] = 3;
-        assert_eq!(read(&address), Err(Refusal::Spoofed), "by its IP address");
+        assert_eq!(read(&address), Err(Refusal::Spoofed), "wrong IP address");
     }
 
     #[test]
     fn whatever_a_host_sends_is_read_or_refused() {
-        // Torn and garbled frames of every kind that a host sends.
+        // Each round damages up to five bytes of a valid frame, and truncates it.
         let sound = datagram(HostId(3), 300);
         let mut draws = 0;
         let mut draw = |below: usize| {

@@ -1,6 +1,6 @@
-//! What a frame takes of a line beyond its own bytes.
+//! Line time of frames: the number of byte times that a frame occupies a link.
 
-/// Bytes of line time that a frame from a TAP lacks: its check sequence, preamble and gap.
+/// Line time in addition to the frame at the TAP device, in bytes: check sequence, preamble and gap.
 pub const LINE_OVERHEAD: u32 = 24;
-/// The shortest frame's line time: 64 bytes, preamble and gap.
+/// Line time of the shortest frame, in bytes: 64 bytes, preamble and gap.
 pub const SHORTEST_LINE_TIME: u32 = 84;

@@ -1,4 +1,4 @@
-//! Frames of real hosts as packets of the fabric, and back.
+//! Conversion between frames of real hosts and packets of the fabric.
 
 mod buffer;
 mod egress;

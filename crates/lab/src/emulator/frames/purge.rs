@@ -1,17 +1,19 @@
-//! Resets that purge: the reset of a connection takes its queued segments with it.
+//! Purging by resets: when a TCP reset passes a switch, the switch removes the queued segments of its connection.
 
 use super::tcp::TcpSegment;
 use tailcut_fabric::Hints;
 use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::HostId;
 
-/// What switches are told of a segment so that a reset purges its connection's segments, those of both
-/// directions, from the queues of each switch that it passes. The reset itself is not purged.
+/// Returns `hints` with the key of the segment's connection. For a reset, the hints order switches to remove all queued
+/// segments with this key, in both directions of the connection. For other segments, the hints mark the segment with
+/// the key. A reset has no such mark, so it is not removed.
 pub fn by_reset(from: HostId, to: HostId, tcp: &TcpSegment, hints: Hints) -> Hints {
     let tuple = tcp.tuple(from, to);
     let (there, back) = (tuple.hash(), tuple.reversed().hash());
+    // The order by size gives both directions of a connection the same key.
     let both = u64::from(there.min(back)) << 32 | u64::from(there.max(back));
-    // 0 stands for none, and a host may have the same ports open over both versions of IP.
+    // Key 0 means no purging. The last bit separates connections over IPv4 and IPv6, which may use the same ports.
     let key = (both << 1 | u64::from(tcp.is_ipv6)).max(1);
     match tcp.flags.has(TcpFlags::RST) {
         true => Hints {

@@ -1,20 +1,20 @@
-//! Frames in the fabric, shown to those who look on.
+//! Conversion of frames in the fabric for observers, such as packet captures.
 
 use super::buffer::Frame;
 use super::egress::leave;
 use tailcut_capture::{Body, Carried, RealFrame};
 use tailcut_fabric::queue::DropReason;
-use tailcut_fabric::{Observer, Packet, PortId, Seen};
+use tailcut_fabric::{ObservedPacket, Observer, Packet, PortId};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::foreign::View;
 
 impl Body for Frame {
-    /// As it is at its place, with what switches have done to its packet so far.
+    /// Returns the frame with the changes that switches have made so far.
     fn carried(&self, packet: &Packet) -> Carried {
         let mut frame = self.clone();
         leave(packet, &mut frame);
         let bytes = frame.bytes();
-        // The same in both directions; frames without IP are one flow.
+        // The smaller hash is the same for both directions of a connection. All frames without IP are flow 0.
         let flow = View::read(bytes).ok().and_then(|view| view.ip);
         let flow = flow.map_or(0, |ip| ip.hash().min(ip.reversed_hash()));
         Carried::Real(RealFrame {
@@ -26,19 +26,19 @@ impl Body for Frame {
     }
 }
 
-/// Shows the lab's frames to whoever looks on at frames of any kind.
+/// Observer of the lab's frames. It passes each event to an observer that accepts any type of payload.
 pub struct OnFrames<'a>(&'a mut dyn Observer<dyn Body>);
 
 impl<'a> OnFrames<'a> {
-    /// Shows them to `watch`.
+    /// Creates an observer that forwards to `watch`.
     pub fn new(watch: &'a mut dyn Observer<dyn Body>) -> Self {
         Self(watch)
     }
 }
 
-/// A packet at a port, its frame as any body.
-fn any(seen: Seen<'_, Frame>) -> Seen<'_, dyn Body> {
-    Seen {
+/// Converts an observed packet with a frame to an observed packet with any type of payload.
+fn any(seen: ObservedPacket<'_, Frame>) -> ObservedPacket<'_, dyn Body> {
+    ObservedPacket {
         now: seen.now,
         port: seen.port,
         id: seen.id,
@@ -52,11 +52,11 @@ impl Observer<Frame> for OnFrames<'_> {
         self.0.is_on()
     }
 
-    fn enqueued(&mut self, seen: Seen<'_, Frame>) {
+    fn enqueued(&mut self, seen: ObservedPacket<'_, Frame>) {
         self.0.enqueued(any(seen));
     }
 
-    fn started(&mut self, seen: Seen<'_, Frame>) {
+    fn started(&mut self, seen: ObservedPacket<'_, Frame>) {
         self.0.started(any(seen));
     }
 

@@ -1,29 +1,29 @@
-//! What network cards look at in a TCP segment.
+//! Fields of TCP segments that network cards read.
 
 use std::net::IpAddr;
 use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::{FiveTuple, HostId, Protocol};
 use tailcut_wire::foreign::{Content, View};
 
-/// A TCP segment in a frame.
+/// TCP segment in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpSegment {
-    /// The sender's and the receiver's port.
+    /// Source port and destination port.
     pub ports: [u16; 2],
-    /// Whether it goes over IPv6.
+    /// Whether the segment uses IPv6.
     pub is_ipv6: bool,
-    /// Its flags.
+    /// Flags.
     pub flags: TcpFlags,
-    /// Its sequence number: that of the SYN, or of the first byte of payload.
+    /// Sequence number of the SYN or of the first byte of payload.
     pub sequence: u32,
-    /// The number of the next byte that its sender expects, where its flags have ACK.
+    /// Sequence number of the next byte that the sender expects. Valid only with the flag ACK.
     pub acknowledged: u32,
-    /// Bytes of payload.
+    /// Payload in bytes.
     pub payload: u32,
 }
 
 impl TcpSegment {
-    /// The segment in a frame, if there is a whole one.
+    /// Returns the segment in a frame if it is complete.
     pub fn of(view: &View<'_>) -> Option<Self> {
         let ip = view.ip?;
         match view.content {
@@ -44,12 +44,12 @@ impl TcpSegment {
         }
     }
 
-    /// The segment in a frame's bytes, if there is a whole one.
+    /// Returns the segment in the bytes of a frame if it is complete.
     pub fn read(frame: &[u8]) -> Option<Self> {
         Self::of(&View::read(frame).ok()?)
     }
 
-    /// Its addresses between two hosts.
+    /// Returns the five-tuple of the segment between two hosts.
     pub const fn tuple(&self, src: HostId, dst: HostId) -> FiveTuple {
         let [src_port, dst_port] = self.ports;
         FiveTuple {

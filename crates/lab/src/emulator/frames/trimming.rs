@@ -1,31 +1,31 @@
-//! Which datagrams the lab's switches may trim, and the code points that stand for that.
+//! Trimming rules of the lab's switches: which datagrams they may trim, and the DSCPs for trimming.
 
 use super::ingress::line_time;
 use anyhow::{Result, bail};
 use tailcut_wire::foreign::Trimmable;
 
-/// Bytes of payload that stay of a datagram whose header is none of ours.
+/// Payload that remains in a trimmed datagram, in bytes. SCDP has its own rule.
 pub const TRIMMED_PAYLOAD: usize = 64;
 
-/// The code points (RFC 2474) that have to do with trimming. The specification of Ultra Ethernet names them
-/// and leaves their values to operators.
+/// DSCPs (RFC 2474) for trimming. The Ultra Ethernet specification defines their names and leaves their values to
+/// operators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrimCodes {
-    /// Datagrams of any program that switches may trim (DSCP_TRIMMABLE).
+    /// DSCP of datagrams that switches may trim, for datagrams of any program (DSCP_TRIMMABLE).
     pub trimmable: u8,
-    /// What switches give a datagram that they have trimmed (DSCP_TRIMMED); `None`: it keeps its own.
+    /// DSCP that switches set on a trimmed datagram (DSCP_TRIMMED); `None`: the DSCP does not change.
     pub trimmed: Option<u8>,
-    /// Packets of the highest class (DSCP_CONTROL), beside those whose own code point says so.
+    /// Additional DSCP of packets of the highest class (DSCP_CONTROL).
     pub control: Option<u8>,
-    /// Whether switches know the headers of SCDP: its symbols may be trimmed whatever their code points, and
-    /// have the priority class that their headers say.
+    /// Whether switches read the headers of SCDP. If true, they may trim SCDP's symbols with any DSCP, and the header
+    /// determines the priority class.
     pub knows_scdp: bool,
 }
 
 impl Default for TrimCodes {
     fn default() -> Self {
         Self {
-            // One of those for local use (RFC 2474, pool 2).
+            // A DSCP for local use (RFC 2474, pool 2).
             trimmable: 11,
             trimmed: None,
             control: None,
@@ -35,10 +35,10 @@ impl Default for TrimCodes {
 }
 
 impl TrimCodes {
-    /// Checks that every code point has six bits, and that none stands for two things.
+    /// Checks that every DSCP has at most six bits, and that all DSCPs differ.
     ///
     /// # Errors
-    /// The first that is wrong, with what is allowed.
+    /// The first wrong DSCP, and the allowed values.
     pub fn validate(&self) -> Result<()> {
         let codes = [
             ("--dscp-trimmable", Some(self.trimmable)),
@@ -55,15 +55,17 @@ impl TrimCodes {
                 .take(place)
                 .find(|(_, other)| *other == Some(*code));
             if let Some((other, _)) = twice {
-                bail!("{flag}: found {code}, as {other} has it; allowed: any other, 0 to 63");
+                bail!(
+                    "{flag}: found {code}, which {other} also has; allowed: any other value, 0 to 63"
+                );
             }
         }
         Ok(())
     }
 
-    /// What a switch leaves of a frame of `size` bytes with this payload of UDP, in line time and with the
-    /// class that the payload says; `None`: it may not be trimmed.
-    pub fn cut(&self, size: usize, payload: &[u8], dscp: u8) -> Option<Cut> {
+    /// Returns the size and class of a frame after trimming; `None` if switches may not trim the frame. The frame has
+    /// `size` bytes and this UDP payload.
+    pub fn cut(&self, size: usize, payload: &[u8], dscp: u8) -> Option<TrimmedSize> {
         let ours = match self.knows_scdp || dscp == self.trimmable {
             true => Trimmable::of(payload),
             false => None,
@@ -77,18 +79,18 @@ impl TrimCodes {
         };
         let left = line_time(size - payload.len() + kept);
         let trimmed_size = u16::try_from(left).ok()?;
-        Some(Cut {
+        Some(TrimmedSize {
             trimmed_size,
             class,
         })
     }
 }
 
-/// What is left of a datagram that is trimmed.
+/// Size and class of a datagram after trimming.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cut {
-    /// Bytes of line time.
+pub struct TrimmedSize {
+    /// Line time of the trimmed datagram in bytes.
     pub trimmed_size: u16,
-    /// The priority class of the datagram, where its header says it.
+    /// Priority class from the datagram's header; `None`: the class of its DSCP.
     pub class: Option<u8>,
 }

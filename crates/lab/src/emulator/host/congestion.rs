@@ -1,5 +1,5 @@
-//! The hosts' congestion control, and where DCTCP comes from: it is the kernel's own, or ours where the kernel
-//! has none.
+//! Congestion control of the hosts. For DCTCP, it is the kernel's own module, or tailcut's BPF programs if the kernel
+//! has no DCTCP with the required parameters.
 
 use crate::bpf::{Dctcp, Parameters};
 use anyhow::{Context, Result, bail};
@@ -7,23 +7,23 @@ use rustix::net::sockopt::set_tcp_congestion;
 use rustix::net::{AddressFamily, SocketType};
 use std::fs;
 
-/// What the kernel calls its own DCTCP.
+/// Name of the kernel's own DCTCP.
 const OWN: &str = "dctcp";
 
-/// The congestion control of hosts.
+/// Congestion control of hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Congestion {
-    /// What the kernel calls it.
+    /// Name in the kernel.
     pub name: String,
-    /// What a user should know of it.
+    /// Note for the user.
     pub note: Option<String>,
-    /// What DCTCP is to be like, where it is that.
+    /// Required parameters of DCTCP; `None` for other congestion controls.
     dctcp: Option<Parameters>,
 }
 
-/// What the hosts' congestion control takes while they live.
+/// Registration of the congestion control. It must live as long as the hosts.
 #[derive(Debug)]
-pub struct Held {
+pub struct Registration {
     _ours: Option<Dctcp>,
 }
 
@@ -37,7 +37,7 @@ impl Congestion {
         }
     }
 
-    /// DCTCP with these parameters.
+    /// Returns DCTCP with these parameters.
     pub fn dctcp(parameters: Parameters) -> Self {
         Self {
             dctcp: Some(parameters),
@@ -45,12 +45,12 @@ impl Congestion {
         }
     }
 
-    /// Sees to it that the kernel has it, and by which name, for as long as what this gives lives. To be
-    /// called where the machine's own /proc and /sys are.
+    /// Makes the congestion control available in the kernel as long as the returned value lives, and sets
+    /// [`Congestion::name`]. Call this function while the machine's own /proc and /sys are mounted.
     ///
     /// # Errors
-    /// The kernel has no DCTCP with the parameters asked for, and this process may not give it ours.
-    pub fn provide(&mut self) -> Result<Held> {
+    /// The kernel has no DCTCP with the required parameters, and this process may not register tailcut's DCTCP.
+    pub fn make_available(&mut self) -> Result<Registration> {
         let Some(asked) = self.dctcp else {
             if !has(&self.name)? {
                 bail!(
@@ -59,12 +59,12 @@ impl Congestion {
                     self.name
                 );
             }
-            return Ok(Held { _ours: None });
+            return Ok(Registration { _ours: None });
         };
         let own = own();
         if own == Some(asked) {
             self.note = Some("DCTCP is this kernel's own (tcp_dctcp)".to_owned());
-            return Ok(Held { _ours: None });
+            return Ok(Registration { _ours: None });
         }
         let ours = match Dctcp::register(asked) {
             Ok(ours) => ours,
@@ -72,15 +72,15 @@ impl Congestion {
         };
         let why = match own {
             None => "this kernel has none",
-            Some(_) => "this kernel's own has another gain or first alpha",
+            Some(_) => "gain or first alpha of this kernel's own DCTCP differs",
         };
         self.name = ours.name().to_owned();
         self.note = Some(format!("DCTCP is tailcut's, {} ({why})", self.name));
-        Ok(Held { _ours: Some(ours) })
+        Ok(Registration { _ours: Some(ours) })
     }
 }
 
-/// The parameters of the kernel's own DCTCP; `None` where it has none.
+/// Returns the parameters of the kernel's own DCTCP; `None` if the kernel has none.
 fn own() -> Option<Parameters> {
     if !has(OWN).unwrap_or_default() {
         return None;
@@ -90,14 +90,16 @@ fn own() -> Option<Parameters> {
         let value = fs::read_to_string(path).ok()?;
         value.trim().parse::<u32>().ok()
     };
-    // What they are where nobody has changed them, and in which units.
+    // If the parameters are not readable, the defaults of the module tcp_dctcp apply. The gain is 2^-shift, and alpha
+    // has units of 1/1024.
     let shift = parameter("dctcp_shift_g").unwrap_or(4);
     let first = parameter("dctcp_alpha_on_init").unwrap_or(1_024);
     let gain = f64::from(shift).exp2().recip();
     Some(Parameters::new(gain, f64::from(first) / 1_024.0))
 }
 
-/// Returns whether the kernel has a congestion control. If root uses it, the kernel loads its module.
+/// Returns whether the kernel has a congestion control. If this process is root, the attempt to use it makes the kernel
+/// load its module.
 fn has(name: &str) -> Result<bool> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let available = available.context("cannot read the kernel's congestion controls")?;
@@ -108,9 +110,9 @@ fn has(name: &str) -> Result<bool> {
     Ok(set_tcp_congestion(&socket, name).is_ok())
 }
 
-/// What it takes to have DCTCP with some parameters where the kernel has none, or one with others.
+/// Returns the error text for DCTCP with parameters that the kernel does not have.
 fn refused(asked: Parameters, own: Option<Parameters>) -> String {
-    let ours = "run as root, which can give Linux 6.4 and later tailcut's";
+    let ours = "run as root, so that tailcut can register its own DCTCP (Linux 6.4 or later)";
     match own {
         None => format!(
             "design: found one with DCTCP, which this kernel does not have; load its module (modprobe \
@@ -124,7 +126,7 @@ fn refused(asked: Parameters, own: Option<Parameters>) -> String {
             };
             format!(
                 "tcp.dctcp_{key}: found {found}; allowed with this kernel's own DCTCP: {allowed}, or {ours}, \
-                 which takes any"
+                 which accepts any value"
             )
         }
     }

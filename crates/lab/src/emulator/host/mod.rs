@@ -1,16 +1,16 @@
-//! Hosts: a network namespace each, with a kernel of its own settings and a network card into the fabric.
+//! Hosts. Each host is a network namespace with its own kernel settings and a network card into the fabric.
 
 mod congestion;
-mod kept;
+mod kernel_limits;
 mod netlink;
 mod settings;
 mod tap;
 
-pub use kept::settle;
+pub use kernel_limits::apply_kernel_limits;
 pub use settings::{KernelSettings, carried};
 pub use tap::{DEVICE, Tap};
 
-use crate::emulator::world::namespaces::{self, Namespace};
+use crate::emulator::sandbox::namespaces::{self, Namespace};
 use anyhow::{Context, Result};
 use netlink::Netlink;
 use std::fs::File;
@@ -18,55 +18,56 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 use tailcut_units::HostId;
 
-/// The number of the network card in its namespace: the first device after loopback.
+/// Index of the network card in its namespace: the first device after loopback.
 pub const CARD: u32 = 2;
 
-/// A host that is set up.
+/// Host that is ready for programs.
 #[derive(Debug)]
 pub struct Host {
-    /// Its network namespace.
+    /// Network namespace.
     pub namespace: OwnedFd,
-    /// Its network card's other side.
+    /// File of the network card. The fabric reads and writes frames through it.
     pub tap: Tap,
-    /// What its kernel counts at its devices.
+    /// Counters of the kernel for the network card.
     pub counters: Counters,
     /// Settings that this kernel does not have.
     pub missing: Vec<String>,
 }
 
 impl Host {
-    /// Makes host `number` of `hosts`. This thread is in its namespace afterwards.
+    /// Creates host `number` of `hosts` hosts. The calling thread is in the namespace of the host afterwards.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects a call.
     pub fn create(number: HostId, hosts: u32, settings: &KernelSettings) -> Result<Self> {
         namespaces::leave_for_new(Namespace::Network).context("cannot make a network namespace")?;
-        // Some are taken over by devices when they are made.
+        // The settings come before the device, because a device copies some of them when it is created.
         let missing = settings.apply()?;
         let tap = Tap::create().with_context(|| {
-            "cannot open /dev/net/tun, which the hosts' network cards are made of: it takes the kernel's \
-             TUN driver (modprobe tun), and a file that you may open (chmod 666 /dev/net/tun)"
+            "cannot open /dev/net/tun, which the hosts' network cards need: the kernel must have the \
+             TUN driver (modprobe tun), and you must be allowed to open the file (chmod 666 /dev/net/tun)"
         })?;
-        let mut netlink = Netlink::open().context("cannot talk to the kernel about networks")?;
+        let mut netlink = Netlink::open().context("cannot open a netlink socket")?;
         netlink
             .set_up(number, CARD, settings)
             .with_context(|| format!("cannot set up the network card of h{}", number.0))?;
         for other in (0..hosts).map(HostId).filter(|other| *other != number) {
             netlink
                 .neighbour(CARD, other)
-                .with_context(|| format!("cannot tell h{} its neighbours", number.0))?;
+                .with_context(|| format!("cannot set the neighbours of h{}", number.0))?;
         }
         Ok(Self {
             namespace: namespaces::current(Namespace::Network)
-                .context("cannot hold a network namespace")?,
+                .context("cannot open a network namespace")?,
             tap,
-            counters: Counters::open().context("cannot read what the kernel counts")?,
+            counters: Counters::open()
+                .context("cannot read the kernel's counters of network devices")?,
             missing,
         })
     }
 }
 
-/// What a host's kernel counts at its network card. It stays readable from any namespace.
+/// Counters of the kernel for a host's network card. They are readable from any namespace.
 #[derive(Debug)]
 pub struct Counters(File);
 
@@ -75,8 +76,8 @@ impl Counters {
         File::open("/proc/thread-self/net/dev").map(Self)
     }
 
-    /// Frames that the host has sent and that were dropped before the fabric could read them; `None` where
-    /// the kernel does not say.
+    /// Returns the number of frames that the host has sent but the kernel has dropped before the fabric could read
+    /// them; `None` if the counter is not readable.
     pub fn dropped(&mut self) -> Option<u64> {
         let mut text = String::new();
         self.0.rewind().ok()?;
@@ -85,7 +86,8 @@ impl Counters {
     }
 }
 
-/// The fourth of the counters for sending, which follow eight for receiving.
+/// Returns the number of dropped frames from the kernel's table. It is the fourth transmit counter, after eight receive
+/// counters.
 fn dropped_on_sending(text: &str) -> Option<u64> {
     let card = text.lines().find_map(|line| {
         let (name, counters) = line.split_once(':')?;

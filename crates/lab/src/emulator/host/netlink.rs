@@ -1,4 +1,4 @@
-//! What is said to a network namespace about its devices, addresses and routes.
+//! Netlink client: it configures the devices, addresses and routes of a network namespace.
 
 use crate::emulator::addresses::{self, IPV4_PREFIX, IPV6_PREFIX};
 use crate::emulator::host::settings::KernelSettings;
@@ -23,22 +23,22 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
 use tailcut_units::HostId;
 
-/// The number of the loopback device, the first of every namespace.
+/// Index of the loopback device, the first of every namespace.
 const LOOPBACK: u32 = 1;
-/// The bit of a route's features that asks for ECN.
+/// Bit for ECN in the features of a route.
 const FEATURE_ECN: u32 = 1;
 
-/// A conversation with the network namespace in which it was opened.
+/// Netlink connection to the network namespace in which it was opened.
 pub struct Netlink {
     socket: OwnedFd,
     sequence: u32,
 }
 
 impl Netlink {
-    /// Opens one with this thread's network namespace.
+    /// Opens a connection to the network namespace of the calling thread.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects a call.
     pub fn open() -> io::Result<Self> {
         let kernel = SocketAddrNetlink::new(0, 0);
         let socket = rustix::net::socket_with(
@@ -55,10 +55,10 @@ impl Netlink {
         })
     }
 
-    /// Sets a host's devices up: loopback and the network card, which is device `card`.
+    /// Sets up the devices of a host: loopback, and the network card with index `card`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects a request.
     pub fn set_up(&mut self, host: HostId, card: u32, settings: &KernelSettings) -> io::Result<()> {
         self.link(LOOPBACK, Vec::new())?;
         let mac = addresses::mac(host).to_vec();
@@ -75,10 +75,10 @@ impl Netlink {
         self.multicast_route(card)
     }
 
-    /// Makes `other` a known neighbour.
+    /// Adds a permanent neighbour entry for host `other`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects a request.
     pub fn neighbour(&mut self, card: u32, other: HostId) -> io::Result<()> {
         let mac = addresses::mac(other).to_vec();
         let known = [
@@ -101,19 +101,19 @@ impl Netlink {
                 NeighbourAttribute::Destination(address),
                 NeighbourAttribute::LinkLayerAddress(mac.clone()),
             ];
-            self.ask(RouteNetlinkMessage::NewNeighbour(message))?;
+            self.request(RouteNetlinkMessage::NewNeighbour(message))?;
         }
         Ok(())
     }
 
-    /// Brings a device up.
+    /// Activates a device and sets its attributes.
     fn link(&mut self, device: u32, attributes: Vec<LinkAttribute>) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = device;
         message.header.flags = LinkFlags::Up;
         message.header.change_mask = LinkFlags::Up;
         message.attributes = attributes;
-        self.ask(RouteNetlinkMessage::SetLink(message))
+        self.request(RouteNetlinkMessage::SetLink(message))
     }
 
     fn address(&mut self, device: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
@@ -121,17 +121,17 @@ impl Netlink {
         message.header.family = family(address);
         message.header.prefix_len = prefix;
         message.header.index = device;
-        // Nobody else has it: there is no need to ask and wait.
+        // Addresses are unique by construction, so duplicate address detection would only cost time.
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes = vec![
             AddressAttribute::Address(address),
             AddressAttribute::Local(address),
         ];
-        self.ask(RouteNetlinkMessage::NewAddress(message))
+        self.request(RouteNetlinkMessage::NewAddress(message))
     }
 
-    /// The route to the other hosts, with what TCP reads off it. It takes the place of the one that the
-    /// kernel made for the address.
+    /// Creates the route to the other hosts, with its TCP settings. It replaces the route that the kernel creates for
+    /// the host's address.
     fn route(&mut self, host: HostId, card: u32, settings: &KernelSettings) -> io::Result<()> {
         let network =
             Ipv4Addr::from_bits(addresses::ipv4(host).to_bits() & (u32::MAX << (32 - IPV4_PREFIX)));
@@ -151,17 +151,17 @@ impl Netlink {
             metrics.push(RouteMetric::Features(FEATURE_ECN));
         }
         message.attributes.push(RouteAttribute::Metrics(metrics));
-        self.ask(RouteNetlinkMessage::NewRoute(message))
+        self.request(RouteNetlinkMessage::NewRoute(message))
     }
 
     fn multicast_route(&mut self, card: u32) -> io::Result<()> {
         let groups = Ipv4Addr::new(224, 0, 0, 0);
         let message = route(card, groups, 4, RouteProtocol::Boot);
-        self.ask(RouteNetlinkMessage::NewRoute(message))
+        self.request(RouteNetlinkMessage::NewRoute(message))
     }
 
-    /// Sends a request and waits for its answer.
-    fn ask(&mut self, request: RouteNetlinkMessage) -> io::Result<()> {
+    /// Sends a request and waits for its reply.
+    fn request(&mut self, request: RouteNetlinkMessage) -> io::Result<()> {
         self.sequence += 1;
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
@@ -177,6 +177,7 @@ impl Netlink {
             let answer = answer.get(..length).unwrap_or_default();
             let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(answer)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            // This is a reply to an earlier request.
             if message.header.sequence_number != self.sequence {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What the kernel of each host is told, from the keys that the simulator reads.
+//! Kernel settings of each host, derived from the keys of the scenario.
 
 use super::congestion::Congestion;
 use crate::bpf::Parameters;
@@ -11,39 +11,40 @@ use tailcut_scenario::sim::{Design, Kernel, KernelControl, Registered, Replicati
 use tailcut_units::Duration;
 use tailcut_wire::scdp::{credit, paper};
 
-/// How a host's kernel is set up.
+/// Kernel settings of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelSettings {
-    /// The congestion control.
+    /// Congestion control.
     pub congestion: Congestion,
     /// Whether connections negotiate ECN.
     pub ecn: bool,
-    /// Bytes of the largest IP packet.
+    /// Maximum length of an IP packet in bytes.
     pub mtu: u32,
-    /// The initial window in segments; `None`: the kernel's own.
+    /// Initial window in segments; `None`: the kernel's default.
     pub initial_window: Option<u32>,
-    /// Bytes that receivers allow on their way at most; `None`: what the kernel gives.
+    /// Maximum receive window in bytes; `None`: the kernel's default.
     pub window: Option<u32>,
-    /// The lower bound of the retransmission timeout.
+    /// Lower bound of the retransmission timeout.
     pub min_rto: Duration,
     /// Whether receivers report SACK blocks.
     pub sack: bool,
-    /// How often a SYN is sent again.
+    /// Maximum number of SYN retransmissions.
     pub syn_retries: u8,
-    /// How often in a row data are sent again.
+    /// Maximum number of consecutive retransmissions of data.
     pub data_retries: u8,
-    /// Frames that the network card's queue holds until the fabric has read them.
+    /// Length of the TAP device's queue in frames. The queue holds frames until the fabric reads them.
     pub tap_queue: u32,
-    /// Packets that the host's own queue holds.
+    /// Limit of the host's own queue in packets.
     pub queue: NonZeroU32,
 }
 
-/// What the kernel's queue before a TAP holds. The fabric empties it at once into the host's own queue, so it
-/// only has to last while the fabric's thread sleeps.
+/// Length of the kernel's queue before a TAP device, in frames. The fabric moves the frames to the host's own queue as
+/// soon as it runs. The kernel's queue only has to hold the frames that arrive while the fabric's thread sleeps.
 const TAP_QUEUE: u32 = 4_096;
-/// The host's own queue where a scenario says nothing: Linux's usual length.
+/// Default limit of the host's own queue: Linux's default queue length.
 pub(super) const USUAL_QUEUE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
-/// How much larger a receive buffer is than the window that it is to hold: the kernel counts its own overhead.
+/// Size of the receive buffer, divided by the receive window. The buffer is larger than the window, because the
+/// kernel's overhead for each packet counts as used buffer.
 const BUFFER_OF_WINDOW: u32 = 4;
 /// Header bytes of IPv4 and UDP.
 const IPV4_AND_UDP: u32 = 28;
@@ -51,7 +52,7 @@ const IPV4_AND_UDP: u32 = 28;
 /// Header bytes of IPv4 and TCP.
 const IPV4_AND_TCP: u32 = 40;
 
-/// Returns the bytes of IPv4's header and the headers above it, at most.
+/// Returns the largest total size of a packet's headers in bytes, from the IPv4 header to the transport header.
 fn headers(kernel: Kernel) -> u32 {
     match kernel {
         Kernel::Cast { credits: false } => IPV4_AND_UDP + paper::SYN_BYTES as u32,
@@ -63,13 +64,14 @@ fn headers(kernel: Kernel) -> u32 {
 /// Returns the program that runs the transport of a stack on the lab's hosts.
 ///
 /// # Errors
-/// There is none, or copies of requests do not go with it.
+/// The lab does not support the transport, or it does not support copies of requests over it.
 pub fn carried(stack: Stack) -> Result<Kernel> {
     let design = stack.design;
     let duplicates = matches!(stack.replication, Replication::Duplicates(_));
     let why = match design.kernel() {
         Kernel::Missing(why) => why,
-        // Copies have classes, which packets of PIAS have too, and pass no pacer.
+        // Copies of requests need priority classes. PIAS already uses the classes, and the pacer of HULL does not
+        // support copies.
         _ if duplicates && !carries_copies(design) => {
             "its packets have no class for copies of requests"
         }
@@ -82,15 +84,15 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
         .unzip();
     let copied: Vec<&str> = copied.into_iter().flatten().collect();
     bail!(
-        "design: found {stack} ({why}); allowed in the lab: {}, those over TCP in studies also with repflow+, repsyn+ \
-         or mixed+; {} with duplicate+, das+, rans+ and the like",
+        "design: found {stack} ({why}); allowed in the lab: {}; in studies, designs over TCP also with repflow+, \
+         repsyn+ or mixed+, and {} also with duplicate+, das+, rans+ or similar",
         served.join(", "),
         copied.join(", ")
     )
 }
 
-/// Returns whether copies of requests run over the design on the lab's hosts: over TCP of the kernel, with no other
-/// classes and no layer in network cards.
+/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP,
+/// must not set priority classes itself, and must have no layer in NICs.
 fn carries_copies(design: &Design) -> bool {
     matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()
@@ -98,16 +100,17 @@ fn carries_copies(design: &Design) -> bool {
 }
 
 impl KernelSettings {
-    /// The settings of the hosts of a run whose clock goes `slowdown` times slower than theirs.
+    /// Returns the settings for the hosts of a run. The clock of the run is `slowdown` times slower than the hosts'
+    /// clock.
     ///
     /// # Errors
-    /// A design whose transport no kernel has.
+    /// No kernel supports the transport of the design.
     pub fn of(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let tcp = &config.settings.tcp;
         let settings = &config.settings;
         let kernel = carried(config.stack)?;
         let (congestion, ecn) = match kernel {
-            // PIAS and HULL add classes and pacers to DCTCP in network cards.
+            // The network card adds the classes of PIAS and the pacer of HULL to the kernel's DCTCP.
             Kernel::Tcp { control, ecn } => {
                 let congestion = match control(settings) {
                     KernelControl::Named(name) => Congestion::named(name),
@@ -117,7 +120,7 @@ impl KernelSettings {
                 };
                 (congestion, ecn(settings))
             }
-            // Other programs on these hosts have the kernel's usual TCP.
+            // Other programs on these hosts use the kernel's default TCP.
             Kernel::Cast { .. } | Kernel::Missing(_) => {
                 (Congestion::named("cubic"), tcp.classic_ecn)
             }
@@ -140,15 +143,15 @@ impl KernelSettings {
         })
     }
 
-    /// Tells the kernel of this thread's network namespace what is not in routes. Keys that a kernel does
-    /// not have are left out and told.
+    /// Writes all settings that are not part of routes. They apply to the network namespace of the calling thread.
+    /// Returns the keys that the kernel does not have.
     ///
     /// # Errors
-    /// The system refuses a value.
+    /// The kernel rejects a value.
     pub fn apply(&self) -> Result<Vec<String>> {
         let ecn = if self.ecn { "1" } else { "0" };
         let sack = if self.sack { "1" } else { "0" };
-        // The kernel wants at least one.
+        // The kernel requires at least 1.
         let syn_retries = self.syn_retries.max(1).to_string();
         let data_retries = self.data_retries.max(1).to_string();
         let min_rto_us = (self.min_rto.as_ns() / 1_000).max(1).to_string();
@@ -161,11 +164,11 @@ impl KernelSettings {
             ("ipv4/tcp_sack", sack),
             ("ipv4/tcp_syn_retries", &syn_retries),
             ("ipv4/tcp_retries2", &data_retries),
-            // A connection's past is not the next one's.
+            // A new connection must not depend on earlier connections.
             ("ipv4/tcp_no_metrics_save", "1"),
-            // A socket joins a group for each object that it receives with others.
+            // A socket joins one group for each multicast object that it receives.
             ("ipv4/igmp_max_memberships", "1024"),
-            // The hosts' own root may ping as everybody may.
+            // This allows ping on the hosts without further privileges.
             ("ipv4/ping_group_range", "0 0"),
         ];
         let window = self
@@ -173,7 +176,7 @@ impl KernelSettings {
             .map(|bytes| bytes.saturating_mul(BUFFER_OF_WINDOW));
         let buffer = window.map(|bytes| format!("4096 {bytes} {bytes}"));
         let fixed = buffer.as_deref().into_iter().flat_map(|buffer| {
-            // A window that grows with its buffer would leave the route's limit behind.
+            // Without this key, the kernel enlarges the buffer. The window then exceeds the limit of the route.
             [("ipv4/tcp_moderate_rcvbuf", "0"), ("ipv4/tcp_rmem", buffer)]
         });
         let mut missing = Vec::new();

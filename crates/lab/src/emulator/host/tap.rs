@@ -1,18 +1,18 @@
-//! A host's network card: a TAP device in the host's namespace, whose other side is a file of ours.
+//! Network card of a host: a TAP device in the host's namespace. The fabric reads and writes its file.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::{Updater, opcode};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What a host calls its network card.
+/// Name of the network card on the host.
 pub const DEVICE: &str = "eth0";
 
 const TUNSETIFF: u32 = opcode::write::<i32>(b'T', 202);
 const IFF_TAP: u16 = 0x0002;
 const IFF_NO_PI: u16 = 0x1000;
 
-/// `struct ifreq` as far as TUNSETIFF reads it, in its full size.
+/// Structure `ifreq` of the kernel, with the fields that TUNSETIFF uses.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],
@@ -20,15 +20,15 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-/// The file of a TAP device. The device goes when it is closed.
+/// File of a TAP device. The device disappears when the file is closed.
 #[derive(Debug)]
 pub struct Tap(OwnedFd);
 
 impl Tap {
-    /// Makes the device in this thread's network namespace.
+    /// Creates the device in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// The system refuses: there is no TUN driver, or it may not be used.
+    /// The kernel has no TUN driver, or this process may not use it.
     pub fn create() -> rustix::io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
@@ -38,8 +38,8 @@ impl Tap {
             rest: [0; 22],
         };
         request.name[..DEVICE.len()].copy_from_slice(DEVICE.as_bytes());
-        // SAFETY: TUNSETIFF reads and writes a `struct ifreq`, 40 bytes on 64-bit Linux, which is what
-        // `InterfaceRequest` is (checked below); it keeps no pointer to it.
+        // SAFETY: TUNSETIFF reads and writes a `struct ifreq`, which has 40 bytes on 64-bit Linux. `InterfaceRequest`
+        // has the same size (checked below). The kernel keeps no pointer to it.
         unsafe {
             let ioctl = Updater::<TUNSETIFF, InterfaceRequest>::new(&mut request);
             rustix::ioctl::ioctl(&file, ioctl)?;
@@ -47,10 +47,10 @@ impl Tap {
         Ok(Self(file))
     }
 
-    /// The next frame that the host has sent, into `buffer`; its length, or `None` where there is none.
+    /// Reads the next frame of the host into `buffer`. Returns its length, or `None` if no frame is waiting.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects the call.
     pub fn receive(&self, buffer: &mut [u8]) -> rustix::io::Result<Option<usize>> {
         loop {
             match rustix::io::read(&self.0, &mut *buffer) {
@@ -62,10 +62,10 @@ impl Tap {
         }
     }
 
-    /// Gives the host a frame.
+    /// Sends a frame to the host.
     ///
     /// # Errors
-    /// What the system says.
+    /// The kernel rejects the call.
     pub fn send(&self, frame: &[u8]) -> rustix::io::Result<()> {
         loop {
             match rustix::io::write(&self.0, frame) {

@@ -1,36 +1,38 @@
-//! The network card of one host.
+//! Network card of one host.
 
 use super::connections::Connections;
-use super::queue::{FrameQueue, Waiting, arrived};
+use super::queue::{FrameQueue, QueuedFrame, arrived};
 use crate::emulator::frames::{TcpSegment, code_point};
 use std::num::NonZeroU32;
 use tailcut_fabric::topology::Topology;
 use tailcut_sim::HostPlan;
 use tailcut_transport::ConfigError;
 use tailcut_transport::Transport;
-use tailcut_transport::nic::{Paced, PacedConfig};
+use tailcut_transport::nic::{Departures, Jittered, Paced, PacedConfig};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::tcp::TcpFlags;
-use tailcut_units::{FiveTuple, HostId, Time};
+use tailcut_units::{FiveTuple, HostId, Rate, Time};
 use tailcut_wire::foreign::set_dscp;
 
-/// What a network card does.
+/// Configuration of a network card.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CardConfig {
-    /// The classes that it gives TCP segments; `None`: their own, by their code points.
+    /// Rule by which the card sets the priority class of TCP segments; `None`: the DSCP determines the class.
     pub tags: Option<Tags>,
-    /// Its pacer, if it has one.
+    /// Pacer, if the card has one.
     pub pacer: Option<PacedConfig>,
-    /// Packets that it holds.
+    /// Random departures, if packets have them (`host.jitter`).
+    pub departures: Option<Departures>,
+    /// Maximum number of packets in the card.
     pub length: NonZeroU32,
 }
 
 impl CardConfig {
-    /// The card of a host in a design; `None` where the fabric's own queue before the uplink is all that
-    /// there is.
+    /// Returns the configuration of a host's card for a design; `None` if the design needs no functions in the card, so
+    /// that the fabric's queue before the uplink is sufficient.
     ///
     /// # Errors
-    /// A parameter of the pacer outside its range.
+    /// A parameter of the pacer is outside its range.
     pub fn of(
         plan: &HostPlan,
         topology: &Topology,
@@ -41,21 +43,24 @@ impl CardConfig {
         let seat = plan.seat(host, topology.hosts(), rate, topology.paths);
         let config = Self {
             tags: plan.tags().copied(),
-            // Frames know all of their line time.
+            // The pacer must add no overhead, because the line time of a frame already includes it.
             pacer: plan.pacer(&seat).map(|pacer| PacedConfig {
                 overhead: 0,
                 ..pacer
             }),
+            departures: plan.departures(&seat),
             length,
         };
         if let Some(pacer) = &config.pacer {
             pacer.validate()?;
         }
-        Ok((config.tags.is_some() || config.pacer.is_some()).then_some(config))
+        let is_needed =
+            config.tags.is_some() || config.pacer.is_some() || config.departures.is_some();
+        Ok(is_needed.then_some(config))
     }
 }
 
-/// A network card.
+/// Network card.
 #[derive(Debug)]
 pub struct Card {
     tags: Option<Tags>,
@@ -63,71 +68,89 @@ pub struct Card {
     sender: Sender,
 }
 
-/// What decides when a frame leaves.
+/// Part of a card that determines when a frame leaves.
 #[derive(Debug)]
 enum Sender {
     Plain(Box<FrameQueue>),
     Paced(Box<Paced<FrameQueue>>),
+    Jittered(Box<Jittered<FrameQueue>>),
+    PacedAndJittered(Box<Jittered<Paced<FrameQueue>>>),
 }
 
 impl Card {
-    /// One with nothing in it.
+    /// Creates an empty card.
     ///
     /// # Errors
-    /// A parameter of the pacer outside its range.
+    /// A parameter of the pacer is outside its range.
     pub fn new(config: &CardConfig) -> Result<Self, ConfigError> {
         let in_order = config.tags.is_some_and(|tags| tags.in_order);
         let queue = FrameQueue::new(config.length, in_order);
         Ok(Self {
             tags: config.tags,
             connections: Connections::default(),
-            sender: match config.pacer {
-                Some(pacer) => Sender::Paced(Box::new(Paced::new(queue, pacer)?)),
-                None => Sender::Plain(Box::new(queue)),
+            sender: match (config.pacer, config.departures) {
+                (None, None) => Sender::Plain(Box::new(queue)),
+                (Some(pacer), None) => Sender::Paced(Box::new(Paced::new(queue, pacer)?)),
+                (None, Some(departures)) => {
+                    Sender::Jittered(Box::new(Jittered::new(queue, departures)))
+                }
+                (Some(pacer), Some(departures)) => {
+                    let paced = Paced::new(queue, pacer)?;
+                    Sender::PacedAndJittered(Box::new(Jittered::new(paced, departures)))
+                }
             },
         })
     }
 
-    /// The host sends a frame, with a TCP segment in it or not. A tagged one gets its class, and the code
-    /// point that stands for it.
+    /// Queues a frame of the host. `tcp` is the TCP segment in the frame. If there is a segment and the card sets
+    /// classes, the card writes the class into the packet and its DSCP into the frame.
     ///
     /// # Errors
-    /// There is no room; the frame.
-    pub fn push(&mut self, tcp: Option<&TcpSegment>, mut waiting: Waiting) -> Result<(), Waiting> {
+    /// The queue is full. Returns the frame.
+    pub fn push(
+        &mut self,
+        tcp: Option<&TcpSegment>,
+        mut queued: QueuedFrame,
+    ) -> Result<(), QueuedFrame> {
         if let (Some(tags), Some(tcp)) = (&self.tags, tcp) {
-            let progress = self.connections.send(waiting.packet.dst, tcp);
+            let progress = self.connections.send(queued.packet.dst, tcp);
             let class = tags.class(progress.offset, progress.sent);
-            waiting.packet.priority = class;
-            // A frame with a TCP segment has an IP header.
-            let _ = set_dscp(waiting.frame.bytes_mut(), code_point(class));
+            queued.packet.priority = class;
+            // This cannot fail, because a frame with a TCP segment has an IP header.
+            let _ = set_dscp(queued.frame.bytes_mut(), code_point(class));
         }
-        self.sender.queue().push(waiting)
+        self.sender.queue().push(queued)
     }
 
-    /// The next packet, where one may leave now. To be asked when the uplink is free.
-    pub fn pull(&mut self, now: Time) -> Option<Waiting> {
+    /// Returns the next packet if one may leave now. Call it only while the uplink is free.
+    pub fn pull(&mut self, now: Time) -> Option<QueuedFrame> {
         let segment = self.sender.transport_mut().poll_transmit(now)?;
         self.sender.queue().take(&segment)
     }
 
-    /// Whether it matters what arrives at the host.
-    pub const fn hears(&self) -> bool {
-        matches!(self.sender, Sender::Paced(_))
+    /// Returns whether the card must see the segments that arrive at the host. Only a pacer needs them.
+    pub const fn reads_arrivals(&self) -> bool {
+        matches!(self.sender, Sender::Paced(_) | Sender::PacedAndJittered(_))
     }
 
-    /// A TCP segment has arrived at the host.
-    pub fn hear(&mut self, now: Time, tuple: FiveTuple, flags: TcpFlags) {
+    /// Passes the header of an arriving TCP segment to the pacer.
+    pub fn on_arrival(&mut self, now: Time, tuple: FiveTuple, flags: TcpFlags) {
         self.sender
             .transport_mut()
             .on_segment(now, arrived(tuple, flags));
     }
 
-    /// Whether frames wait.
+    /// Changes the rate of the host's link, which the pacer follows.
+    pub fn set_line_rate(&mut self, now: Time, rate: Rate) {
+        self.sender.transport_mut().set_line_rate(now, rate, 0);
+    }
+
+    /// Returns whether frames are queued.
     pub fn has_frames(&self) -> bool {
         self.sender.transport().has_transmit()
     }
 
-    /// When to pull again though nothing has happened.
+    /// Returns the time at which the caller must call [`Card::pull`] again, even if no other event occurs.
     pub fn next_timeout(&self) -> Option<Time> {
         self.sender.transport().next_timeout()
     }
@@ -138,6 +161,8 @@ impl Sender {
         match self {
             Self::Plain(queue) => queue,
             Self::Paced(paced) => paced.inner_mut(),
+            Self::Jittered(jittered) => jittered.inner_mut(),
+            Self::PacedAndJittered(jittered) => jittered.inner_mut().inner_mut(),
         }
     }
 
@@ -145,6 +170,8 @@ impl Sender {
         match self {
             Self::Plain(queue) => queue.as_ref(),
             Self::Paced(paced) => paced.as_ref(),
+            Self::Jittered(jittered) => jittered.as_ref(),
+            Self::PacedAndJittered(jittered) => jittered.as_ref(),
         }
     }
 
@@ -152,6 +179,8 @@ impl Sender {
         match self {
             Self::Plain(queue) => queue.as_mut(),
             Self::Paced(paced) => paced.as_mut(),
+            Self::Jittered(jittered) => jittered.as_mut(),
+            Self::PacedAndJittered(jittered) => jittered.as_mut(),
         }
     }
 }

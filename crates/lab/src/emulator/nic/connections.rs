@@ -1,37 +1,38 @@
-//! How far a host's TCP connections are, by what the host sends.
+//! Progress of a host's TCP connections, as the host's card sees it from the segments that the host sends.
 
 use crate::emulator::frames::TcpSegment;
 use std::collections::HashMap;
 use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::HostId;
 
-/// Connections of a generation.
+/// Maximum number of connections in a generation (see [`Connections`]).
 const GENERATION: usize = 4_096;
 
-/// A connection as its host sends it: to whom, over which version of IP, from which port to which.
+/// Identity of a connection at its sender: receiver, whether it uses IPv6, source port and destination port.
 type Key = (HostId, bool, [u16; 2]);
 
-/// How far a connection is before a segment.
+/// Progress of a connection before a segment.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// The place of the segment's first byte in the stream of payload.
+    /// Position of the segment's first byte in the stream of payload.
     pub offset: u64,
-    /// Bytes of payload that were sent before, those sent again included.
+    /// Payload bytes that the connection has sent before the segment, including retransmissions.
     pub sent: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// The sequence number of the stream's first byte.
+    /// Sequence number of the stream's first byte.
     first: u32,
-    /// One past the furthest byte that was sent.
+    /// Position after the last byte of the stream that was sent.
     next: u64,
     sent: u64,
 }
 
-/// The connections of a host, in two generations of 4,096 at most. One that sends enters the young
-/// generation; when that is full the old one is forgotten, and the young one is old. So a connection is
-/// known until 4,096 others at least have sent since it did.
+/// Connections of a host. They are in two generations of at most 4,096 connections each. A connection that sends a
+/// segment enters the young generation. When the young generation is full, the card discards the old generation, and
+/// the young generation becomes the old one. The card therefore keeps a connection until at least 4,096 other
+/// connections have sent a segment.
 #[derive(Default, Debug)]
 pub struct Connections {
     young: HashMap<Key, Connection>,
@@ -39,11 +40,13 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// The host sends a segment to `dst`: how far its connection was. A connection begins with its SYN; one
-    /// that is not known with the first segment that is seen of it.
+    /// Records a segment to `dst`. Returns the progress of its connection before the segment. A stream starts after the
+    /// SYN of its connection. If the card has not seen the SYN, the stream starts with the first segment that the card
+    /// sees.
     pub fn send(&mut self, dst: HostId, tcp: &TcpSegment) -> Progress {
         let key = (dst, tcp.is_ipv6, tcp.ports);
         let is_syn = tcp.flags.has(TcpFlags::SYN);
+        // A reset of an unknown connection does not create an entry, because the connection ends here.
         if !is_syn && !self.recall(&key) && tcp.flags.has(TcpFlags::RST) {
             return Progress::default();
         }
@@ -53,7 +56,7 @@ impl Connections {
             sent: 0,
         });
         if is_syn {
-            // A SYN takes a sequence number itself.
+            // The SYN itself uses one sequence number.
             *connection = Connection {
                 first: tcp.sequence.wrapping_add(1),
                 next: 0,
@@ -61,7 +64,7 @@ impl Connections {
             };
         }
         let progress = Progress {
-            // Resets may have any number.
+            // The sequence number of a reset is arbitrary.
             offset: match tcp.flags.overlaps(TcpFlags::RST.with(TcpFlags::SYN)) {
                 true => connection.next,
                 false => connection.offset(tcp.sequence),
@@ -75,7 +78,7 @@ impl Connections {
         progress
     }
 
-    /// Makes a connection young; false where it is not known.
+    /// Moves a connection to the young generation. Returns whether it is known.
     fn recall(&mut self, key: &Key) -> bool {
         if self.young.contains_key(key) {
             return true;
@@ -93,7 +96,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// The place of a sequence number in the stream: the one that is nearest to the furthest byte so far.
+    /// Returns the position of a sequence number in the stream. Sequence numbers repeat every 4 GiB, so several
+    /// positions have the same number. The result is the position nearest to the last byte that was sent.
     const fn offset(&self, sequence: u32) -> u64 {
         let furthest = self.first.wrapping_add(self.next as u32);
         let beyond = sequence.wrapping_sub(furthest) as i32;
@@ -132,7 +136,7 @@ mod tests {
         let first = u32::MAX - 2_000;
         let mut connections = Connections::default();
         connections.send(PEER, &syn(7, first));
-        // Twice around.
+        // The sequence numbers wrap around twice.
         for nth in 0..(1 << 13) {
             let sequence = (first + 1).wrapping_add(STEP.wrapping_mul(nth));
             let progress = connections.send(PEER, &data(7, sequence, STEP));
@@ -174,7 +178,7 @@ mod tests {
         let mut connections = Connections::default();
         let reset = segment(7, TcpFlags::RST, 0xdead_beef, 0);
         assert_eq!(connections.send(PEER, &reset), Progress::default());
-        assert!(connections.young.is_empty(), "it begins no connection");
+        assert!(connections.young.is_empty(), "a reset starts no connection");
         connections.send(PEER, &syn(7, 0));
         connections.send(PEER, &data(7, 1, 5_000));
         assert_eq!(connections.send(PEER, &reset).offset, 5_000);

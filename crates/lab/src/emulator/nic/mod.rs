@@ -1,18 +1,18 @@
-//! What designs put into the network cards of hosts: PIAS' tags and HULL's pacer, the simulator's own, between
-//! a host's TAP and its uplink. Such a card keeps what its host sends, and hands over the next packet when the
-//! uplink is free.
+//! Network cards of hosts with functions of designs: the tags of PIAS and the pacer of HULL. A card is between a host's
+//! TAP device and its uplink. It queues the frames of its host, and sends the next packet when the uplink is free. Tags
+//! and pacer use the code of the simulator.
 //!
-//! Deviations from the simulator's hosts
-//! - Connections of a class are served as their packets came, not in turn.
-//! - What waits in the pacer counts against the length of the host's queue, and what does not fit is dropped.
+//! Differences from the simulator's hosts:
+//! - Packets of a class leave in order of arrival. The simulator serves the connections of a class in turn.
+//! - Packets in the pacer count against the limit of the host's queue. Packets above the limit are dropped.
 
 mod card;
+mod cards;
 mod connections;
 mod queue;
-mod rack;
 #[cfg(test)]
 mod tests;
 
 pub use card::CardConfig;
-pub use queue::Waiting;
-pub use rack::Rack;
+pub use cards::Cards;
+pub use queue::QueuedFrame;

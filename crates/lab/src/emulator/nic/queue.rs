@@ -1,5 +1,5 @@
-//! Frames that a host has sent and that wait for its link, as segments of a transport: what is put on top of
-//! transports works on frames too.
+//! Queue of frames that wait for the host's link. It implements the interface of a transport, so that layers for
+//! transports, such as the pacer, also work with frames.
 
 use crate::emulator::frames::Frame;
 use std::num::NonZeroU32;
@@ -8,38 +8,40 @@ use tailcut_transport::tcp::{TcpFlags, TcpHeader};
 use tailcut_transport::{Event, FlowStats, Header, Message, Segment, Transport, Turns};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
-/// A frame that waits, as the packet that it will be.
+/// Frame in the queue, with its packet.
 #[derive(Debug)]
-pub struct Waiting {
-    /// What switches know of it.
+pub struct QueuedFrame {
+    /// The fabric's packet.
     pub packet: Packet,
-    /// What else they are told.
+    /// Information for switches that is not part of the packet.
     pub hints: Hints,
-    /// Its bytes.
+    /// Bytes of the frame.
     pub frame: Frame,
-    /// The addresses of the TCP segment in it; without ports where there is none.
+    /// Five-tuple of the TCP segment in the frame. Other frames have no ports.
     pub tuple: FiveTuple,
 }
 
-/// A host's frames, in the order in which they leave. The segments that it gives have the frames' addresses,
-/// all of their line time as payload, and the place of the frame as their header; the frame is taken by
-/// [`FrameQueue::take`] when its segment leaves the layers above. It decides nothing by what arrives.
+/// Queue of a host's frames. For each frame, the queue emits a segment that represents the frame in the layer above,
+/// such as the pacer. The segment has the frame's addresses, its payload length is the line time of the frame, and its
+/// header contains the frame's slot. When the layer emits the segment, [`FrameQueue::take`] returns the frame. Arriving
+/// segments do not affect the queue.
 #[derive(Debug)]
 pub struct FrameQueue {
-    places: Vec<Option<Waiting>>,
+    /// Slots of frames, which stay in use until [`FrameQueue::take`].
+    slots: Vec<Option<QueuedFrame>>,
     free: Vec<u32>,
-    /// Places whose segments have not been given yet.
+    /// Order of the slots whose segments the queue has not emitted yet.
     turns: Turns<u32>,
     in_order: bool,
     length: usize,
 }
 
 impl FrameQueue {
-    /// Room for `length` frames, from when they come until they are taken. `in_order`: classes are served
-    /// strictly, and frames of a class as they came; else all as they came.
+    /// Creates a queue with `length` slots. With `in_order`, it serves classes by strict priority, and the frames of
+    /// a class in order of arrival. Otherwise, it serves all frames in order of arrival.
     pub const fn new(length: NonZeroU32, in_order: bool) -> Self {
         Self {
-            places: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
             turns: Turns::new(),
             in_order,
@@ -47,40 +49,40 @@ impl FrameQueue {
         }
     }
 
-    /// Puts a frame in.
+    /// Adds a frame.
     ///
     /// # Errors
-    /// There is no room; the frame.
-    pub fn push(&mut self, waiting: Waiting) -> Result<(), Waiting> {
-        if self.places.len() - self.free.len() >= self.length {
-            return Err(waiting);
+    /// The queue is full. Returns the frame.
+    pub fn push(&mut self, queued: QueuedFrame) -> Result<(), QueuedFrame> {
+        if self.slots.len() - self.free.len() >= self.length {
+            return Err(queued);
         }
         let class = match self.in_order {
-            true => waiting.packet.priority,
+            true => queued.packet.priority,
             false => 0,
         };
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() as u32 - 1
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
         });
-        self.places[place as usize] = Some(waiting);
-        self.turns.enter(place, class);
+        self.slots[slot as usize] = Some(queued);
+        self.turns.enter(slot, class);
         Ok(())
     }
 
-    /// Takes the frame of a segment that this has given. `None` for any other, and for one whose frame was
-    /// taken before.
-    pub fn take(&mut self, segment: &Segment) -> Option<Waiting> {
-        let Header::Own([place, ..]) = segment.header else {
+    /// Returns the frame of a segment that this queue has emitted. Returns `None` for other segments, and if the
+    /// frame was already taken.
+    pub fn take(&mut self, segment: &Segment) -> Option<QueuedFrame> {
+        let Header::Own([slot, ..]) = segment.header else {
             return None;
         };
-        let waiting = self.places.get_mut(place as usize)?.take()?;
-        self.free.push(place as u32);
-        Some(waiting)
+        let queued = self.slots.get_mut(slot as usize)?.take()?;
+        self.free.push(slot as u32);
+        Some(queued)
     }
 }
 
-/// The segment that a host is shown of one that has arrived: addresses and flags.
+/// Returns a segment that represents a TCP segment that has arrived. It has only the addresses and flags.
 pub fn arrived(tuple: FiveTuple, flags: TcpFlags) -> Segment {
     let header = TcpHeader {
         flags,
@@ -90,7 +92,7 @@ pub fn arrived(tuple: FiveTuple, flags: TcpFlags) -> Segment {
 }
 
 impl Transport for FrameQueue {
-    /// Nothing: the host's kernel sends.
+    /// Does nothing, because the host's kernel is the sender.
     fn submit(&mut self, _: Time, _: Message) {}
 
     fn on_segment(&mut self, _: Time, _: Segment) {}
@@ -98,11 +100,11 @@ impl Transport for FrameQueue {
     fn on_timeout(&mut self, _: Time) {}
 
     fn poll_transmit(&mut self, _: Time) -> Option<Segment> {
-        let place = self.turns.take()?;
-        let waiting = self.places[place as usize].as_ref()?;
-        let header = Header::Own([place.into(), 0, 0, 0]);
-        let payload = waiting.packet.size;
-        Some(Segment::new(waiting.tuple, FlowId(0), payload, header))
+        let slot = self.turns.take()?;
+        let queued = self.slots[slot as usize].as_ref()?;
+        let header = Header::Own([slot.into(), 0, 0, 0]);
+        let payload = queued.packet.size;
+        Some(Segment::new(queued.tuple, FlowId(0), payload, header))
     }
 
     fn has_transmit(&self) -> bool {

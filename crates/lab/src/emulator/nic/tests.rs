@@ -1,8 +1,8 @@
-//! Network cards, given real frames, as stories.
+//! Tests of network cards with real frames.
 
 use super::card::CardConfig;
-use super::queue::Waiting;
-use super::rack::Rack;
+use super::cards::Cards;
+use super::queue::QueuedFrame;
 use crate::emulator::addresses::{ipv4, mac};
 use crate::emulator::frames::{self, Buffers, Frame, TrimCodes};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Output, PortId};
-use tailcut_transport::nic::{PacedConfig, PacerConfig};
+use tailcut_transport::nic::{Departures, PacedConfig, PacerConfig};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::tcp::{Congestion, Host, TcpConfig, TcpFlags};
 use tailcut_transport::{Demotion, Header, Message, PathPin, Replication, Segment, Transport};
@@ -21,7 +21,7 @@ const SENDER: HostId = HostId(0);
 const RECEIVER: HostId = HostId(1);
 const ACK: TcpFlags = TcpFlags::ACK;
 const THRESHOLDS: [u64; 2] = [3_000, 8_000];
-/// Line time of a frame with 1,000 bytes of TCP's payload, at 100 Mb/s.
+/// Time that a frame with 1,000 bytes of TCP payload occupies a link of 100 Mb/s.
 const FRAME_TIME: Duration = Duration::from_ns((1_000 + 54 + 24) * 80);
 
 fn room(packets: u32) -> NonZeroU32 {
@@ -33,6 +33,7 @@ fn tags() -> Tags {
         demotion: Demotion::at(&THRESHOLDS).expect("ascending"),
         resends_count: false,
         in_order: true,
+        relief_after: None,
     }
 }
 
@@ -40,11 +41,13 @@ fn tagging(tags: Tags) -> CardConfig {
     CardConfig {
         tags: Some(tags),
         pacer: None,
+        departures: None,
         length: room(1_000),
     }
 }
 
-/// Every echo associates; a tenth of the link's rate.
+/// Returns the configuration of a card with a pacer. The rate of the pacer is a tenth of the link's rate. When an
+/// ECN-Echo arrives, the pacer paces its flow.
 fn pacing() -> CardConfig {
     let rate = Rate::from_mbps(10);
     CardConfig {
@@ -52,8 +55,8 @@ fn pacing() -> CardConfig {
         pacer: Some(PacedConfig {
             pacer: PacerConfig {
                 association_probability: 1.0,
-                min_rate: rate,
-                max_rate: rate,
+                min_rate: Some(rate),
+                max_rate: Some(rate),
                 bucket_bytes: 0,
                 ..PacerConfig::default()
             },
@@ -61,11 +64,12 @@ fn pacing() -> CardConfig {
             overhead: 0,
             seed: 1,
         }),
+        departures: None,
         length: room(1_000),
     }
 }
 
-/// A TCP segment as it is in a frame.
+/// TCP segment in a frame.
 #[derive(Clone, Copy)]
 struct Tcp {
     from: HostId,
@@ -119,9 +123,9 @@ fn datagram(dscp: u8) -> Vec<u8> {
     frame
 }
 
-/// Two hosts with such network cards on one switch, with links of 100 Mb/s.
+/// Two hosts with network cards, connected by one switch and links of 100 Mb/s.
 struct Network {
-    rack: Rack,
+    cards: Cards,
     fabric: Fabric<Frame>,
     buffers: Buffers,
     now: Time,
@@ -148,7 +152,7 @@ fn topology() -> Topology {
 impl Network {
     fn new(config: CardConfig) -> Self {
         Self {
-            rack: Rack::new(&[config; 2]).expect("sound"),
+            cards: Cards::new(&[config; 2]).expect("sound"),
             fabric: Fabric::new(&topology(), &FabricConfig::default()),
             buffers: Buffers::new(2_000),
             now: Time::ZERO,
@@ -156,7 +160,7 @@ impl Network {
         }
     }
 
-    /// Host `from` sends a frame, now.
+    /// Sends a frame of host `from` now.
     fn send_from(&mut self, from: HostId, bytes: &[u8]) {
         let read = self.buffers.fill(|buffer| -> Result<usize, ()> {
             buffer[..bytes.len()].copy_from_slice(bytes);
@@ -166,7 +170,7 @@ impl Network {
         let arrival = frames::arrive(bytes, from, 2, &TrimCodes::default(), |_| {}).expect("sound");
         let mut packet = arrival.packet;
         packet.dst = HostId(1 - from.0);
-        let waiting = Waiting {
+        let queued = QueuedFrame {
             tuple: arrival
                 .tcp
                 .map_or_else(Default::default, |tcp| tcp.tuple(from, packet.dst)),
@@ -174,27 +178,29 @@ impl Network {
             hints: arrival.hints,
             frame,
         };
-        let (rack, fabric) = (&mut self.rack, &mut self.fabric);
-        rack.send(self.now, from, arrival.tcp.as_ref(), waiting, fabric);
+        let (cards, fabric) = (&mut self.cards, &mut self.fabric);
+        cards.send(self.now, from, arrival.tcp.as_ref(), queued, fabric);
     }
 
     fn send(&mut self, tcp: Tcp) {
         self.send_from(tcp.from, &tcp.bytes());
     }
 
-    /// What arrives by `until`; the hosts' network cards hear of it.
+    /// Runs the network until `until`. Returns the packets that arrive at hosts. The network cards of these hosts also
+    /// receive the packets.
     fn run_until(&mut self, until: Time) -> Vec<Delivery<Frame>> {
         let mut deliveries = Vec::new();
         loop {
-            let departure = self.rack.next();
+            let departure = self.cards.next();
             match self.fabric.advance(departure.min(until)) {
                 Some(Output::Delivered(delivery)) => {
                     let (src, bytes) = (delivery.packet.src, delivery.body.bytes());
-                    self.rack.hear(delivery.time, src, delivery.host, bytes);
+                    self.cards
+                        .on_arrival(delivery.time, src, delivery.host, bytes);
                     deliveries.push(delivery);
                 }
                 Some(Output::Dropped(_)) => self.dropped += 1,
-                None if departure <= until => self.rack.depart(departure, &mut self.fabric),
+                None if departure <= until => self.cards.depart(departure, &mut self.fabric),
                 None => break,
             }
         }
@@ -202,7 +208,7 @@ impl Network {
         deliveries
     }
 
-    /// What arrives within 10 s.
+    /// Returns the packets that arrive within 10 s.
     fn run(&mut self) -> Vec<Delivery<Frame>> {
         self.run_until(self.now + Duration::from_ms(10_000))
     }
@@ -228,7 +234,7 @@ fn a_flow_goes_down_where_it_has_sent_a_threshold_and_its_frames_say_so() {
     assert_eq!(classes(&deliveries), [0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
     for delivery in &deliveries {
         let bytes = delivery.body.bytes();
-        // Read as any host's: the class is in it, and the checksum right.
+        // A receiver can read the class from the frame, and the checksum of the frame is correct.
         let read = frames::arrive(bytes, SENDER, 2, &TrimCodes::default(), |_| {}).expect("sound");
         assert_eq!(read.packet.priority, class(delivery));
         let header = etherparse::Ipv4HeaderSlice::from_slice(&bytes[14..]).expect("IPv4");
@@ -248,7 +254,7 @@ fn what_is_no_tcp_keeps_its_class_and_its_code_point() {
         let view = View::read(delivery.body.bytes()).expect("a frame");
         found.push((class(&delivery), view.ip.expect("IP").dscp));
     }
-    // The first one is on the link when the others come.
+    // The first datagram is already on the link when the others arrive.
     assert_eq!(found, [(6, 0), (1, 46), (7, 8)]);
 }
 
@@ -270,7 +276,7 @@ fn high_classes_go_first_unless_hosts_serve_all_as_they_come() {
     assert_eq!(order(false), [0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 0, 0]);
 }
 
-/// When 20 frames arrive that a host sends all at once.
+/// Sends 20 frames at once. Returns their arrival times.
 fn burst(network: &mut Network) -> Vec<Time> {
     for _ in 0..20 {
         network.send(DATA);
@@ -285,7 +291,7 @@ fn gaps(times: &[Time]) -> Vec<Duration> {
         .collect()
 }
 
-/// The receiver acknowledges what came to `port`.
+/// Sends an acknowledgement from the receiver to `port`.
 fn acknowledge(network: &mut Network, port: u16, flags: TcpFlags) {
     network.send(Tcp {
         from: RECEIVER,
@@ -297,7 +303,7 @@ fn acknowledge(network: &mut Network, port: u16, flags: TcpFlags) {
     network.run();
 }
 
-/// The receiver echoes a mark of the sender's first flow, whose packets are paced for the next 10 ms.
+/// Sends an ECN-Echo for the sender's first flow. As a result, the pacer paces the packets of this flow for 10 ms.
 fn echo(network: &mut Network) {
     network.send(Tcp {
         from: RECEIVER,
@@ -320,12 +326,16 @@ fn a_burst_is_spread_once_an_echo_has_come_and_not_before() {
     acknowledge(&mut network, 40_000, handshake);
     assert_eq!(gaps(&burst(&mut network)), back_to_back, "no echo either");
     acknowledge(&mut network, 40_001, ACK.with(TcpFlags::ECE));
-    assert_eq!(gaps(&burst(&mut network)), back_to_back, "of another flow");
+    assert_eq!(
+        gaps(&burst(&mut network)),
+        back_to_back,
+        "the echo belongs to another flow"
+    );
     echo(&mut network);
     let spread = gaps(&burst(&mut network));
     assert_eq!(spread.len(), 19);
     for gap in spread {
-        // A tenth of the rate; departures are not at the pacer's own picoseconds.
+        // At a tenth of the rate, the gaps are ten times as long. They are not exact to the picosecond.
         let ratio = gap.as_secs_f64() / (FRAME_TIME.as_secs_f64() * 10.0);
         assert!((ratio - 1.0).abs() < 1e-6, "{gap}");
     }
@@ -343,12 +353,15 @@ fn other_traffic_goes_around_the_pacer() {
     let place = arrived
         .iter()
         .position(|delivery| delivery.packet.size < 1_000);
-    assert!(place < Some(5), "before the last paced frame: {place:?}");
+    assert!(
+        place < Some(5),
+        "it must arrive before the last paced frame: {place:?}"
+    );
 }
 
 #[test]
 fn what_finds_no_room_is_dropped_and_counted_at_the_hosts_link() {
-    // Where no pacer holds it back one frame is on the link at once.
+    // Without a pacer, the card has place for one more frame, because the first frame leaves the card at once.
     for (config, kept) in [(tagging(tags()), 11), (pacing(), 10)] {
         let length = room(10);
         let mut network = Network::new(CardConfig { length, ..config });
@@ -363,11 +376,12 @@ fn what_finds_no_room_is_dropped_and_counted_at_the_hosts_link() {
         let (sent, dropped) = (report.sent_packets, report.dropped);
         assert_eq!((sent as usize, dropped as usize), (kept, 100 - kept));
         network.send(DATA);
-        assert_eq!(network.run().len(), 1, "there is room again");
+        assert_eq!(network.run().len(), 1, "the queue has room again");
     }
 }
 
-/// Two of the simulator's hosts, whose segments take no time; some of the sender's are lost.
+/// Runs two hosts of the simulator on a path without delay. The path loses the sender's segments whose numbers are in
+/// `lost`. Returns all segments that the sender sends.
 fn simulated(tags: Tags, bytes: u64, lost: &BTreeSet<usize>) -> Vec<Segment> {
     let config = TcpConfig {
         congestion: Congestion::DCTCP,
@@ -414,7 +428,7 @@ fn simulated(tags: Tags, bytes: u64, lost: &BTreeSet<usize>) -> Vec<Segment> {
 
 #[test]
 fn a_flow_gets_the_classes_that_the_simulators_tcp_gives_it() {
-    // Sequence numbers wrap on the way.
+    // The sequence numbers wrap around during the flow.
     let first = u32::MAX - 20_000;
     let lost = BTreeSet::from([4, 9, 10, 30, 31]);
     for resends_count in [false, true] {
@@ -422,6 +436,7 @@ fn a_flow_gets_the_classes_that_the_simulators_tcp_gives_it() {
             demotion: Demotion::at(&[5_000, 20_000, 60_000]).expect("ascending"),
             resends_count,
             in_order: false,
+            relief_after: None,
         };
         let segments = simulated(tags, 100_000, &lost);
         let data = segments.iter().filter(|segment| segment.payload > 0);
@@ -447,4 +462,36 @@ fn a_flow_gets_the_classes_that_the_simulators_tcp_gives_it() {
         assert!(expected.contains(&3));
         assert_eq!(classes(&network.run()), expected);
     }
+}
+
+#[test]
+fn departures_with_jitter_are_irregular_in_order_and_keep_a_busy_link_busy() {
+    let jittered = CardConfig {
+        tags: None,
+        pacer: None,
+        departures: Some(Departures::new(FRAME_TIME, 1)),
+        length: room(1_000),
+    };
+    let mut network = Network::new(jittered);
+    let burst = burst(&mut network);
+    // All frames of a burst are ready, so only the first one waits for its own delay.
+    assert_eq!(gaps(&burst), [FRAME_TIME; 19]);
+    // Single frames arrive up to a frame time late, each by its own delay.
+    let mut delays = Vec::new();
+    for _ in 0..20 {
+        let sent = network.now;
+        network.send(DATA);
+        let arrived = network.run();
+        delays.push(arrived[0].time.since(sent));
+    }
+    let (first, last) = (delays.iter().min(), delays.iter().max());
+    let (first, last) = (*first.expect("frames"), *last.expect("frames"));
+    assert!(
+        last.saturating_sub(first) > FRAME_TIME / 4,
+        "{first} to {last}"
+    );
+    assert!(
+        last.saturating_sub(first) <= FRAME_TIME,
+        "{first} to {last}"
+    );
 }

@@ -1,4 +1,4 @@
-//! One end of a connection.
+//! Sender and receiver of one TCP flow. They use non-blocking sockets of the kernel.
 
 use super::orders::Start;
 use super::tcp_info;
@@ -15,15 +15,15 @@ use std::time::Duration;
 use tailcut_transport::FlowStats;
 use tailcut_units::{FlowId, HostId};
 
-/// What is sent: zeros.
+/// Zeros that are the payload of all flows, 256 KiB.
 pub(super) static NOTHING: [u8; 256 << 10] = [0; 256 << 10];
 
-/// A receiver is woken for so many bytes and at the end of its flow, not for each segment: a thread that is
-/// woken on another CPU costs more than a segment does.
+/// Largest number of bytes in a socket at which the kernel wakes the receiver. The kernel does not wake it for each
+/// segment, because the wake-up of a thread on another CPU costs more than the processing of a segment.
 const AT_ONCE: u64 = 16 << 10;
 
 sockopt_impl!(
-    /// How many bytes there must be before a socket can be read.
+    /// Socket option for the number of bytes in the receive buffer at which the kernel reports the socket as readable.
     ReceiveLowWater,
     SetOnly,
     libc::SOL_SOCKET,
@@ -31,55 +31,58 @@ sockopt_impl!(
     usize
 );
 
-/// The end that sends.
+/// Sending end of a flow.
 #[derive(Debug)]
 pub struct Sender {
     socket: OwnedFd,
-    /// What it sends.
+    /// Flow that this end sends.
     pub flow: FlowId,
-    /// From where.
+    /// Host of this end.
     pub host: HostId,
+    /// Bytes that the socket has not accepted yet.
     left: u64,
     is_established: bool,
+    /// Whether the sending direction is shut down.
     has_ended: bool,
 }
 
-/// The end that receives.
+/// Receiving end of a flow.
 #[derive(Debug)]
 pub struct Receiver {
     socket: OwnedFd,
-    /// What it receives.
+    /// Flow that this end receives.
     pub flow: FlowId,
-    /// Where.
+    /// Host of this end.
     pub host: HostId,
+    /// Bytes of the flow that have not arrived yet.
     left: u64,
     wakes: WakeUps,
 }
 
-/// When the kernel wakes a receiver.
+/// Wake-up threshold of a receiver.
 #[derive(Debug)]
 pub(super) struct WakeUps {
-    /// How many bytes there must be.
+    /// Current threshold in bytes.
     at: u64,
 }
 
-/// What has become of an end.
+/// Event of one end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// The handshake is done.
+    /// The handshake is complete.
     Established,
-    /// Every byte is there.
+    /// All bytes of the flow have arrived.
     Completed,
-    /// It is over.
+    /// The connection has ended normally.
     Closed,
-    /// The other end has refused or broken it off.
+    /// The other end has refused or reset the connection, or the connection has timed out.
     Failed,
 }
 
-/// A socket that listens at `port` in this thread's network.
+/// Returns a socket that listens on `port`, in the network namespace of the calling thread.
 ///
 /// # Errors
-/// The system refuses.
+/// The kernel rejects a call.
 pub fn listen(port: u16) -> io::Result<OwnedFd> {
     let socket = stream_socket()?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -89,10 +92,10 @@ pub fn listen(port: u16) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The next connection that somebody has opened, with where from; `None` where there is none.
+/// Accepts the next connection, and returns it with the client's address. Returns `None` if no connection is waiting.
 ///
 /// # Errors
-/// The system refuses.
+/// The kernel rejects the call.
 pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<(OwnedFd, SocketAddrV4)>> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     match rustix::net::acceptfrom_with(listener, flags) {
@@ -105,19 +108,19 @@ pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<(OwnedFd, SocketAdd
     }
 }
 
-/// A socket of this thread's network.
+/// Returns a TCP socket in the network namespace of the calling thread.
 ///
 /// # Errors
-/// The system refuses.
+/// The kernel rejects the call.
 pub fn stream_socket() -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)
 }
 
-/// Binds a socket to a port that the kernel picks, or to one of a path. Gives the port.
+/// Binds a socket and returns its port: a port that pins the flow to `path`, or any free port.
 ///
 /// # Errors
-/// No port is left.
+/// No port is free.
 pub fn bind(socket: &OwnedFd, path: Option<u16>) -> io::Result<u16> {
     let bind = |port| rustix::net::bind(socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
     match path {
@@ -130,20 +133,20 @@ pub fn bind(socket: &OwnedFd, path: Option<u16>) -> io::Result<u16> {
     port_of(socket)
 }
 
-/// The port that a socket is bound to.
+/// Returns the port to which a socket is bound.
 ///
 /// # Errors
-/// The system refuses.
+/// The kernel rejects the call.
 pub fn port_of(socket: &OwnedFd) -> io::Result<u16> {
     Ok(SocketAddrV4::try_from(rustix::net::getsockname(socket)?)?.port())
 }
 
-/// Begins to connect.
+/// Starts to connect, without waiting for the handshake.
 ///
 /// # Errors
-/// The system refuses.
+/// The kernel rejects the call.
 pub fn connect(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
-    // The end of a message does not wait for the ACK of what is before it.
+    // Without TCP_NODELAY, the last segment of a message waits for the ACK of the previous segments.
     sockopt::set_tcp_nodelay(socket, true)?;
     match rustix::net::connect(socket, &to) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
@@ -151,23 +154,24 @@ pub fn connect(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
     }
 }
 
-/// Whether an attempt to connect, which has ended, has succeeded.
+/// Returns whether a connection attempt that has ended was successful.
 pub fn is_connected(socket: &OwnedFd) -> bool {
     matches!(sockopt::socket_error(socket), Ok(Ok(())))
 }
 
-/// Closes a connection by a reset.
+/// Closes a connection with a reset.
 pub fn reset(socket: OwnedFd) {
-    // What fails here is a connection that is gone already.
+    // This fails only if the connection is already closed.
     let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
     drop(socket);
 }
 
 impl Sender {
-    /// Opens the connection of a flow from this thread's network. Gives the port, too.
+    /// Opens the connection of a flow from the network namespace of the calling thread. Returns the sender and its
+    /// local port.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects a call.
     pub fn open(start: &Start, to: SocketAddrV4) -> io::Result<(Self, u16)> {
         let socket = stream_socket()?;
         if start.path.is_some() {
@@ -186,23 +190,23 @@ impl Sender {
         Ok((sender, port))
     }
 
-    /// What the connection has cost so far.
+    /// Returns the statistics of the connection so far.
     pub fn stats(&self) -> FlowStats {
         tcp_info::stats(&self.socket)
     }
 
-    /// Goes on as far as it can: writes, ends, and looks whether the other end has ended. Tells `tell` what
-    /// has become of it.
-    pub fn go_on(&mut self, is_writable: bool, mut tell: impl FnMut(Progress)) {
+    /// Writes until the socket is full. After the last byte, shuts down the sending direction, and checks whether the
+    /// other end has closed the connection. Reports events to the callback.
+    pub fn serve(&mut self, is_writable: bool, mut on_progress: impl FnMut(Progress)) {
         if !self.is_established {
             if !is_writable {
                 return;
             }
             if !is_connected(&self.socket) {
-                return tell(Progress::Failed);
+                return on_progress(Progress::Failed);
             }
             self.is_established = true;
-            tell(Progress::Established);
+            on_progress(Progress::Established);
         }
         while self.left > 0 {
             let part = &NOTHING[..self.left.min(NOTHING.len() as u64) as usize];
@@ -210,7 +214,7 @@ impl Sender {
                 Ok(sent) => self.left -= sent as u64,
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => {}
-                Err(_) => return tell(Progress::Failed),
+                Err(_) => return on_progress(Progress::Failed),
             }
         }
         if !self.has_ended {
@@ -219,15 +223,15 @@ impl Sender {
         }
         let mut nothing = [0; 8];
         match rustix::net::recv(&self.socket, &mut nothing[..], RecvFlags::empty()) {
-            Ok((0, _)) => tell(Progress::Closed),
+            Ok((0, _)) => on_progress(Progress::Closed),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => tell(Progress::Failed),
+            Err(_) => on_progress(Progress::Failed),
         }
     }
 }
 
 impl Receiver {
-    /// The end of a connection that was accepted by `host`, for `bytes` of a flow.
+    /// Creates the receiving end of a flow of `bytes` bytes, for a connection that `host` has accepted.
     pub fn new(socket: OwnedFd, flow: FlowId, host: HostId, bytes: u64) -> Self {
         let mut receiver = Self {
             socket,
@@ -240,22 +244,22 @@ impl Receiver {
         receiver
     }
 
-    /// Reads what there is into `buffer`. Tells `tell` what has become of it.
-    pub fn go_on(&mut self, buffer: &mut [u8], mut tell: impl FnMut(Progress)) {
+    /// Reads all available data into `buffer`. Reports events to the callback.
+    pub fn serve(&mut self, buffer: &mut [u8], mut on_progress: impl FnMut(Progress)) {
         loop {
             match rustix::net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
-                Ok((0, _)) => return tell(Progress::Closed),
+                Ok((0, _)) => return on_progress(Progress::Closed),
                 Ok((count, _)) => {
                     let before = self.left;
                     self.left = self.left.saturating_sub(count as u64);
                     if before > 0 && self.left == 0 {
-                        tell(Progress::Completed);
+                        on_progress(Progress::Completed);
                     }
                     self.wakes.set(&self.socket, self.left);
                 }
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => {}
-                Err(_) => return tell(Progress::Failed),
+                Err(_) => return on_progress(Progress::Failed),
             }
         }
     }
@@ -268,10 +272,10 @@ impl Default for WakeUps {
 }
 
 impl WakeUps {
-    /// Sees to it that the last of the bytes that are `left` wakes.
+    /// Sets the threshold so that the receiver wakes up at the latest when all `left` missing bytes have arrived.
     pub fn set(&mut self, socket: &OwnedFd, left: u64) {
         let bytes = left.clamp(1, AT_ONCE);
-        // Where it cannot be set each segment wakes.
+        // If the kernel rejects the option, each segment wakes the receiver.
         if bytes != self.at
             && nix::sys::socket::setsockopt(socket, ReceiveLowWater, &(bytes as usize)).is_ok()
         {

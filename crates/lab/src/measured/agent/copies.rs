@@ -1,6 +1,6 @@
-//! Copies of requests over the kernel's TCP. Each copy is one connection, as in the simulator's carrier: the
-//! client opens it and asks, the server answers on it, and a client that wants no more resets it. The class of
-//! a copy is the DSCP of its packets.
+//! Copies of requests over the kernel's TCP. As in the simulator, each copy has its own connection: the client opens
+//! the connection and sends the request, and the server answers on the same connection. A client that no longer needs a
+//! copy resets its connection. The DSCP of the packets contains the priority class of the copy.
 
 use super::connection::{self, NOTHING};
 use super::report::Reporter;
@@ -22,7 +22,7 @@ use tailcut_transport::{Event, FlowStats};
 use tailcut_units::HostId;
 
 sockopt_impl!(
-    /// The byte of IPv4's header that has the DSCP.
+    /// Socket option for the byte of the IPv4 header that contains the DSCP.
     TypeOfService,
     SetOnly,
     libc::IPPROTO_IP,
@@ -30,7 +30,8 @@ sockopt_impl!(
     i32
 );
 
-/// The class of a port of servers.
+/// Returns the class of the copies that arrive at a port of the server. Copies of the high class arrive at the first
+/// port, and copies of the low class at the second port.
 pub fn class_of(leg: Leg) -> u8 {
     match leg {
         Leg::First => HIGH,
@@ -38,46 +39,48 @@ pub fn class_of(leg: Leg) -> u8 {
     }
 }
 
-/// Gives what a socket sends from now on the DSCP of a class. ECN's bits stay the kernel's.
+/// Sets the DSCP for all later packets of a socket. The kernel still controls the ECN bits.
 pub fn mark(socket: &OwnedFd, class: u8) {
-    // A socket of IPv4 has the option.
+    // Every IPv4 socket supports the option.
     let _ = setsockopt(socket, TypeOfService, &(i32::from(code_point(class)) << 2));
 }
 
-/// One end of a copy.
+/// End of a copy's connection, at the client or at the server.
 struct End {
     socket: OwnedFd,
     number: u32,
     side: Side,
     host: HostId,
     is_connected: bool,
-    /// Bytes that the socket has not taken yet.
+    /// Bytes that the socket has not accepted yet.
     unsent: u64,
-    /// Whether nothing follows them.
+    /// Whether `unsent` contains the last bytes that this end sends.
     is_last: bool,
-    /// Whether the peer was told so.
+    /// Whether the sending direction is shut down.
     has_shut: bool,
     received: u64,
     peer_has_shut: bool,
 }
 
-/// The copies of all hosts.
+/// Copies of all hosts.
 pub struct Copies {
     port: u16,
-    /// Sockets have keys from here on.
+    /// Lowest poller key of the sockets.
     keys: u64,
+    /// Number of sockets that were registered.
     next: u64,
     ends: HashMap<u64, End>,
-    /// The key of each end.
+    /// Poller key of each open end, by the number of the copy and the side.
     open: HashMap<(u32, Side), u64>,
-    /// Copies whose connections have been opened and not accepted: by client, its port, and server.
+    /// Number of each copy whose connection is opened but not accepted yet. The key is the client, its port, and the
+    /// server.
     expected: HashMap<(HostId, u16, HostId), u32>,
     buffer: Vec<u8>,
 }
 
 impl Copies {
-    /// Those of servers that high copies reach at `port`, and low ones at the port after it. Sockets are known
-    /// to the poller by keys from `keys` on.
+    /// Creates a set without copies. Servers receive copies of the high class at `port`, and copies of the low class at
+    /// the next port. `keys` is the lowest poller key of the sockets.
     pub fn new(port: u16, keys: u64) -> Self {
         Self {
             port,
@@ -90,24 +93,25 @@ impl Copies {
         }
     }
 
-    /// A host orders something. An ask has to come in the network of that host.
-    pub fn order(&mut self, host: HostId, order: CopyOrder, poller: &Poller, report: &Reporter) {
+    /// Executes an order of a host. For [`CopyOrder::Ask`], the calling thread must be in the network namespace of
+    /// that host.
+    pub fn order(&mut self, host: HostId, order: CopyOrder, poller: &Poller, reporter: &Reporter) {
         match order {
             CopyOrder::Ask(ask) => {
-                if self.ask(host, ask, poller).is_err() {
+                if self.open_copy(host, ask, poller).is_err() {
                     let (side, stats, end) = (Side::Client, FlowStats::default(), Ending::Failed);
                     let ended = CopyNews::Ended { side, stats, end };
-                    report.tell(host, Event::Copy(ask.number, ended));
+                    reporter.report(host, Event::Copy(ask.number, ended));
                 }
             }
             CopyOrder::Say { number, bytes } => {
-                self.change((number, Side::Client), report, |end| end.unsent += bytes);
+                self.change((number, Side::Client), reporter, |end| end.unsent += bytes);
             }
             CopyOrder::Finish { number } => {
-                self.change((number, Side::Client), report, |end| end.is_last = true);
+                self.change((number, Side::Client), reporter, |end| end.is_last = true);
             }
             CopyOrder::Answer { number, answer } => {
-                self.change((number, Side::Server), report, |end| {
+                self.change((number, Side::Server), reporter, |end| {
                     end.unsent += answer.bytes;
                     end.is_last |= answer.is_last;
                 });
@@ -123,7 +127,7 @@ impl Copies {
             }
             CopyOrder::Reset { number } => {
                 if let Some(end) = self.remove((number, Side::Client)) {
-                    // The word that ends work is urgent.
+                    // The reset stops the work of the server. It gets the high class, so that it overtakes queued data.
                     mark(&end.socket, HIGH);
                     connection::reset(end.socket);
                 }
@@ -131,8 +135,8 @@ impl Copies {
         }
     }
 
-    /// Opens the connection of a copy, and asks.
-    fn ask(&mut self, host: HostId, ask: Ask, poller: &Poller) -> io::Result<()> {
+    /// Opens the connection of a copy and queues the request.
+    fn open_copy(&mut self, host: HostId, ask: Ask, poller: &Poller) -> io::Result<()> {
         let class = ask.class.min(LOW);
         let socket = connection::stream_socket()?;
         mark(&socket, class);
@@ -155,28 +159,28 @@ impl Copies {
             received: 0,
             peer_has_shut: false,
         };
-        self.keep(end, poller)
+        self.register(end, poller)
     }
 
-    /// A connection from a client's port has come to a server, at the port of a class.
+    /// Assigns an accepted connection to its copy. The server's port determines `class`.
     pub fn arrived(
         &mut self,
         server: HostId,
         class: u8,
         (client, port): (HostId, u16),
         socket: OwnedFd,
-        (poller, report): (&Poller, &Reporter),
+        (poller, reporter): (&Poller, &Reporter),
     ) {
         let number = self.expected.remove(&(client, port, server));
-        // One that its client has reset before it was accepted is nobody's.
         let Some(number) = number else {
+            // The copy is unknown: the client has reset its connection before the server accepted it.
             return connection::reset(socket);
         };
         mark(&socket, class);
-        // Without it the end of an answer would wait for the ACK of what is before it.
+        // Without TCP_NODELAY, the last segment of an answer waits for the ACK of the previous segments.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         let accepted = CopyNews::Accepted { room: None };
-        report.tell(server, Event::Copy(number, accepted));
+        reporter.report(server, Event::Copy(number, accepted));
         let end = End {
             socket,
             number,
@@ -189,26 +193,26 @@ impl Copies {
             received: 0,
             peer_has_shut: false,
         };
-        // What cannot be waited for is reset, and its client tells.
-        let _ = self.keep(end, poller);
+        // If the poller rejects the socket, the socket closes. The client then reports the failure.
+        let _ = self.register(end, poller);
     }
 
-    /// The socket of this key has something.
-    pub fn wake(&mut self, key: u64, is_writable: bool, report: &Reporter) {
+    /// Serves the socket with this poller key. The socket is readable or writable.
+    pub fn wake(&mut self, key: u64, is_writable: bool, reporter: &Reporter) {
         if let Some(end) = self.ends.get_mut(&key) {
-            let ended = end.go_on(is_writable, &mut self.buffer, report);
-            self.settle(key, ended, report);
+            let ended = end.serve(is_writable, &mut self.buffer, reporter);
+            self.finish(key, ended, reporter);
         }
     }
 
-    /// The run is over: what open answers have cost is told as that of failed ones.
-    pub fn leave(&self, report: &Reporter) {
+    /// Reports the end of all copies whose server end is still open at the end of the run, as failures with statistics.
+    pub fn report_unfinished(&self, reporter: &Reporter) {
         for end in self.ends.values().filter(|end| end.side == Side::Server) {
-            end.tell(end.ended(Ending::Failed), report);
+            end.report(end.ended(Ending::Failed), reporter);
         }
     }
 
-    fn keep(&mut self, end: End, poller: &Poller) -> io::Result<()> {
+    fn register(&mut self, end: End, poller: &Poller) -> io::Result<()> {
         let key = self.keys + self.next;
         self.next += 1;
         poller.add_edges(&end.socket, key)?;
@@ -217,28 +221,28 @@ impl Copies {
         Ok(())
     }
 
-    /// Changes an end, if it is still open, and goes on with it.
-    fn change(&mut self, name: (u32, Side), report: &Reporter, change: impl FnOnce(&mut End)) {
+    /// Changes an end if it is still open, and serves it.
+    fn change(&mut self, name: (u32, Side), reporter: &Reporter, change: impl FnOnce(&mut End)) {
         if let Some(&key) = self.open.get(&name)
             && let Some(end) = self.ends.get_mut(&key)
         {
             change(end);
             let ended = match end.is_connected {
-                true => end.go_on(true, &mut self.buffer, report),
+                true => end.serve(true, &mut self.buffer, reporter),
                 false => None,
             };
-            self.settle(key, ended, report);
+            self.finish(key, ended, reporter);
         }
     }
 
-    /// Tells that an end is over, if it is.
-    fn settle(&mut self, key: u64, ended: Option<Ending>, report: &Reporter) {
+    /// Removes and reports an end if it has ended.
+    fn finish(&mut self, key: u64, ended: Option<Ending>, reporter: &Reporter) {
         let name = |end: &End| (end.number, end.side);
         if let Some(ending) = ended
             && let Some(name) = self.ends.get(&key).map(name)
             && let Some(end) = self.remove(name)
         {
-            end.tell(end.ended(ending), report);
+            end.report(end.ended(ending), reporter);
         }
     }
 
@@ -249,8 +253,8 @@ impl Copies {
 }
 
 impl End {
-    fn tell(&self, news: CopyNews, report: &Reporter) {
-        report.tell(self.host, Event::Copy(self.number, news));
+    fn report(&self, news: CopyNews, reporter: &Reporter) {
+        reporter.report(self.host, Event::Copy(self.number, news));
     }
 
     fn ended(&self, end: Ending) -> CopyNews {
@@ -258,8 +262,13 @@ impl End {
         CopyNews::Ended { side, stats, end }
     }
 
-    /// Goes on as far as it can; how it has ended, if it has.
-    fn go_on(&mut self, is_writable: bool, buffer: &mut [u8], report: &Reporter) -> Option<Ending> {
+    /// Sends and receives until the socket blocks. Returns the result if this end of the connection has ended.
+    fn serve(
+        &mut self,
+        is_writable: bool,
+        buffer: &mut [u8],
+        reporter: &Reporter,
+    ) -> Option<Ending> {
         if !self.is_connected {
             if !is_writable {
                 return None;
@@ -269,7 +278,8 @@ impl End {
             }
             self.is_connected = true;
         }
-        if let Err(error) = self.send().and_then(|()| self.receive(buffer, report)) {
+        if let Err(error) = self.send().and_then(|()| self.receive(buffer, reporter)) {
+            // At a server, a reset means that the client no longer needs the copy.
             let is_purged =
                 self.side == Side::Server && matches!(error, Errno::CONNRESET | Errno::PIPE);
             return Some(match is_purged {
@@ -298,8 +308,8 @@ impl End {
         Ok(())
     }
 
-    /// Reads what there is, and tells how much there is now.
-    fn receive(&mut self, buffer: &mut [u8], report: &Reporter) -> Result<(), Errno> {
+    /// Reads all available data and reports the total.
+    fn receive(&mut self, buffer: &mut [u8], reporter: &Reporter) -> Result<(), Errno> {
         if self.peer_has_shut {
             return Ok(());
         }
@@ -318,10 +328,10 @@ impl End {
         };
         if self.received > before {
             let total = self.received;
-            self.tell(CopyNews::Delivered { total }, report);
+            self.report(CopyNews::Delivered { total }, reporter);
         }
         if self.peer_has_shut && self.side == Side::Client {
-            self.tell(CopyNews::Whole, report);
+            self.report(CopyNews::Whole, reporter);
         }
         result
     }

@@ -1,4 +1,4 @@
-//! A real host, as the applications of a run know it.
+//! Transport interface of a host in a measured run. The applications of the run use it like a simulated host.
 
 use super::orders::{Ends, Order, Start};
 use crate::emulator::plan::Several;
@@ -12,26 +12,27 @@ use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// A host whose transport is its kernel, or an endpoint of SCDP: what it is to send is handed on to the
-/// thread of the agents, and packets leave and arrive without it.
+/// Host whose transport is the Linux kernel or an endpoint of SCDP. It forwards each message to the thread of the
+/// agents. No packets pass through this interface.
 pub struct KernelHost {
     host: HostId,
-    /// What is replicated, if anything.
+    /// Replication of flows; `None`: no flow is replicated.
     replication: Option<RepNetConfig>,
     several: Several,
     orders: Sender<Order>,
     waker: Rc<Waker>,
-    news: Rc<RefCell<VecDeque<Event>>>,
+    events: Rc<RefCell<VecDeque<Event>>>,
     unfinished: BTreeMap<FlowId, FlowStats>,
 }
 
 impl KernelHost {
-    /// The host, with the way to its agent, and where the agent's news of it are put.
+    /// Creates the host. `orders` and `waker` lead to the agents' thread. The caller puts the events of this host
+    /// into `events`.
     pub fn new(
         (host, replication, several): (HostId, Option<RepNetConfig>, Several),
         orders: Sender<Order>,
         waker: Rc<Waker>,
-        news: Rc<RefCell<VecDeque<Event>>>,
+        events: Rc<RefCell<VecDeque<Event>>>,
     ) -> Self {
         Self {
             host,
@@ -39,7 +40,7 @@ impl KernelHost {
             several,
             orders,
             waker,
-            news,
+            events,
             unfinished: BTreeMap::new(),
         }
     }
@@ -61,7 +62,7 @@ impl KernelHost {
     }
 
     fn order(&self, order: Order) {
-        // An agent that has died says so when it is joined.
+        // If the agents' thread has ended, this fails. `Agent::end` reports the error of that thread.
         let _ = self.orders.send(order);
         self.waker.wake();
     }
@@ -122,7 +123,7 @@ impl Transport for KernelHost {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        let event = self.news.borrow_mut().pop_front()?;
+        let event = self.events.borrow_mut().pop_front()?;
         if let Event::Closed(flow, _) | Event::Failed(flow, _) = event {
             self.unfinished.remove(&flow);
         }
@@ -135,8 +136,9 @@ impl Transport for KernelHost {
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.unfinished.clone();
-        // What nobody asks for any more is the last word on flows that the run has cut off.
-        for event in self.news.borrow().iter() {
+        // The agents report flows that were open at the end of the run. These events are still in the queue, and
+        // contain the final statistics.
+        for event in self.events.borrow().iter() {
             if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event
                 && let Some(open) = open.get_mut(flow)
             {
@@ -144,7 +146,7 @@ impl Transport for KernelHost {
             }
         }
         let mut open: Vec<(FlowId, FlowStats)> = open.into_iter().collect();
-        for event in self.news.borrow().iter() {
+        for event in self.events.borrow().iter() {
             if let Event::Copy(number, CopyNews::Ended { side, stats, .. }) = event
                 && *side == Side::Server
             {

@@ -1,6 +1,6 @@
-//! What programs do in a measured run: they open connections between hosts when the workload says so, send
-//! what it says, and tell when what was received. Their sockets are the kernel's; one thread serves those of
-//! all hosts.
+//! Agents: they generate the traffic of a measured run. An agent opens the connections of the workload's flows, sends
+//! the bytes, and reports when the bytes have arrived. The transport is the kernel's TCP, or SCDP over UDP. One thread
+//! serves the sockets of all hosts.
 
 mod connection;
 mod copies;
@@ -16,5 +16,5 @@ mod tests;
 mod thread;
 
 pub use host::KernelHost;
-pub use report::News;
+pub use report::AgentEvent;
 pub use thread::{Agent, AgentConfig};

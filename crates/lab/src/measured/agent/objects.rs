@@ -1,9 +1,9 @@
-//! Flows as objects that SCDP carries over UDP. Each host has an endpoint of the library `cast`, with a thread
-//! of its own; this passes on what they tell.
+//! Flows over SCDP: each flow is an object that SCDP sends over UDP. Each host has an endpoint of the library `cast`,
+//! with its own thread. This module starts the transfers of the objects and reports their events.
 //!
-//! An object starts with its flow's number, or with the port that it is collected at, so that its receiver knows
-//! which it is. One that is too short for that is the first of its length that was sent to the receiver and has
-//! not arrived.
+//! Each object starts with a name of 8 bytes: the number of its flow, or the port at which the receiver collects it.
+//! The receiver identifies the flow by the name. An object of less than 8 bytes has no name. The receiver then takes
+//! the first flow with the same sender, receiver and length that has not arrived yet.
 
 use super::orders::{Ends, Start};
 use super::report::Reporter;
@@ -24,96 +24,103 @@ use tailcut_transport::scdp::ScdpConfig;
 use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{FlowId, HostId};
 
-/// Bytes of an object's name.
+/// Length of an object's name in bytes.
 const NAME: usize = size_of::<u64>();
-/// Names of objects that are collected at a port have this bit.
+/// Bit of a name. It is set if the receiver collects the object at a port, and the name contains this port.
 const COLLECTED: u64 = 1 << 63;
 
-/// Who has something to tell.
+/// Source of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
-    /// The endpoint of a host, of an object that has arrived.
+enum EventSource {
+    /// Endpoint of a host: an object has arrived.
     Host(HostId),
-    /// What sends a flow.
+    /// Sender of a flow: the transfer has made progress.
     Flow(FlowId),
 }
 
-/// Tells this thread that somebody has something to tell.
-struct Bell {
-    who: Told,
-    rung: Sender<Told>,
+/// Waker that queues the source of an event and wakes the agents' thread.
+struct EventWaker {
+    source: EventSource,
+    events: Sender<EventSource>,
     waker: Arc<Waker>,
 }
 
-impl Wake for Bell {
+impl Wake for EventWaker {
     fn wake(self: Arc<Self>) {
-        // Whoever listened has ended the run.
-        let _ = self.rung.send(self.who);
+        // Sending fails only if the run has ended.
+        let _ = self.events.send(self.source);
         self.waker.wake();
     }
 }
 
-/// The multicast group of a flow to several hosts, of those for local use (RFC 2365).
+/// Returns the multicast group for a flow to several hosts. The address is in the block for local use (RFC 2365).
 fn group_of(flow: FlowId) -> IpAddr {
     let [_, high, middle, low] = flow.0.to_be_bytes();
     Ipv4Addr::new(239, 0x80 | high, middle, low).into()
 }
 
-/// A host's endpoint.
-struct Station {
+/// Endpoint of a host.
+struct HostEndpoint {
     endpoint: Endpoint,
-    bell: TaskWaker,
+    task_waker: TaskWaker,
 }
 
-/// A flow on its way.
-struct OnItsWay {
+/// Flow that has not ended yet.
+struct ActiveFlow {
     from: HostId,
     sending: Sending,
-    bell: TaskWaker,
+    task_waker: TaskWaker,
     is_to_group: bool,
-    /// Receivers that have not told that it has arrived.
+    /// Receivers that have not reported the arrival yet.
     left: usize,
-    /// What it has cost, once its sender knows that all have it: told after they have.
+    /// Statistics of the sender; `None` until all receivers have acknowledged the object. They are reported only after
+    /// all receivers have also reported the arrival.
     cost: Option<FlowStats>,
 }
 
-/// The endpoints of all hosts, and what they send.
+/// Endpoints of all hosts, and the flows that they send.
 pub struct Objects {
-    stations: Vec<Station>,
+    endpoints: Vec<HostEndpoint>,
     port: u16,
-    flows: BTreeMap<FlowId, OnItsWay>,
-    /// Flows that are too short for a number: by sender, receiver and length.
+    flows: BTreeMap<FlowId, ActiveFlow>,
+    /// Flows that are too short for a name. The key is the sender, the receiver and the length in bytes.
     short: BTreeMap<(HostId, HostId, usize), VecDeque<FlowId>>,
-    /// What hosts collect at their ports.
+    /// Flows that hosts collect. The key is the host and the port.
     collected: BTreeMap<(HostId, u16), FlowId>,
-    rung: (Sender<Told>, Receiver<Told>),
+    /// Queue of event sources.
+    events: (Sender<EventSource>, Receiver<EventSource>),
     waker: Arc<Waker>,
 }
 
 impl Objects {
-    /// Without endpoints. `waker` wakes the thread that calls [`Self::go_on`].
+    /// Creates a set without endpoints. An event wakes `waker`: its thread must then call [`Self::report_events`].
     pub fn new(waker: Waker) -> Self {
         Self {
-            stations: Vec::new(),
+            endpoints: Vec::new(),
             port: 0,
             flows: BTreeMap::new(),
             short: BTreeMap::new(),
             collected: BTreeMap::new(),
-            rung: mpsc::channel(),
+            events: mpsc::channel(),
             waker: Arc::new(waker),
         }
     }
 
-    fn bell(&self, who: Told) -> TaskWaker {
-        let rung = self.rung.0.clone();
+    fn event_waker(&self, source: EventSource) -> TaskWaker {
+        let events = self.events.0.clone();
         let waker = Arc::clone(&self.waker);
-        Arc::new(Bell { who, rung, waker }).into()
+        Arc::new(EventWaker {
+            source,
+            events,
+            waker,
+        })
+        .into()
     }
 
-    /// Opens the endpoint of the next host, in whose network this thread is.
+    /// Opens the endpoint of the next host. The calling thread must be in the network namespace of that host.
     ///
     /// # Errors
-    /// The system refuses, or a parameter is outside its range.
+    /// The kernel rejects a call, or a parameter is outside its range.
     pub fn open(&mut self, host: HostId, config: &ScdpConfig) -> io::Result<()> {
         self.port = config.port;
         let options = Options {
@@ -126,28 +133,32 @@ impl Objects {
             },
             ..Options::default()
         };
-        // What is sent to a group does not come to the host's own address.
+        // An endpoint bound to the host's own address would not receive packets to a group.
         let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port));
-        let bell = self.bell(Told::Host(host));
+        let task_waker = self.event_waker(EventSource::Host(host));
         let endpoint = Endpoint::bind(local, &options)?;
-        // The first look leaves the bell there.
-        self.rung.0.send(Told::Host(host)).ok();
-        self.stations.push(Station { endpoint, bell });
+        // An endpoint wakes its waker only after a first poll. This event causes that poll.
+        self.events.0.send(EventSource::Host(host)).ok();
+        self.endpoints.push(HostEndpoint {
+            endpoint,
+            task_waker,
+        });
         Ok(())
     }
 
-    /// A flow is ordered: its receivers join its group, so that the network knows them when it starts.
+    /// Prepares a flow before it starts: its receivers join the multicast group, so that the network already has routes
+    /// to the receivers when the flow starts.
     ///
     /// # Errors
-    /// The system refuses, or there is no such host.
+    /// The kernel rejects a call, or a host does not exist.
     pub fn expect(&self, flow: FlowId, ends: &Ends) -> io::Result<()> {
         let Ends::All(receivers, _) = ends else {
             return Ok(());
         };
         for host in receivers {
-            let station = self.stations.get(host.0 as usize);
-            let station = station.ok_or(io::ErrorKind::InvalidInput)?;
-            station.endpoint.join(group_of(flow), CARD)?;
+            let host_endpoint = self.endpoints.get(host.0 as usize);
+            let host_endpoint = host_endpoint.ok_or(io::ErrorKind::InvalidInput)?;
+            host_endpoint.endpoint.join(group_of(flow), CARD)?;
         }
         Ok(())
     }
@@ -155,7 +166,7 @@ impl Objects {
     /// Sends a flow.
     ///
     /// # Errors
-    /// There is no such host, or the flow is longer than this machine's memory can be.
+    /// The host does not exist, or the flow is longer than the address space of this machine.
     pub fn send(&mut self, start: &Start, ends: &Ends) -> io::Result<()> {
         let refused = io::ErrorKind::InvalidInput;
         let bytes = usize::try_from(start.bytes).map_err(|_| refused)?;
@@ -172,8 +183,8 @@ impl Objects {
             }
         }
         let address = |host| SocketAddr::from((addresses::ipv4(host), self.port));
-        let station = self.stations.get(start.from.0 as usize).ok_or(refused)?;
-        let endpoint = &station.endpoint;
+        let host_endpoint = self.endpoints.get(start.from.0 as usize).ok_or(refused)?;
+        let endpoint = &host_endpoint.endpoint;
         let (sending, left) = match ends {
             Ends::One => (endpoint.send(address(start.to), object), 1),
             Ends::All(receivers, stragglers) => {
@@ -183,142 +194,143 @@ impl Objects {
                 (sending, to.len())
             }
             Ends::Share(port, share) => {
-                // One that all its senders know.
+                // All senders of the object derive the same session number.
                 let session = u64::from(start.to.0) << 16 | u64::from(*port);
                 let to = address(start.to);
                 (endpoint.send_share(to, session, *share, object), 0)
             }
         };
-        let bell = self.bell(Told::Flow(start.flow));
-        let flow = OnItsWay {
+        let task_waker = self.event_waker(EventSource::Flow(start.flow));
+        let flow = ActiveFlow {
             from: start.from,
             sending,
-            bell,
+            task_waker,
             is_to_group: matches!(ends, Ends::All(..)),
             left,
             cost: None,
         };
         self.flows.insert(start.flow, flow);
-        // The first look leaves the bell there.
-        self.rung.0.send(Told::Flow(start.flow)).ok();
+        // A transfer wakes its waker only after a first poll. This event causes that poll.
+        self.events.0.send(EventSource::Flow(start.flow)).ok();
         Ok(())
     }
 
-    /// A host collects a flow at a port.
+    /// Registers a flow that a host collects at a port.
     pub fn collect(&mut self, host: HostId, flow: FlowId, port: u16) {
         self.collected.insert((host, port), flow);
     }
 
-    /// Passes on what there is to tell.
-    pub fn go_on(&mut self, report: &Reporter) {
-        while let Ok(who) = self.rung.1.try_recv() {
-            match who {
-                Told::Host(host) => self.arrivals(host, report),
-                Told::Flow(flow) => self.sent(flow, report),
+    /// Reports all events that are queued.
+    pub fn report_events(&mut self, reporter: &Reporter) {
+        while let Ok(source) = self.events.1.try_recv() {
+            match source {
+                EventSource::Host(host) => self.poll_arrivals(host, reporter),
+                EventSource::Flow(flow) => self.poll_sent(flow, reporter),
             }
         }
     }
 
-    fn arrivals(&mut self, host: HostId, report: &Reporter) {
+    fn poll_arrivals(&mut self, host: HostId, reporter: &Reporter) {
         loop {
-            let Some(station) = self.stations.get(host.0 as usize) else {
+            let Some(host_endpoint) = self.endpoints.get(host.0 as usize) else {
                 return;
             };
-            let mut context = Context::from_waker(&station.bell);
-            let arrival = pin!(station.endpoint.arrival()).poll(&mut context);
+            let mut context = Context::from_waker(&host_endpoint.task_waker);
+            let arrival = pin!(host_endpoint.endpoint.arrival()).poll(&mut context);
             let Poll::Ready(Some(received)) = arrival else {
                 return;
             };
-            self.arrived(&received, host, report);
+            self.on_received(&received, host, reporter);
         }
     }
 
-    fn arrived(&mut self, received: &Received, host: HostId, report: &Reporter) {
+    fn on_received(&mut self, received: &Received, host: HostId, reporter: &Reporter) {
         let name = received.bytes.first_chunk::<NAME>();
         let name = name.map(|front| u64::from_be_bytes(*front));
         match name {
             Some(name) if name & COLLECTED != 0 => {
                 if let Some(flow) = self.collected.remove(&(host, name as u16)) {
-                    report.tell(host, Event::Completed(flow));
-                    report.tell(host, Event::Closed(flow, FlowStats::default()));
+                    reporter.report(host, Event::Completed(flow));
+                    reporter.report(host, Event::Closed(flow, FlowStats::default()));
                 }
             }
-            Some(name) => self.is_with(FlowId(name as u32), host, report),
+            Some(name) => self.on_delivered(FlowId(name as u32), host, reporter),
             None => {
                 let SocketAddr::V4(from) = received.from else {
                     return;
                 };
-                let hosts = self.stations.len() as u32;
+                let hosts = self.endpoints.len() as u32;
                 let from = addresses::host_of_ipv4(*from.ip(), hosts);
                 let flow = from.and_then(|from| {
                     let name = (from, host, received.bytes.len());
                     self.short.get_mut(&name)?.pop_front()
                 });
                 if let Some(flow) = flow {
-                    self.is_with(flow, host, report);
+                    self.on_delivered(flow, host, reporter);
                 }
             }
         }
     }
 
-    /// A flow has arrived at a host.
-    fn is_with(&mut self, flow: FlowId, host: HostId, report: &Reporter) {
-        report.tell(host, Event::Completed(flow));
-        if let Some(on_its_way) = self.flows.get_mut(&flow) {
-            if let (true, Some(station)) =
-                (on_its_way.is_to_group, self.stations.get(host.0 as usize))
+    /// Reports that a flow has arrived at a host.
+    fn on_delivered(&mut self, flow: FlowId, host: HostId, reporter: &Reporter) {
+        reporter.report(host, Event::Completed(flow));
+        if let Some(active) = self.flows.get_mut(&flow) {
+            if let (true, Some(host_endpoint)) =
+                (active.is_to_group, self.endpoints.get(host.0 as usize))
             {
-                // What the group still brings is not for it. It had joined.
-                let _ = station.endpoint.leave(group_of(flow), CARD);
+                // The host leaves the group, because it needs no further packets. This cannot fail, because the host
+                // has joined before.
+                let _ = host_endpoint.endpoint.leave(group_of(flow), CARD);
             }
-            on_its_way.left = on_its_way.left.saturating_sub(1);
-            self.close(flow, report);
+            active.left = active.left.saturating_sub(1);
+            self.close(flow, reporter);
         }
     }
 
-    /// Tells that a flow is over, if it is.
-    fn close(&mut self, flow: FlowId, report: &Reporter) {
-        if let Some(OnItsWay {
+    /// Reports a flow as closed if it has ended at the sender and at all receivers.
+    fn close(&mut self, flow: FlowId, reporter: &Reporter) {
+        if let Some(ActiveFlow {
             from,
             left: 0,
             cost: Some(cost),
             ..
         }) = self.flows.get(&flow)
         {
-            report.tell(*from, Event::Closed(flow, *cost));
+            reporter.report(*from, Event::Closed(flow, *cost));
             self.flows.remove(&flow);
         }
     }
 
-    fn sent(&mut self, flow: FlowId, report: &Reporter) {
-        let Some(on_its_way) = self.flows.get_mut(&flow) else {
+    fn poll_sent(&mut self, flow: FlowId, reporter: &Reporter) {
+        let Some(active) = self.flows.get_mut(&flow) else {
             return;
         };
-        let mut context = Context::from_waker(&on_its_way.bell);
-        match Pin::new(&mut on_its_way.sending).poll(&mut context) {
+        let mut context = Context::from_waker(&active.task_waker);
+        match Pin::new(&mut active.sending).poll(&mut context) {
             Poll::Pending => {}
             Poll::Ready(Ok(sent)) => {
-                on_its_way.left = on_its_way.left.saturating_sub(sent.missed);
-                on_its_way.cost = Some(stats(&sent));
-                self.close(flow, report);
+                active.left = active.left.saturating_sub(sent.missed);
+                active.cost = Some(stats(&sent));
+                self.close(flow, reporter);
             }
             Poll::Ready(Err(_)) => {
-                report.tell(on_its_way.from, Event::Failed(flow, FlowStats::default()));
+                reporter.report(active.from, Event::Failed(flow, FlowStats::default()));
                 self.flows.remove(&flow);
             }
         }
     }
 
-    /// The run is over: open flows are told as failed ones.
-    pub fn leave(&self, report: &Reporter) {
-        for (flow, on_its_way) in &self.flows {
-            let cost = on_its_way.cost.unwrap_or_default();
-            report.tell(on_its_way.from, Event::Failed(*flow, cost));
+    /// Reports the flows that are still open at the end of the run as failed.
+    pub fn report_unfinished(&self, reporter: &Reporter) {
+        for (flow, active) in &self.flows {
+            let cost = active.cost.unwrap_or_default();
+            reporter.report(active.from, Event::Failed(*flow, cost));
         }
     }
 }
 
-/// What a flow has cost.
+/// Converts the statistics of a sender.
 fn stats(sent: &Sent) -> FlowStats {
     FlowStats {
         retransmissions: sent.repair,

@@ -1,48 +1,48 @@
-//! What the agents are told.
+//! Orders to the agents' thread.
 
 use tailcut_transport::copies::CopyOrder;
 use tailcut_transport::repnet::Mode;
 use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// A flow that is to start.
+/// Order to start a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Start {
-    /// When, by the network's clock.
+    /// Start time on the clock of the emulated network.
     pub at: Time,
-    /// Which.
+    /// Number of the flow.
     pub flow: FlowId,
-    /// From where.
+    /// Sender.
     pub from: HostId,
-    /// To where.
+    /// Receiver.
     pub to: HostId,
-    /// How much.
+    /// Length in bytes.
     pub bytes: u64,
-    /// What is replicated; `None`: nothing.
+    /// Replication mode; `None` for a single connection.
     pub mode: Option<Mode>,
-    /// The path that it is pinned to, if any.
+    /// Path to which the flow is pinned; `None`: any path.
     pub path: Option<u16>,
 }
 
-/// The ends of a flow.
+/// Number of senders and receivers of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ends {
     /// One sender and one receiver.
     One,
-    /// All of these are receivers.
+    /// Several receivers.
     All(Vec<HostId>, Stragglers),
-    /// The host is one of several senders, for an object that is collected at a port of the receiver.
+    /// One of several senders. The receiver collects the object at this port.
     Share(u16, Share),
 }
 
-/// What the agents are told.
+/// Order to the agents' thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// To start a flow.
+    /// Start a flow.
     Start(Start, Ends),
-    /// To do something about a copy of a request that a host asks for or answers.
+    /// Execute an order for a copy of a request. This host sends or answers the copy.
     Copy(HostId, CopyOrder),
-    /// That a host collects a flow at a port, from several senders.
+    /// Collect a flow from several senders at a port.
     Collect {
         /// The receiver.
         host: HostId,
@@ -51,6 +51,6 @@ pub enum Order {
         /// The port.
         port: u16,
     },
-    /// To end.
+    /// End the thread.
     End,
 }

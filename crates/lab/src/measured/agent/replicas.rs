@@ -1,5 +1,6 @@
-//! The replicated flows of all hosts: which end a connection belongs to, the servers' waiting lists and
-//! tombstones, and timers by the network's clock.
+//! Replicated flows of all hosts. This module assigns each accepted connection to its flow. It contains the servers'
+//! flow tables with waiting lists and tombstones (records of ended flows), and timers on the clock of the emulated
+//! network.
 
 use super::connection;
 use super::orders::Start;
@@ -12,45 +13,48 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
 use tailcut_transport::Event;
-use tailcut_transport::repnet::{FlowTable, Leg, Mode, Place, RepNetConfig, Ticket};
+use tailcut_transport::repnet::{FlowTable, Leg, Mode, Placement, RepNetConfig, Ticket};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Flows that a server remembers at most, those that live included.
+/// Largest number of flows in the table of a server, including ended flows.
 const REMEMBERED: usize = 1 << 16;
 
-/// A client as its server knows it: its host, and the port that both connections come from.
+/// Identity of a flow's client at the server: the host, and the port from which both connections come.
 type Client = (HostId, u16);
 
-/// One end of a flow, and what the agents know of it.
+/// End of a replicated flow, at the client or at the server.
 struct End {
     flow: Replicated,
-    /// A server's place in its host's table.
-    place: Option<(Client, Ticket)>,
-    /// When it is to be woken.
+    /// Entry in the flow table of the server; `None` for a client.
+    entry: Option<(Client, Ticket)>,
+    /// Time of the next wake-up.
     alarm: Option<Time>,
-    /// Whether its end was told.
-    is_told: bool,
+    /// Whether the end of the flow has been reported.
+    is_reported: bool,
 }
 
-/// The replicated flows of all hosts.
+/// Replicated flows of all hosts.
 pub struct Replicas {
     config: RepNetConfig,
     port: u16,
-    /// Sockets have keys from here on: two for each end.
+    /// Lowest poller key of the sockets. Each end has two keys.
     keys: u64,
     ends: HashMap<u64, End>,
+    /// Number that the next end of a flow will get.
     next: u64,
+    /// Wake-ups by time and number of the end.
     alarms: BTreeSet<(Time, u64)>,
-    /// What each host serves.
+    /// Flow table of each host, for the flows that it serves.
     tables: Vec<FlowTable<Client, u64>>,
     buffer: Vec<u8>,
 }
 
 impl Replicas {
-    /// Those of `hosts` hosts that serve `port` and the port after it. Sockets are known to the poller by
-    /// keys from `keys` on.
+    /// Creates a set without flows. `hosts` hosts serve `port` and the next port. `keys` is the lowest poller key of
+    /// the sockets.
     pub fn new(config: RepNetConfig, hosts: usize, port: u16, keys: u64) -> Self {
-        // A client sends its last SYN of a flow within two timeouts, as the simulator's servers count.
+        // A client sends the last SYN of a flow within two timeouts, so a server can forget the flow afterwards. The
+        // simulator's servers use the same time.
         let remembered = config.waiting_list_timeout.saturating_mul(2);
         let table = || FlowTable::new(true, remembered, REMEMBERED);
         Self {
@@ -65,43 +69,43 @@ impl Replicas {
         }
     }
 
-    /// Opens a flow from this thread's network, which is that of its sender. Gives the port that its connections
-    /// come from.
+    /// Opens a flow. The calling thread must be in the network namespace of the sender. Returns the local port of
+    /// both connections.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects a call.
     pub fn open(
         &mut self,
         start: &Start,
         mode: Mode,
         poller: &Poller,
-        report: &Reporter,
+        reporter: &Reporter,
     ) -> io::Result<u16> {
         let ports = [self.port, self.port + 1];
         let to = ports.map(|port| SocketAddrV4::new(addresses::ipv4(start.to), port));
-        let (flow, port) = Replicated::open(report.now(), start, to, (mode, &self.config))?;
+        let (flow, port) = Replicated::open(reporter.now(), start, to, (mode, &self.config))?;
         let number = self.add(flow);
         for leg in Leg::ALL {
             self.watch(number, leg, poller);
         }
-        self.go_on(number, report);
+        self.serve(number, reporter);
         Ok(port)
     }
 
-    /// A connection from `client` has come to a host, at the port of `leg`. `expected` gives the flow that
-    /// the client has opened, and its bytes.
+    /// Assigns an accepted connection to its flow. The server's port determines `leg`. `expected` returns the flow
+    /// that the client has opened, and its length in bytes.
     pub fn arrived(
         &mut self,
         (host, leg): (HostId, Leg),
         (client, socket): (Client, OwnedFd),
         expected: impl FnOnce() -> Option<(FlowId, u64)>,
         poller: &Poller,
-        report: &Reporter,
+        reporter: &Reporter,
     ) {
-        let now = report.now();
+        let now = reporter.now();
         let table = &mut self.tables[host.0 as usize];
         let number = match table.place(now, &client, leg) {
-            Place::New => {
+            Placement::New => {
                 let Some((flow, bytes)) = expected() else {
                     return connection::reset(socket);
                 };
@@ -110,11 +114,11 @@ impl Replicas {
                 let number = self.add(flow);
                 let ticket = self.tables[host.0 as usize].add(now, client, leg, number);
                 if let Some(end) = self.ends.get_mut(&number) {
-                    end.place = Some((client, ticket));
+                    end.entry = Some((client, ticket));
                 }
                 number
             }
-            Place::Known(number) => {
+            Placement::Known(number) => {
                 table.saw(&client, leg);
                 match self.ends.get_mut(&number) {
                     Some(end) => end.flow.join(now, leg, socket),
@@ -122,32 +126,32 @@ impl Replicas {
                 }
                 number
             }
-            Place::Late | Place::Full => return connection::reset(socket),
+            Placement::Late | Placement::Full => return connection::reset(socket),
         };
         self.watch(number, leg, poller);
-        self.go_on(number, report);
+        self.serve(number, reporter);
     }
 
-    /// The socket of this key has something.
-    pub fn wake(&mut self, key: u64, is_writable: bool, report: &Reporter) {
+    /// Serves the socket with this poller key. The socket is readable or writable.
+    pub fn wake(&mut self, key: u64, is_writable: bool, reporter: &Reporter) {
         let (number, leg) = (
             (key - self.keys) / 2,
             Leg::ALL[(key - self.keys) as usize % 2],
         );
         if let Some(end) = self.ends.get_mut(&number) {
-            end.flow.wake(report.now(), leg, is_writable);
-            self.go_on(number, report);
+            end.flow.wake(reporter.now(), leg, is_writable);
+            self.serve(number, reporter);
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called; [`Time::MAX`]: never.
+    /// Returns the time of the next call of [`on_timeout`](Self::on_timeout), or [`Time::MAX`] if none is necessary.
     pub fn next_timeout(&self) -> Time {
         self.alarms.first().map_or(Time::MAX, |(at, _)| *at)
     }
 
-    /// Wakes the flows that are to be woken by now.
-    pub fn on_timeout(&mut self, report: &Reporter) {
-        let now = report.now();
+    /// Serves the flows whose wake-up time has passed.
+    pub fn on_timeout(&mut self, reporter: &Reporter) {
+        let now = reporter.now();
         while let Some((at, number)) = self.alarms.first().copied()
             && at <= now
         {
@@ -155,16 +159,19 @@ impl Replicas {
             if let Some(end) = self.ends.get_mut(&number) {
                 end.alarm = None;
                 end.flow.on_timeout(now);
-                self.go_on(number, report);
+                self.serve(number, reporter);
             }
         }
     }
 
-    /// Tells what the flows that are still open have cost, as of failed ones.
-    pub fn leave(&self, report: &Reporter) {
-        for End { flow, is_told, .. } in self.ends.values() {
-            if flow.is_sender() && !is_told {
-                report.tell(flow.host, Event::Failed(flow.id, flow.stats()));
+    /// Reports the flows that are still open at the end of the run as failed, with their statistics.
+    pub fn report_unfinished(&self, reporter: &Reporter) {
+        for End {
+            flow, is_reported, ..
+        } in self.ends.values()
+        {
+            if flow.is_sender() && !is_reported {
+                reporter.report(flow.host, Event::Failed(flow.id, flow.stats()));
             }
         }
     }
@@ -174,9 +181,9 @@ impl Replicas {
         self.next += 1;
         let end = End {
             flow,
-            place: None,
+            entry: None,
             alarm: None,
-            is_told: false,
+            is_reported: false,
         };
         self.ends.insert(number, end);
         number
@@ -186,31 +193,32 @@ impl Replicas {
         let end = self.ends.get(&number);
         if let Some(socket) = end.and_then(|end| end.flow.socket(leg)) {
             let key = self.keys + 2 * number + leg as u64;
-            // What is not waited for brings nothing: the flow is open when the run ends.
+            // If the poller rejects the socket, the flow makes no progress. It is still open at the end of the run, and
+            // then reported.
             let _ = poller.add_edges(socket, key);
         }
     }
 
-    /// A flow goes on as far as it can.
-    fn go_on(&mut self, number: u64, report: &Reporter) {
+    /// Serves a flow until its sockets block, and reports its events.
+    fn serve(&mut self, number: u64, reporter: &Reporter) {
         let Some(end) = self.ends.get_mut(&number) else {
             return;
         };
         let flow = &mut end.flow;
         let (id, host) = (flow.id, flow.host);
-        let now = report.now();
+        let now = reporter.now();
         let mut is_buried = false;
-        flow.go_on(now, &mut self.buffer, |progress| match progress {
-            Progress::Established => report.tell(host, Event::Established(id)),
-            Progress::Completed => report.tell(host, Event::Completed(id)),
+        flow.serve(now, &mut self.buffer, |progress| match progress {
+            Progress::Established => reporter.report(host, Event::Established(id)),
+            Progress::Completed => reporter.report(host, Event::Completed(id)),
             Progress::Buried => is_buried = true,
         });
-        if let Some((client, ticket)) = end.place.take_if(|_| is_buried) {
+        if let Some((client, ticket)) = end.entry.take_if(|_| is_buried) {
             self.tables[host.0 as usize].bury(now, &client, ticket);
         }
-        if flow.is_over() && flow.is_sender() && !std::mem::replace(&mut end.is_told, true) {
+        if flow.is_over() && flow.is_sender() && !std::mem::replace(&mut end.is_reported, true) {
             let stats = flow.stats();
-            report.tell(
+            reporter.report(
                 host,
                 match flow.has_failed() {
                     true => Event::Failed(id, stats),

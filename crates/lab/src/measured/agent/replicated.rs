@@ -1,9 +1,10 @@
-//! One end of a flow that RepNet carries over one connection or two.
+//! End of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
 //!
-//! [`Flow`] decides; the connections are the kernel's. Both come from one port and go to two, as in the paper
-//! (RepNet, section II-C) and in the simulator: not a byte is added. What differs from a flow of the library
-//! `repnet` is settings only: no deadline but the waiting list's, and losers run to their ends however long
-//! that takes, since their load is what replication costs.
+//! [`Flow`] is the state machine, and the kernel provides the TCP connections. Both connections use one client port and
+//! two server ports, as in the paper (RepNet, section II-C) and in the simulator. RepNet adds no bytes to the data
+//! here.
+//! A flow of the library `repnet` uses the same state machine with other settings. Here, only the waiting list has a
+//! deadline. The slower connection is never cut off, because its load is part of the cost of replication.
 
 use super::connection::{self, NOTHING, WakeUps};
 use super::orders::Start;
@@ -19,59 +20,62 @@ use tailcut_transport::repnet::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// One end of a flow.
+/// End of a replicated flow.
 #[derive(Debug)]
 pub struct Replicated {
-    /// What it carries.
+    /// Number of the flow.
     pub id: FlowId,
-    /// Where it is.
+    /// Host of this end.
     pub host: HostId,
     flow: Flow,
     slots: [Slot; 2],
     /// Bytes of the whole flow.
     bytes: u64,
-    /// What connections have cost that are no more.
+    /// Statistics of the connections that are closed.
     spent: FlowStats,
     has_failed: bool,
 }
 
-/// What has become of a flow.
+/// Event of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// The opener has its first connection.
+    /// The client's first connection is established.
     Established,
-    /// Every byte is there.
+    /// All bytes of the flow have arrived.
     Completed,
-    /// The server is to remember the flow, of which a connection may still come.
+    /// The flow has ended at the server. The server must remember it, because its other connection may still arrive.
     Buried,
 }
 
+/// State of the socket of one connection.
 #[derive(Default, Debug)]
 enum Slot {
     #[default]
     Empty,
-    /// Bound, and not to be connected yet.
+    /// The socket is bound, but its connection must not be opened yet.
     Bound(OwnedFd, SocketAddrV4),
     Connecting(OwnedFd),
-    Open(Line),
-    /// The flow has done with it, and the kernel has not.
-    Leaving(OwnedFd),
-    /// An attempt to connect that is reset when it has ended: a server that knows flows by their addresses
-    /// waits for it.
-    GivenUp(OwnedFd),
+    Open(OpenConnection),
+    /// The flow no longer needs the connection, but the kernel has not closed it yet.
+    Draining(OwnedFd),
+    /// The flow no longer needs this connection attempt. The client resets the connection only after the handshake: the
+    /// server identifies a flow by its addresses and waits for the connection.
+    Abandoned(OwnedFd),
 }
 
-/// A connection that carries bytes.
+/// Connection that carries bytes.
 #[derive(Debug)]
-struct Line {
+struct OpenConnection {
     socket: OwnedFd,
     received: u64,
     wakes: WakeUps,
-    /// The end of the peer's direction was read.
+    /// Whether the peer has shut down its direction.
     has_ended: bool,
 }
 
-/// What bounds a flow: the size decides before it opens, nothing lags, and the archive's limit is the server's.
+/// Returns the limits of a flow. There is no limit for the size, because the mode is selected by size before the flow
+/// opens. There is no limit for the delay, because the slower connection is never cut off. Only the archive of a server
+/// is limited.
 fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     FlowLimits {
         max_bytes: u64::MAX,
@@ -87,11 +91,12 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     }
 }
 
-/// Two sockets of this thread's network that are bound to one port, for a path if one is named. Gives the
-/// port, too.
+/// Returns two sockets that are bound to the same port, and this port. The sockets belong to the network namespace of
+/// the calling thread. With `path`, the port pins the flow to this path.
 fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
     let sockets = [connection::stream_socket()?, connection::stream_socket()?];
-    // Only the second socket may share the port, with the first one.
+    // The option that allows a shared port is set after the first bind. Before, it could result in a port that another
+    // socket uses.
     let port = connection::bind(&sockets[0], path)?;
     for socket in &sockets {
         sockopt::set_socket_reuseaddr(socket, true)?;
@@ -101,11 +106,11 @@ fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
 }
 
 impl Replicated {
-    /// Opens both connections of a flow from this thread's network, to two ports of its receiver. Gives the
-    /// port that they come from, too.
+    /// Opens the connections of a flow to two ports of its receiver. The calling thread must be in the network
+    /// namespace of the sender. Returns the end and its local port.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects a call.
     pub fn open(
         now: Time,
         start: &Start,
@@ -118,22 +123,22 @@ impl Replicated {
         let mut opened = Self::new((start.flow, start.from, start.bytes), flow, slots);
         opened.flow.write(now, start.bytes);
         opened.flow.finish(now);
-        // Nothing is told before a connection is there.
-        opened.obey(now, &mut |_| {});
+        // No event is possible before a connection is established.
+        opened.run_commands(now, &mut |_| {});
         Ok((opened, port))
     }
 
-    /// A flow of which the connection `leg` has come.
+    /// Creates the server's end of a flow whose connection `leg` has arrived.
     pub fn accepted(
         now: Time,
         flow: (FlowId, HostId, u64),
         (leg, socket): (Leg, OwnedFd),
         config: &RepNetConfig,
     ) -> Self {
-        // Nothing in a SYN tells RepSYN from RepFlow.
+        // A SYN does not show whether the client uses RepSYN or RepFlow, so the server assumes RepFlow.
         let served = Flow::server(now, Mode::RepFlow, leg, limits(config, Role::Server));
         let mut accepted = Self::new(flow, served, Default::default());
-        accepted.slots[leg as usize] = Slot::Open(Line::new(socket, accepted.bytes));
+        accepted.slots[leg as usize] = Slot::Open(OpenConnection::new(socket, accepted.bytes));
         accepted
     }
 
@@ -149,95 +154,96 @@ impl Replicated {
         }
     }
 
-    /// The other connection has come. Resets it where the flow takes none.
+    /// Adds the other connection. Resets it if the flow does not accept it.
     pub fn join(&mut self, now: Time, leg: Leg, socket: OwnedFd) {
         match self.flow.joined(now, leg) {
-            true => self.slots[leg as usize] = Slot::Open(Line::new(socket, self.bytes)),
+            true => self.slots[leg as usize] = Slot::Open(OpenConnection::new(socket, self.bytes)),
             false => connection::reset(socket),
         }
     }
 
-    /// The socket of a connection.
+    /// Returns the socket of a connection.
     pub fn socket(&self, leg: Leg) -> Option<&OwnedFd> {
         match &self.slots[leg as usize] {
             Slot::Empty => None,
-            Slot::Open(line) => Some(&line.socket),
+            Slot::Open(open) => Some(&open.socket),
             Slot::Bound(socket, _)
             | Slot::Connecting(socket)
-            | Slot::Leaving(socket)
-            | Slot::GivenUp(socket) => Some(socket),
+            | Slot::Draining(socket)
+            | Slot::Abandoned(socket) => Some(socket),
         }
     }
 
-    /// Whether this is the sender's end.
+    /// Returns whether this is the sender's end.
     pub fn is_sender(&self) -> bool {
         self.flow.role() == Role::Client
     }
 
-    /// Whether the flow is over, attempts to connect aside that have been given up.
+    /// Returns whether the flow has ended. Abandoned connection attempts may still be open.
     pub fn is_over(&self) -> bool {
-        let is_done = |slot: &Slot| matches!(slot, Slot::Empty | Slot::GivenUp(_));
+        let is_done = |slot: &Slot| matches!(slot, Slot::Empty | Slot::Abandoned(_));
         self.flow.has_ended() && self.slots.iter().all(is_done)
     }
 
-    /// Whether nothing is left of it.
+    /// Returns whether the flow has ended and has no socket left.
     pub fn is_gone(&self) -> bool {
         self.is_over() && self.slots.iter().all(|slot| matches!(slot, Slot::Empty))
     }
 
-    /// Whether its last connection has failed.
+    /// Returns whether the last connection of the flow has failed.
     pub const fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// What all its connections have cost so far.
+    /// Returns the statistics of all connections so far.
     pub fn stats(&self) -> FlowStats {
         let mut stats = self.spent;
         for slot in &self.slots {
             match slot {
-                Slot::Open(Line { socket, .. })
+                Slot::Open(OpenConnection { socket, .. })
                 | Slot::Connecting(socket)
-                | Slot::Leaving(socket) => stats.add(tcp_info::stats(socket)),
-                Slot::Empty | Slot::Bound(..) | Slot::GivenUp(_) => {}
+                | Slot::Draining(socket) => stats.add(tcp_info::stats(socket)),
+                Slot::Empty | Slot::Bound(..) | Slot::Abandoned(_) => {}
             }
         }
         stats
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called, if ever.
+    /// Returns the time of the next call of [`on_timeout`](Self::on_timeout), if one is necessary.
     pub fn next_timeout(&self) -> Option<Time> {
         self.flow.next_timeout().filter(|at| *at < Time::MAX)
     }
 
-    /// The clock has come to `now`.
+    /// Advances the clock to `now`.
     pub fn on_timeout(&mut self, now: Time) {
         self.flow.on_timeout(now);
     }
 
-    /// The socket of a connection has something.
+    /// Processes the result of a connection attempt, after its socket has become readable or writable.
     pub fn wake(&mut self, now: Time, leg: Leg, is_writable: bool) {
         let slot = &mut self.slots[leg as usize];
         match std::mem::take(slot) {
             Slot::Connecting(socket) if is_writable && connection::is_connected(&socket) => {
-                *slot = Slot::Open(Line::new(socket, 0));
+                *slot = Slot::Open(OpenConnection::new(socket, 0));
                 self.flow.connected(now, leg);
             }
             Slot::Connecting(socket) if is_writable => {
                 self.spent.add(tcp_info::stats(&socket));
                 self.flow.refused(now, leg, Refusal::Failed);
             }
-            Slot::GivenUp(socket) if is_writable => connection::reset(socket),
+            Slot::Abandoned(socket) if is_writable => connection::reset(socket),
             other => *slot = other,
         }
     }
 
-    /// Goes on as far as it can: reads into `buffer`, writes, ends. Tells `tell` what has become of it.
-    pub fn go_on(&mut self, now: Time, buffer: &mut [u8], mut tell: impl FnMut(Progress)) {
+    /// Reads, writes and closes connections until the sockets block. `buffer` receives the data that is read. Reports
+    /// events to the callback.
+    pub fn serve(&mut self, now: Time, buffer: &mut [u8], mut on_progress: impl FnMut(Progress)) {
         loop {
-            self.obey(now, &mut tell);
+            self.run_commands(now, &mut on_progress);
             let mut has_moved = false;
             for leg in Leg::ALL {
-                has_moved |= self.read(now, leg, buffer, &mut tell);
+                has_moved |= self.read(now, leg, buffer, &mut on_progress);
                 has_moved |= self.write(now, leg);
             }
             if !has_moved {
@@ -245,36 +251,36 @@ impl Replicated {
             }
         }
         for leg in Leg::ALL {
-            self.look_after(leg, buffer);
+            self.drain_released(leg, buffer);
         }
     }
 
-    /// Reads what there is. Whether there was anything.
+    /// Reads all available data. Returns whether the state has changed.
     fn read(
         &mut self,
         now: Time,
         leg: Leg,
         buffer: &mut [u8],
-        tell: &mut impl FnMut(Progress),
+        on_progress: &mut impl FnMut(Progress),
     ) -> bool {
         let mut has_moved = false;
         while self.flow.leg(leg) == LegState::Live
-            && let Slot::Open(line) = &mut self.slots[leg as usize]
-            && !line.has_ended
+            && let Slot::Open(open) = &mut self.slots[leg as usize]
+            && !open.has_ended
         {
-            match rustix::net::recv(&line.socket, &mut *buffer, RecvFlags::empty()) {
+            match rustix::net::recv(&open.socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((0, _)) => {
-                    line.has_ended = true;
+                    open.has_ended = true;
                     self.flow.end_received(now, leg);
                 }
                 Ok((count, _)) => {
-                    line.received += count as u64;
-                    line.wakes
-                        .set(&line.socket, self.bytes.saturating_sub(line.received));
+                    open.received += count as u64;
+                    open.wakes
+                        .set(&open.socket, self.bytes.saturating_sub(open.received));
                     let before = self.flow.delivered();
                     self.flow.received(now, leg, count as u64);
                     if before < self.bytes && self.flow.delivered() >= self.bytes {
-                        tell(Progress::Completed);
+                        on_progress(Progress::Completed);
                     }
                 }
                 Err(Errno::INTR) => continue,
@@ -282,26 +288,26 @@ impl Replicated {
                 Err(_) => self.flow.failed(now, leg),
             }
             has_moved = true;
-            self.obey(now, tell);
+            self.run_commands(now, on_progress);
         }
         has_moved
     }
 
-    /// Gives a connection what it takes. Whether it took anything.
+    /// Writes until the socket blocks. Returns whether the state has changed.
     fn write(&mut self, now: Time, leg: Leg) -> bool {
         let mut has_moved = false;
-        while let Slot::Open(line) = &self.slots[leg as usize] {
+        while let Slot::Open(open) = &self.slots[leg as usize] {
             let (_, left) = self.flow.to_send(leg);
             if left > 0 {
                 let part = &NOTHING[..left.min(NOTHING.len() as u64) as usize];
-                match rustix::net::send(&line.socket, part, SendFlags::NOSIGNAL) {
+                match rustix::net::send(&open.socket, part, SendFlags::NOSIGNAL) {
                     Ok(sent) => self.flow.sent(leg, sent as u64),
                     Err(Errno::INTR) => continue,
                     Err(Errno::AGAIN) => break,
                     Err(_) => self.flow.failed(now, leg),
                 }
             } else if self.flow.is_to_finish(leg) {
-                let _ = rustix::net::shutdown(&line.socket, Shutdown::Write);
+                let _ = rustix::net::shutdown(&open.socket, Shutdown::Write);
                 self.flow.end_sent(now, leg);
             } else {
                 break;
@@ -311,10 +317,11 @@ impl Replicated {
         has_moved
     }
 
-    /// A connection that the flow has done with: what it cost is known when the kernel has done with it too.
-    fn look_after(&mut self, leg: Leg, buffer: &mut [u8]) {
+    /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed the
+    /// connection. Only then its final statistics are available.
+    fn drain_released(&mut self, leg: Leg, buffer: &mut [u8]) {
         let slot = &mut self.slots[leg as usize];
-        let Slot::Leaving(socket) = slot else {
+        let Slot::Draining(socket) = slot else {
             return;
         };
         let failed = loop {
@@ -330,20 +337,20 @@ impl Replicated {
         }
     }
 
-    /// Does what the flow orders.
-    fn obey(&mut self, now: Time, tell: &mut impl FnMut(Progress)) {
+    /// Executes the commands of the flow.
+    fn run_commands(&mut self, now: Time, on_progress: &mut impl FnMut(Progress)) {
         while let Some(command) = self.flow.poll_command() {
             match command {
                 Command::Open(leg) => self.connect(now, leg),
-                Command::Deliver if self.is_sender() => tell(Progress::Established),
-                Command::Deliver if self.bytes == 0 => tell(Progress::Completed),
+                Command::Deliver if self.is_sender() => on_progress(Progress::Established),
+                Command::Deliver if self.bytes == 0 => on_progress(Progress::Completed),
                 Command::EndOfStream if !self.is_sender() => self.flow.finish(now),
                 Command::Reset(leg, _) | Command::Leave(leg) => self.reset(leg),
-                Command::Close(leg) | Command::Release(leg) => self.let_go(leg),
+                Command::Close(leg) | Command::Release(leg) => self.release(leg),
                 Command::Fail(_) => self.has_failed = true,
-                Command::Bury => tell(Progress::Buried),
+                Command::Bury => on_progress(Progress::Buried),
                 Command::Ended => Leg::ALL.into_iter().for_each(|leg| self.reset(leg)),
-                // Nothing to do, or of flows with hellos.
+                // These commands need no action here, or belong to flows with hello messages.
                 Command::Deliver
                 | Command::EndOfStream
                 | Command::Promote { .. }
@@ -373,28 +380,28 @@ impl Replicated {
         match std::mem::take(slot) {
             Slot::Connecting(socket) => {
                 self.spent.add(tcp_info::stats(&socket));
-                *slot = Slot::GivenUp(socket);
+                *slot = Slot::Abandoned(socket);
             }
-            Slot::Open(line) => {
-                self.spent.add(tcp_info::stats(&line.socket));
-                connection::reset(line.socket);
+            Slot::Open(open) => {
+                self.spent.add(tcp_info::stats(&open.socket));
+                connection::reset(open.socket);
             }
-            other @ (Slot::Leaving(_) | Slot::GivenUp(_)) => *slot = other,
+            other @ (Slot::Draining(_) | Slot::Abandoned(_)) => *slot = other,
             Slot::Empty | Slot::Bound(..) => {}
         }
     }
 
-    fn let_go(&mut self, leg: Leg) {
+    fn release(&mut self, leg: Leg) {
         let slot = &mut self.slots[leg as usize];
         match std::mem::take(slot) {
-            Slot::Open(line) => *slot = Slot::Leaving(line.socket),
+            Slot::Open(open) => *slot = Slot::Draining(open.socket),
             other => *slot = other,
         }
     }
 }
 
-impl Line {
-    /// A connection on which `expected` bytes come.
+impl OpenConnection {
+    /// Creates a connection on which `expected` bytes will arrive.
     fn new(socket: OwnedFd, expected: u64) -> Self {
         let mut wakes = WakeUps::default();
         wakes.set(&socket, expected);

@@ -1,4 +1,4 @@
-//! What the agents tell.
+//! Events of the agents, and their transfer to the thread of the run.
 
 use crate::emulator::clock::Clock;
 use crate::emulator::poller::Waker;
@@ -6,45 +6,50 @@ use std::sync::mpsc::Sender;
 use tailcut_transport::Event;
 use tailcut_units::{Duration, HostId, Time};
 
-/// What has happened at a host.
+/// Event at a host.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct News {
-    /// When, by the network's clock.
+pub struct AgentEvent {
+    /// Time on the clock of the emulated network.
     pub at: Time,
-    /// Where.
+    /// Host.
     pub host: HostId,
-    /// What.
+    /// Event.
     pub event: Event,
 }
 
-/// Tells what has happened.
+/// Reporter: sends the events of the agents to the thread of the run.
 pub struct Reporter {
     clock: Clock,
-    news: Sender<News>,
-    told: Waker,
+    events: Sender<AgentEvent>,
+    waker: Waker,
 }
 
 impl Reporter {
-    /// Tells by `news`, at times of `clock`, and wakes `told`.
-    pub const fn new(clock: Clock, news: Sender<News>, told: Waker) -> Self {
-        Self { clock, news, told }
+    /// Creates a reporter. It sends each event to `events`, with a time of `clock`, and then wakes `waker`.
+    pub const fn new(clock: Clock, events: Sender<AgentEvent>, waker: Waker) -> Self {
+        Self {
+            clock,
+            events,
+            waker,
+        }
     }
 
-    /// The network's time.
+    /// Returns the time of the emulated network.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// How long to sleep so as to be awake `early` before `until`; `None` for ever.
+    /// Returns the wall-clock time for which a thread must sleep to wake up `early` before `until`; `None` for no
+    /// limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<std::time::Duration> {
         self.clock.sleep(until, early)
     }
 
-    /// Something has happened at a host just now.
-    pub fn tell(&self, host: HostId, event: Event) {
+    /// Reports an event at a host, with the present time.
+    pub fn report(&self, host: HostId, event: Event) {
         let at = self.clock.now();
-        // Whoever heard has ended the run.
-        let _ = self.news.send(News { at, host, event });
-        self.told.wake();
+        // Sending fails only if the run has ended.
+        let _ = self.events.send(AgentEvent { at, host, event });
+        self.waker.wake();
     }
 }

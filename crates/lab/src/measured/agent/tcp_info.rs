@@ -1,20 +1,20 @@
-//! What a kernel says of a TCP connection.
+//! Statistics of a TCP connection from the kernel, by the socket option `TCP_INFO`.
 
 use std::os::fd::{AsFd, AsRawFd};
 use tailcut_transport::FlowStats;
 
-/// Where `struct tcp_info` has what is read, in bytes from its start (include/uapi/linux/tcp.h; fields are
-/// only ever added behind).
+/// Offset in bytes of a field in `struct tcp_info` (include/uapi/linux/tcp.h). New kernels add fields only at the end,
+/// so offsets never change.
 const TOTAL_RETRANS: usize = 100;
 const BYTES_SENT: usize = 200;
 const TOTAL_RTO: usize = 240;
-/// The first byte is the connection's state, and this that of one that is over (include/net/tcp_states.h).
+/// Value of the state TCP_CLOSE (include/net/tcp_states.h). The first byte of the structure is the state.
 const CLOSED: u8 = 7;
-/// As much as is read.
+/// Number of bytes of the structure that are read.
 const LENGTH: usize = 256;
 
-/// What a connection has cost so far, as far as the kernel says: those before 4.19 do not count bytes,
-/// those before 6.7 no timeouts.
+/// Returns the statistics of a connection so far. Kernels before 4.19 do not count bytes, and kernels before 6.7 do
+/// not count timeouts: these values are then 0.
 pub fn stats(socket: impl AsFd) -> FlowStats {
     let info = read(socket).unwrap_or_default();
     let u32_at = |place: usize| {
@@ -31,13 +31,14 @@ pub fn stats(socket: impl AsFd) -> FlowStats {
     };
     FlowStats {
         retransmissions: u32_at(TOTAL_RETRANS),
+        // The field has 16 bits. The upper half of the word is the next field.
         timeouts: u32_at(TOTAL_RTO) & 0xffff,
         copies: 1,
         payload_sent: u64_at(BYTES_SENT),
     }
 }
 
-/// Whether a connection is over: both directions have ended, and the kernel waits for nothing.
+/// Returns whether a connection is closed: both directions have ended, and all data is acknowledged.
 pub fn is_over(socket: impl AsFd) -> bool {
     read(socket).is_none_or(|info| info.first() == Some(&CLOSED))
 }

@@ -1,7 +1,7 @@
-//! A server's end of replicated flows, with connections over loopback.
+//! Tests of a server's end of replicated flows, with connections over loopback.
 
 use super::replicas::Replicas;
-use super::report::{News, Reporter};
+use super::report::{AgentEvent, Reporter};
 use crate::emulator::clock::Clock;
 use crate::emulator::poller::{Poller, Waker};
 use std::io::{Read, Write};
@@ -19,13 +19,13 @@ const FLOW: FlowId = FlowId(7);
 const BYTES: &[u8] = &[0; 5_000];
 const KEYS: u64 = 1_000;
 
-/// A server that waits for second connections for 10 ms by a network's clock.
+/// Server whose waiting list keeps a flow for 10 ms on the clock of the emulated network.
 struct Server {
     replicas: Replicas,
     poller: Poller,
     clock: Clock,
-    report: Reporter,
-    news: Receiver<News>,
+    reporter: Reporter,
+    events: Receiver<AgentEvent>,
     listener: TcpListener,
 }
 
@@ -35,20 +35,20 @@ impl Server {
             waiting_list_timeout: Duration::from_ms(10),
             ..RepNetConfig::default()
         };
-        let (outbox, news) = mpsc::channel();
+        let (outbox, events) = mpsc::channel();
         let clock = Clock::begin(slowdown);
-        let told = Waker::new().expect("a file");
+        let waker = Waker::new().expect("a file");
         Self {
             replicas: Replicas::new(config, 1, 80, KEYS),
             poller: Poller::new().expect("a file"),
             clock,
-            report: Reporter::new(clock, outbox, told),
-            news,
+            reporter: Reporter::new(clock, outbox, waker),
+            events,
             listener: TcpListener::bind("127.0.0.1:0").expect("a port"),
         }
     }
 
-    /// A connection of the flow comes; its client's end.
+    /// Opens a connection of the flow, and returns the client's end.
     fn connection(&mut self, leg: Leg) -> TcpStream {
         let to = self.listener.local_addr().expect("an address");
         let client = TcpStream::connect(to).expect("it listens");
@@ -56,29 +56,30 @@ impl Server {
         socket.set_nonblocking(true).expect("a socket");
         let expected = || Some((FLOW, BYTES.len() as u64));
         let (arrived, socket) = ((SERVER, leg), (CLIENT, OwnedFd::from(socket)));
-        let (poller, report) = (&self.poller, &self.report);
+        let (poller, reporter) = (&self.poller, &self.reporter);
         self.replicas
-            .arrived(arrived, socket, expected, poller, report);
+            .arrived(arrived, socket, expected, poller, reporter);
         client
     }
 
-    /// Serves what there is until the flow is complete.
+    /// Serves the sockets until the flow is complete.
     fn until_complete(&mut self) {
         loop {
             let mut ready = Vec::new();
             self.poller
                 .wait(Some(Span::from_secs(60)), |file| ready.push(file));
             for file in ready {
-                self.replicas.wake(file.key, file.is_writable, &self.report);
+                self.replicas
+                    .wake(file.key, file.is_writable, &self.reporter);
             }
-            if let Ok(news) = self.news.try_recv() {
-                assert_eq!(news.event, Event::Completed(FLOW));
+            if let Ok(events) = self.events.try_recv() {
+                assert_eq!(events.event, Event::Completed(FLOW));
                 return;
             }
         }
     }
 
-    /// Serves until the client's end of a connection has ended; how.
+    /// Serves the sockets until the client's end of a connection has ended. Returns the last result of its read.
     fn end_of(&mut self, mut client: TcpStream) -> std::io::Result<usize> {
         client.set_nonblocking(true).expect("a socket");
         loop {
@@ -90,7 +91,8 @@ impl Server {
             self.poller
                 .wait(Some(Span::from_millis(1)), |file| ready.push(file));
             for file in ready {
-                self.replicas.wake(file.key, file.is_writable, &self.report);
+                self.replicas
+                    .wake(file.key, file.is_writable, &self.reporter);
             }
         }
     }
@@ -111,7 +113,7 @@ fn a_flow_is_complete_with_its_first_whole_copy_and_the_other_one_is_read_to_its
     send(&mut first);
     assert_eq!(server.end_of(first).expect("no reset"), 0);
     assert_eq!(server.end_of(second).expect("no reset"), 0);
-    assert!(server.news.try_recv().is_err(), "it is complete once");
+    assert!(server.events.try_recv().is_err(), "it is complete once");
 }
 
 #[test]
@@ -122,10 +124,12 @@ fn a_connection_that_comes_after_its_flow_has_ended_is_reset() {
     server.until_complete();
     assert_eq!(server.end_of(first).expect("no reset"), 0);
     let late = server.connection(Leg::Second);
-    let ended = server.end_of(late).expect_err("a tombstone is there");
+    let ended = server
+        .end_of(late)
+        .expect_err("the tombstone causes a reset");
     assert_eq!(ended.kind(), std::io::ErrorKind::ConnectionReset);
     assert!(
-        server.news.try_recv().is_err(),
+        server.events.try_recv().is_err(),
         "the flow has not run twice"
     );
 }
@@ -135,16 +139,19 @@ fn the_waiting_list_goes_by_the_networks_clock() {
     let mut server = Server::new(1_000_000);
     let _first = server.connection(Leg::First);
     let due = server.replicas.next_timeout();
-    let asleep = server.clock.sleep(due, Duration::ZERO).expect("it is due");
+    let asleep = server
+        .clock
+        .sleep(due, Duration::ZERO)
+        .expect("a timeout is set");
     let hours = Span::from_secs(10_000);
     assert!(
         asleep <= hours && asleep > hours / 2,
-        "{asleep:?} of 10 ms a million times slower"
+        "a timer of 10 ms slept {asleep:?} at a slowdown of a million"
     );
     let _second = server.connection(Leg::Second);
     assert_eq!(
         server.replicas.next_timeout(),
         tailcut_units::Time::MAX,
-        "nothing is waited for"
+        "no timeout is left"
     );
 }

@@ -1,16 +1,16 @@
-//! The thread that serves the sockets of all hosts.
+//! Thread of the agents. It serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
 use super::copies::{self, Copies};
 use super::objects::Objects;
 use super::orders::{Ends, Order, Start};
 use super::replicas::Replicas;
-use super::report::{News, Reporter};
+use super::report::{AgentEvent, Reporter};
 use crate::emulator::addresses;
 use crate::emulator::clock::Clock;
-use crate::emulator::network::be_punctual;
+use crate::emulator::network::use_exact_timers;
 use crate::emulator::poller::{Poller, Ready, Waker};
-use crate::emulator::world::namespaces::{self, Namespace};
+use crate::emulator::sandbox::namespaces::{self, Namespace};
 use anyhow::{Context, Result, anyhow};
 use rustix::net::SocketAddrV4;
 use std::collections::{BTreeMap, HashMap};
@@ -24,115 +24,118 @@ use tailcut_transport::repnet::{Leg, RepNetConfig};
 use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// How long before a flow starts the thread stops sleeping: the system wakes it some 25 us late.
+/// Time by which the thread wakes up before the start of a flow. The kernel wakes a thread about 25 us late.
 const EARLY: Duration = Duration::from_us(60);
-/// The file for wake-ups.
+/// Poller key of the file for wake-ups.
 const WAKE: u64 = u64::MAX;
-/// Listening sockets have keys from here on, two for each host.
+/// Lowest poller key of listening sockets. Each host has two such keys.
 const LISTENERS: u64 = 1 << 62;
-/// Connections of replicated flows have keys from here on.
+/// Lowest poller key of connections of replicated flows.
 const REPLICAS: u64 = 1 << 61;
-/// Connections of copies of requests have keys from here on, and others those below.
+/// Lowest poller key of connections of copies of requests. Keys below belong to all other connections.
 const COPIES: u64 = 1 << 60;
 
-/// The agents of all hosts.
+/// Handle of the agents' thread.
 pub struct Agent {
-    /// What the agents are told goes here.
+    /// Queue of orders to the agents.
     pub orders: Outbox<Order>,
-    /// Wakes the agents.
+    /// Waker of the agents' thread. Wake it after sending an order.
     pub waker: Waker,
-    /// What has happened.
-    pub news: Inbox<News>,
+    /// Queue of events of the agents.
+    pub events: Inbox<AgentEvent>,
     thread: JoinHandle<Result<()>>,
 }
 
 impl Agent {
-    /// Starts the agents in the networks of hosts. `told` is woken when there are news.
+    /// Starts the agents in the network namespaces of the hosts. Each event wakes `run_waker`.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The kernel rejects a call.
     pub fn start(
         networks: Vec<OwnedFd>,
         config: AgentConfig,
         clock: Clock,
-        told: Waker,
+        run_waker: Waker,
     ) -> Result<Self> {
         let (orders, inbox) = mpsc::channel();
-        let (outbox, news) = mpsc::channel();
+        let (outbox, events) = mpsc::channel();
         let waker = Waker::new().context("cannot make a file for wake-ups")?;
         let woken = waker.try_clone().context("too many open files")?;
         let (ready, began) = mpsc::channel();
         let run = move || {
-            be_punctual();
-            let report = Reporter::new(clock, outbox, told);
-            let agents = Agents::new(networks, &config, report, &woken);
+            use_exact_timers();
+            let reporter = Reporter::new(clock, outbox, run_waker);
+            let agents = Agents::new(networks, &config, reporter, &woken);
             let _ = ready.send(());
-            agents?.live(&inbox, &woken)
+            agents?.run(&inbox, &woken)
         };
         let thread = std::thread::Builder::new().name("agents".to_owned());
         let thread = thread.spawn(run).context("cannot start a thread")?;
         let agent = Self {
             orders,
             waker,
-            news,
+            events,
             thread,
         };
         began.recv().context("the agents' thread has died")?;
         Ok(agent)
     }
 
-    /// Ends the agents, and gives what they have not told yet.
+    /// Ends the agents, and returns the events that are still queued.
     ///
     /// # Errors
-    /// What they have died of.
-    pub fn end(self) -> Result<Vec<News>> {
-        // One that has died needs no order to end.
+    /// The agents' thread has failed.
+    pub fn end(self) -> Result<Vec<AgentEvent>> {
+        // Sending fails only if the thread has already ended.
         let _ = self.orders.send(Order::End);
         self.waker.wake();
         let died = |_| anyhow!("the agents' thread has died");
         self.thread.join().map_err(died)??;
-        Ok(self.news.try_iter().collect())
+        Ok(self.events.try_iter().collect())
     }
 }
 
-/// What the agents of a run are to be.
+/// Configuration of the agents of a run.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
-    /// Where they listen. Where flows are replicated, and for copies of requests, they listen at the port after it too.
+    /// Listening port. For replicated flows and for copies of requests, the agents also listen on the next port.
     pub port: u16,
-    /// What is replicated; `None`: nothing.
+    /// Replication of flows; `None`: no flow is replicated.
     pub replication: Option<RepNetConfig>,
-    /// Whether they carry copies of requests.
+    /// Whether the agents carry copies of requests.
     pub has_requests: bool,
-    /// SCDP's parameters on each host, by the wall's clock; `None`: flows are TCP connections.
+    /// SCDP's parameters for each host, in times of the wall clock; `None`: flows are TCP connections.
     pub scdp: Option<Vec<ScdpConfig>>,
 }
 
+/// One end of a plain TCP flow.
 enum End {
     Sends(Sender),
     Receives(Receiver),
 }
 
-/// The state of the thread.
+/// State of the thread.
 struct Agents {
     networks: Vec<OwnedFd>,
-    /// The host whose network this thread is in.
+    /// The host whose network namespace this thread is in.
     at: Option<HostId>,
     port: u16,
-    /// One for each host where flows are plain, else two.
+    /// Listening sockets of each host: two for replicated flows and for copies of requests, otherwise one.
     listeners: Vec<[Option<OwnedFd>; 2]>,
     poller: Poller,
     ends: HashMap<u64, End>,
     next_key: u64,
     replicas: Option<Replicas>,
-    /// Where requests are measured.
+    /// Copies of requests, in a run with requests.
     copies: Option<Copies>,
-    /// Where flows are SCDP's objects.
+    /// Flows as SCDP objects, in a run with SCDP.
     objects: Option<Objects>,
-    /// Flows whose connections have been opened and not accepted: by sender, its port, and receiver.
+    /// Number and length in bytes of each flow whose connection is opened but not accepted yet. The key is the sender,
+    /// its port, and the receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
+    /// Flows that start later, in the order of their start times.
     waiting: BTreeMap<(Time, FlowId), (Start, Ends)>,
-    report: Reporter,
+    reporter: Reporter,
     buffer: Vec<u8>,
 }
 
@@ -140,7 +143,7 @@ impl Agents {
     fn new(
         networks: Vec<OwnedFd>,
         config: &AgentConfig,
-        report: Reporter,
+        reporter: Reporter,
         woken: &Waker,
     ) -> Result<Self> {
         let (hosts, port) = (networks.len(), config.port);
@@ -158,13 +161,13 @@ impl Agents {
             objects: None,
             expected: HashMap::new(),
             waiting: BTreeMap::new(),
-            report,
+            reporter,
             buffer: vec![0; 256 << 10],
         };
         agents.poller.add(woken, WAKE)?;
         if let Some(scdp) = &config.scdp {
-            let bell = woken.try_clone().context("too many open files")?;
-            let mut objects = Objects::new(bell);
+            let waker = woken.try_clone().context("too many open files")?;
+            let mut objects = Objects::new(waker);
             for (host, config) in (0..).map(HostId).zip(scdp) {
                 agents.move_to(host)?;
                 let opened = objects.open(host, config);
@@ -196,7 +199,7 @@ impl Agents {
         Ok(agents)
     }
 
-    /// Enters the network of a host.
+    /// Enters the network namespace of a host.
     fn move_to(&mut self, host: HostId) -> io::Result<()> {
         if self.at != Some(host) {
             namespaces::enter(&self.networks[host.0 as usize], Namespace::Network)?;
@@ -205,14 +208,14 @@ impl Agents {
         Ok(())
     }
 
-    fn live(mut self, orders: &Inbox<Order>, woken: &Waker) -> Result<()> {
+    fn run(mut self, orders: &Inbox<Order>, woken: &Waker) -> Result<()> {
         let mut ready: Vec<Ready> = Vec::new();
         loop {
             loop {
                 match orders.try_recv() {
                     Ok(Order::Start(start, ends)) => {
                         if let Some(objects) = &self.objects {
-                            // Where a receiver cannot, its sender tells.
+                            // If a receiver cannot join, the sender reports the failure.
                             let _ = objects.expect(start.flow, &ends);
                         }
                         self.waiting.insert((start.at, start.flow), (start, ends));
@@ -223,39 +226,39 @@ impl Agents {
                         }
                     }
                     Ok(Order::Copy(host, order)) => {
-                        // Only a new connection has to know whose it is.
+                        // Only this order creates a socket. A socket belongs to the namespace in which it is created.
                         let moved = match order {
                             CopyOrder::Ask(_) => self.move_to(host),
                             _ => Ok(()),
                         };
                         if let (Ok(()), Some(copies)) = (moved, &mut self.copies) {
-                            copies.order(host, order, &self.poller, &self.report);
+                            copies.order(host, order, &self.poller, &self.reporter);
                         }
                     }
                     Err(TryRecvError::Empty) => break,
                     Ok(Order::End) | Err(TryRecvError::Disconnected) => {
-                        self.leave();
+                        self.report_unfinished();
                         return Ok(());
                     }
                 }
             }
             while let Some(first) = self.waiting.first_entry()
-                && first.key().0 <= self.report.now()
+                && first.key().0 <= self.reporter.now()
             {
                 let (start, ends) = first.remove();
-                self.begin(&start, &ends);
+                self.start_flow(&start, &ends);
             }
             let first = self.waiting.first_key_value();
             let mut next = first.map_or(Time::MAX, |((at, _), _)| *at);
             if let Some(replicas) = &mut self.replicas {
-                replicas.on_timeout(&self.report);
+                replicas.on_timeout(&self.reporter);
                 next = next.min(replicas.next_timeout());
             }
             ready.clear();
             if let Some(objects) = &mut self.objects {
-                objects.go_on(&self.report);
+                objects.report_events(&self.reporter);
             }
-            let sleep = self.report.sleep(next, EARLY);
+            let sleep = self.reporter.sleep(next, EARLY);
             self.poller.wait(sleep, |file| ready.push(file));
             for file in &ready {
                 match file.key {
@@ -266,25 +269,25 @@ impl Agents {
                     }
                     REPLICAS.. => {
                         if let Some(replicas) = &mut self.replicas {
-                            replicas.wake(file.key, file.is_writable, &self.report);
+                            replicas.wake(file.key, file.is_writable, &self.reporter);
                         }
                     }
                     COPIES.. => {
                         if let Some(copies) = &mut self.copies {
-                            copies.wake(file.key, file.is_writable, &self.report);
+                            copies.wake(file.key, file.is_writable, &self.reporter);
                         }
                     }
-                    key => self.go_on(key, file.is_writable),
+                    key => self.serve(key, file.is_writable),
                 }
             }
         }
     }
 
-    /// Opens the connection of a flow, or both.
-    fn begin(&mut self, start: &Start, ends: &Ends) {
+    /// Opens one or both connections of a flow, or reports that the flow has failed.
+    fn start_flow(&mut self, start: &Start, ends: &Ends) {
         if let Err(_refused) = self.open(start, ends) {
             let failed = Event::Failed(start.flow, Default::default());
-            self.report.tell(start.from, failed);
+            self.reporter.report(start.from, failed);
         }
     }
 
@@ -295,12 +298,12 @@ impl Agents {
         self.move_to(start.from)?;
         let port = match (start.mode, &mut self.replicas) {
             (Some(mode), Some(replicas)) => {
-                replicas.open(start, mode, &self.poller, &self.report)?
+                replicas.open(start, mode, &self.poller, &self.reporter)?
             }
             _ => {
                 let to = SocketAddrV4::new(addresses::ipv4(start.to), self.port);
                 let (sender, port) = Sender::open(start, to)?;
-                self.keep(End::Sends(sender));
+                self.register(End::Sends(sender));
                 port
             }
         };
@@ -309,7 +312,7 @@ impl Agents {
         Ok(())
     }
 
-    fn keep(&mut self, end: End) {
+    fn register(&mut self, end: End) {
         let key = self.next_key;
         self.next_key += 1;
         let added = match &end {
@@ -321,7 +324,7 @@ impl Agents {
         }
     }
 
-    /// Takes the connections that others have opened to a host, at its first or second port.
+    /// Accepts all waiting connections to a host, at its first or second port.
     fn accept(&mut self, host: HostId, leg: Leg) {
         loop {
             let Some(listener) = &self.listeners[host.0 as usize][leg as usize] else {
@@ -336,36 +339,37 @@ impl Agents {
             };
             if let Some(copies) = &mut self.copies {
                 let (class, client) = (copies::class_of(leg), (from, peer.port()));
-                let with = (&self.poller, &self.report);
+                let with = (&self.poller, &self.reporter);
                 copies.arrived(host, class, client, socket, with);
                 continue;
             }
             let mut expected = || self.expected.remove(&(from, peer.port(), host));
             if let Some(replicas) = &mut self.replicas {
                 let arrived = ((from, peer.port()), socket);
-                replicas.arrived((host, leg), arrived, expected, &self.poller, &self.report);
+                replicas.arrived((host, leg), arrived, expected, &self.poller, &self.reporter);
             } else if let Some((flow, bytes)) = expected() {
+                // No byte will arrive that completes the flow.
                 if bytes == 0 {
-                    self.report.tell(host, Event::Completed(flow));
+                    self.reporter.report(host, Event::Completed(flow));
                 }
-                self.keep(End::Receives(Receiver::new(socket, flow, host, bytes)));
+                self.register(End::Receives(Receiver::new(socket, flow, host, bytes)));
             }
         }
     }
 
-    /// An end has something to do.
-    fn go_on(&mut self, key: u64, is_writable: bool) {
+    /// Serves the plain TCP flow whose socket is readable or writable.
+    fn serve(&mut self, key: u64, is_writable: bool) {
         let Some(end) = self.ends.get_mut(&key) else {
             return;
         };
-        let (report, mut is_over) = (&self.report, false);
-        let tell = |host: HostId, event: Event| report.tell(host, event);
+        let (reporter, mut is_over) = (&self.reporter, false);
+        let report = |host: HostId, event: Event| reporter.report(host, event);
         match end {
             End::Sends(sender) => {
                 let (flow, host) = (sender.flow, sender.host);
                 let mut last = None;
-                sender.go_on(is_writable, |progress| match progress {
-                    Progress::Established => tell(host, Event::Established(flow)),
+                sender.serve(is_writable, |progress| match progress {
+                    Progress::Established => report(host, Event::Established(flow)),
                     Progress::Closed | Progress::Failed => last = Some(progress),
                     Progress::Completed => {}
                 });
@@ -373,15 +377,15 @@ impl Agents {
                     is_over = true;
                     let stats = sender.stats();
                     match progress {
-                        Progress::Failed => tell(host, Event::Failed(flow, stats)),
-                        _ => tell(host, Event::Closed(flow, stats)),
+                        Progress::Failed => report(host, Event::Failed(flow, stats)),
+                        _ => report(host, Event::Closed(flow, stats)),
                     }
                 }
             }
             End::Receives(receiver) => {
                 let (flow, host) = (receiver.flow, receiver.host);
-                receiver.go_on(&mut self.buffer, |progress| match progress {
-                    Progress::Completed => tell(host, Event::Completed(flow)),
+                receiver.serve(&mut self.buffer, |progress| match progress {
+                    Progress::Completed => report(host, Event::Completed(flow)),
                     Progress::Closed | Progress::Failed => is_over = true,
                     Progress::Established => {}
                 });
@@ -392,22 +396,22 @@ impl Agents {
         }
     }
 
-    /// The run is over: what open flows have cost is told as that of failed ones.
-    fn leave(self) {
+    /// Reports the flows that are still open at the end of the run as failed, with their statistics.
+    fn report_unfinished(self) {
         if let Some(objects) = &self.objects {
-            objects.leave(&self.report);
+            objects.report_unfinished(&self.reporter);
         }
         for end in self.ends.values() {
             if let End::Sends(sender) = end {
                 let failed = Event::Failed(sender.flow, sender.stats());
-                self.report.tell(sender.host, failed);
+                self.reporter.report(sender.host, failed);
             }
         }
         if let Some(replicas) = &self.replicas {
-            replicas.leave(&self.report);
+            replicas.report_unfinished(&self.reporter);
         }
         if let Some(copies) = &self.copies {
-            copies.leave(&self.report);
+            copies.report_unfinished(&self.reporter);
         }
     }
 }

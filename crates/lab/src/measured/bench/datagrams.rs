@@ -1,11 +1,11 @@
-//! Benches of single datagrams, with the kernel's own times at both ends.
+//! Benches of single datagrams. The delay is the difference of the kernel's packet timestamps at both ends.
 
 use super::figure::Figure;
 use crate::emulator::addresses;
 use crate::emulator::host::Host;
 use crate::emulator::network::{self, Network};
 use crate::emulator::plan::LabPlan;
-use crate::emulator::world::namespaces::{self, Namespace};
+use crate::emulator::sandbox::namespaces::{self, Namespace};
 use anyhow::{Context, Result, bail};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, TimestampingFlag, recvmsg, setsockopt, sockopt,
@@ -18,26 +18,27 @@ use std::time::{Duration, Instant};
 use tailcut_scenario::Scenario;
 use tailcut_units::{HostId, median};
 
-/// Two hosts, four links of 100 Mb/s apart, without propagation delay.
+/// Scenario with two hosts. The path between them has four links of 100 Mb/s without propagation delay.
 const FOUR_LINKS: &str = "designs = [\"cubic\"]\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\n\
                           spines = 1\nhosts = 1\nrate = \"100Mbps\"\ndelay = \"0s\"\n[[workload]]\n\
                           sizes = \"fixed:1KB\"\n";
-/// Payload of a full datagram.
+/// Payload of a full datagram in bytes.
 const FULL: usize = 1_472;
-/// A full packet's time on a link of 100 Mb/s, in microseconds: 1,538 bytes.
+/// Serialisation time of a full packet (1,538 bytes) on a link of 100 Mb/s, in microseconds.
 const ON_LINK_US: f64 = 123.04;
 const PORT: u16 = 7_000;
-/// Bytes of the receiving socket's buffer, with what the kernel needs itself.
+/// Size of the receive buffer in bytes, including the kernel's overhead.
 const RECEIVED: usize = 1 << 20;
-/// Datagrams that are measured, one by one.
+/// Number of datagrams whose delay is measured, one after the other.
 const LONE: usize = 500;
-/// Packets that are queued, and how often.
+/// Number of packets in the queue before the last packet.
 const QUEUED: usize = 100;
+/// Number of measurements with a full queue.
 const QUEUES: usize = 50;
 
-/// One datagram at a time: how long it takes, between the kernels and between the applications.
+/// Measures the delay of single datagrams on an idle path, between the kernels and between the applications.
 pub fn lone() -> Result<Vec<Figure>> {
-    let lab = Pair::new()?;
+    let lab = TwoHosts::new()?;
     let (mut kernels, mut applications) = (Vec::new(), Vec::new());
     for _ in 0..LONE {
         std::thread::sleep(Duration::from_millis(2));
@@ -51,25 +52,26 @@ pub fn lone() -> Result<Vec<Figure>> {
     let kernels = middle_and_tail(&mut kernels);
     let applications = middle_and_tail(&mut applications);
     Ok(vec![
-        Figure::told("ideal (us)", ideal),
+        Figure::without_target("ideal (us)", ideal),
         Figure::wanted("between kernels, p50 (us)", kernels[0], ideal, ideal + 40.0),
-        Figure::told("between kernels, p99 (us)", kernels[1]),
+        Figure::without_target("between kernels, p99 (us)", kernels[1]),
         Figure::wanted(
             "between applications, p50 (us)",
             applications[0],
             ideal,
             ideal + 100.0,
         ),
-        Figure::told("between applications, p99 (us)", applications[1]),
+        Figure::without_target("between applications, p99 (us)", applications[1]),
     ])
 }
 
-/// Many at once: the last waits for those before it.
+/// Sends 101 datagrams at once, and measures the time that the last datagram waits for the previous datagrams.
 pub fn queue() -> Result<Vec<Figure>> {
-    let lab = Pair::new()?;
+    let lab = TwoHosts::new()?;
     let mut waits = Vec::new();
     for _ in 0..QUEUES {
         std::thread::sleep(Duration::from_millis(5));
+        // The first datagram does not wait. The wait of the last datagram is measured relative to the first.
         for _ in 0..=QUEUED {
             lab.send()?;
         }
@@ -78,14 +80,14 @@ pub fn queue() -> Result<Vec<Figure>> {
         for n in 0..QUEUED {
             last = lab
                 .receive()
-                .with_context(|| format!("{n} of {QUEUED} datagrams came"))?;
+                .with_context(|| format!("{n} of {QUEUED} datagrams arrived"))?;
         }
         waits.push(micros(last - first));
     }
     let ideal = QUEUED as f64 * ON_LINK_US;
     let [measured, _] = middle_and_tail(&mut waits);
     Ok(vec![
-        Figure::told("serialisation of 100 packets (us)", ideal),
+        Figure::without_target("serialisation of 100 packets (us)", ideal),
         Figure::wanted(
             "added by 100 queued packets, p50 (us)",
             measured,
@@ -99,21 +101,21 @@ fn micros(time: TimeSpec) -> f64 {
     time.tv_sec() as f64 * 1e6 + time.tv_nsec() as f64 / 1e3
 }
 
-/// The median and the 99th percentile; 0 without values.
+/// Returns the median and the 99th percentile, or zeros if there are no values.
 fn middle_and_tail(values: &mut [f64]) -> [f64; 2] {
     let median = median(values).unwrap_or(0.0);
     let tail = values.get(values.len() * 99 / 100).copied();
     [median, tail.unwrap_or(0.0)]
 }
 
-/// Two hosts with a socket each. The network ends with the process.
-struct Pair {
+/// Two hosts with one socket each. The network ends when the process ends.
+struct TwoHosts {
     _network: Network,
     sender: UdpSocket,
     receiver: UdpSocket,
 }
 
-impl Pair {
+impl TwoHosts {
     fn new() -> Result<Self> {
         let scenario = Scenario::from_text(FOUR_LINKS)?;
         let plan = LabPlan::new("bench", &scenario, 1)?;
@@ -128,7 +130,8 @@ impl Pair {
                 | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
                 | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
             setsockopt(&socket, sockopt::Timestamping, &stamps)?;
-            // Room for all that is measured, whenever this thread comes to read it.
+            // This thread reads only after it has sent all datagrams, so the buffer must be large enough for all of
+            // them.
             setsockopt(&socket, sockopt::RcvBuf, &RECEIVED)?;
             socket.set_read_timeout(Some(Duration::from_secs(2)))?;
             Ok(socket)
@@ -147,12 +150,12 @@ impl Pair {
         Ok(())
     }
 
-    /// Receives a datagram; when the kernel had it.
+    /// Receives a datagram. Returns the time at which the kernel received it.
     fn receive(&self) -> Result<TimeSpec> {
         stamp(&self.receiver, MsgFlags::empty())
     }
 
-    /// When the kernel gave the last datagram to the network card.
+    /// Returns the time at which the kernel handed the last datagram to the network card.
     fn when_sent(&self) -> Result<TimeSpec> {
         stamp(&self.sender, MsgFlags::MSG_ERRQUEUE)
     }
@@ -168,5 +171,5 @@ fn stamp(socket: &UdpSocket, flags: MsgFlags) -> Result<TimeSpec> {
             return Ok(stamps.system);
         }
     }
-    bail!("the kernel gives no times of packets")
+    bail!("the kernel provides no packet timestamps")
 }

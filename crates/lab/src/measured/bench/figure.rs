@@ -1,37 +1,37 @@
-//! What a bench has measured.
+//! Results of a bench.
 
 use serde::Serialize;
 use tailcut_units::median;
 
-/// A figure of a bench.
+/// Figure: one result of a bench, such as a median delay.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Figure {
-    /// What it is, with its unit.
+    /// Name with its unit.
     pub name: String,
-    /// What was measured: the median of all times.
+    /// Median of all measurements.
     pub measured: f64,
-    /// How often it was measured.
+    /// Number of measurements.
     pub n: usize,
-    /// The least of what was measured.
+    /// Smallest measurement.
     pub least: f64,
-    /// The largest of it.
+    /// Largest measurement.
     pub largest: f64,
-    /// What a machine with nothing else to do should reach; `None` for figures that only tell.
+    /// Range that an otherwise idle machine should reach; `None` for results without a target.
     pub wanted: Option<Wanted>,
 }
 
-/// What a figure should be.
+/// Target range of a result.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Wanted {
-    /// The least.
+    /// Lower limit.
     pub from: f64,
-    /// The most.
+    /// Upper limit.
     pub to: f64,
 }
 
 impl Figure {
-    /// One that only tells.
-    pub(super) fn told(name: impl Into<String>, measured: f64) -> Self {
+    /// Creates a result without a target.
+    pub(super) fn without_target(name: impl Into<String>, measured: f64) -> Self {
         Self {
             name: name.into(),
             measured,
@@ -42,21 +42,21 @@ impl Figure {
         }
     }
 
-    /// One that should lie between two values.
+    /// Creates a result with a target range.
     pub(super) fn wanted(name: impl Into<String>, measured: f64, from: f64, to: f64) -> Self {
         Self {
             wanted: Some(Wanted { from, to }),
-            ..Self::told(name, measured)
+            ..Self::without_target(name, measured)
         }
     }
 
-    /// Whether it is as it should be.
+    /// Returns whether the result is in its target range. Returns `true` for a result without a target.
     pub fn holds(&self) -> bool {
         let holds = |wanted: Wanted| (wanted.from..=wanted.to).contains(&self.measured);
         self.wanted.is_none_or(holds)
     }
 
-    /// One figure of several measurements of it, of which there is at least one.
+    /// Combines several measurements of one result. Returns `None` if there are no measurements.
     fn of_all(all: &[Self]) -> Option<Self> {
         let mut measured: Vec<f64> = all.iter().map(|one| one.measured).collect();
         let median = median(&mut measured)?;
@@ -71,7 +71,7 @@ impl Figure {
     }
 }
 
-/// The figures of a bench that ran several times.
+/// Combines the results of several runs of a bench.
 pub(super) fn merge(runs: Vec<Vec<Figure>>) -> Vec<Figure> {
     let names: Vec<String> = match runs.first() {
         Some(first) => first.iter().map(|one| one.name.clone()).collect(),
@@ -92,7 +92,12 @@ mod tests {
 
     #[test]
     fn the_median_of_several_runs_is_held_against_what_was_wanted() {
-        let run = |a, b| vec![Figure::wanted("a", a, 0.0, 5.0), Figure::told("b", b)];
+        let run = |a, b| {
+            vec![
+                Figure::wanted("a", a, 0.0, 5.0),
+                Figure::without_target("b", b),
+            ]
+        };
         let merged = merge(vec![run(1.0, 10.0), run(9.0, 20.0), run(2.0, 40.0)]);
         let [a, b] = &merged[..] else {
             panic!("{merged:?}");

@@ -1,4 +1,4 @@
-//! Benches that are studies: real TCP flows.
+//! Benches that run scenarios with flows over the kernel's TCP.
 
 use super::figure::Figure;
 use crate::measured::wall::ThisMachine;
@@ -7,13 +7,14 @@ use tailcut_record::{RunRecord, WallClock};
 use tailcut_scenario::{RealHosts, Scenario, Study};
 use tailcut_sim::Unattended;
 
-/// One flow on 100 Mb/s: what is left for its payload. Linux has 12 bytes of options in each segment.
+/// Measures the goodput of one flow on a link of 100 Mb/s. The ideal goodput is 94.1 Mb/s, because Linux puts 12 bytes
+/// of TCP options into each segment.
 pub fn one() -> Result<Vec<Figure>> {
     let record = measured(
         "lab-tcp",
         include_str!("../../../scenarios/bench/lab-tcp.toml"),
     )?;
-    let flow = record.flows.first().context("one flow")?;
+    let flow = record.flows.first().context("the run has no flow")?;
     let fct = flow.fct.context("the flow has not ended")?;
     let goodput = flow.bytes.0 as f64 * 8.0 / fct.as_secs_f64() / 1e6;
     let mut figures = vec![Figure::wanted(
@@ -22,15 +23,15 @@ pub fn one() -> Result<Vec<Figure>> {
         94.1 * 0.995,
         94.1 * 1.005,
     )];
-    figures.push(Figure::told(
+    figures.push(Figure::without_target(
         "segments sent again",
         f64::from(flow.retransmissions),
     ));
-    figures.extend(punctuality(&record)?);
+    figures.extend(lateness(&record)?);
     Ok(figures)
 }
 
-/// Twelve hosts that send and receive at 85 %.
+/// Measures the lateness and the CPU time of a network with twelve hosts at a load of 85 %.
 pub fn twelve() -> Result<Vec<Figure>> {
     let name = "lab-12x100M";
     let record = measured(
@@ -39,37 +40,46 @@ pub fn twelve() -> Result<Vec<Figure>> {
     )?;
     let seconds = record.totals.simulated.as_secs_f64();
     let packets = record.totals.sent.packets as f64 / seconds;
-    let cpu = record.cost.cpu_seconds.context("a thread's CPU time")?;
+    let cpu = record
+        .cost
+        .cpu_seconds
+        .context("the record contains no CPU time")?;
     let hops = record.totals.packet_hops as f64;
     let wall = wall(&record)?;
     let mut figures = vec![
-        Figure::told("packets a second into the fabric", packets),
+        Figure::without_target("packets a second into the fabric", packets),
         Figure::wanted("lateness, p99 (us)", wall.late_p99_us, 0.0, 200.0),
-        Figure::told("fabric thread, share of a core", cpu / seconds),
-        Figure::told("fabric thread, ns a packet and hop", cpu * 1e9 / hops),
+        Figure::without_target("fabric thread, share of a core", cpu / seconds),
+        Figure::without_target("fabric thread, ns a packet and hop", cpu * 1e9 / hops),
     ];
-    figures.extend(punctuality(&record)?);
+    figures.extend(lateness(&record)?);
     Ok(figures)
 }
 
 fn measured(name: &str, text: &str) -> Result<RunRecord> {
     let scenario = Scenario::parse(&format!("scenarios/bench/{name}.toml"), "", text)?;
     let study = Study::of(&scenario)?;
-    let config = study.runs.first().context("a bench has a run")?;
+    let config = study
+        .runs
+        .first()
+        .context("the scenario of the bench has no run")?;
     let run = ThisMachine.run(config, &Unattended, &mut ())?;
     Ok(run.with_flows(Vec::from))
 }
 
 fn wall(record: &RunRecord) -> Result<&WallClock> {
-    record.wall.as_ref().context("a run on real hosts")
+    record
+        .wall
+        .as_ref()
+        .context("the record contains no lateness, because the run did not use real hosts")
 }
 
-fn punctuality(record: &RunRecord) -> Result<[Figure; 4]> {
+fn lateness(record: &RunRecord) -> Result<[Figure; 4]> {
     let wall = wall(record)?;
     Ok([
-        Figure::told("lateness, p50 (us)", wall.late_p50_us),
-        Figure::told("lateness, mean (us)", wall.late_mean_us),
-        Figure::told("frames lost outside the network", wall.lost_frames as f64),
-        Figure::told("valid (1: yes)", f64::from(u8::from(wall.is_valid))),
+        Figure::without_target("lateness, p50 (us)", wall.late_p50_us),
+        Figure::without_target("lateness, mean (us)", wall.late_mean_us),
+        Figure::without_target("frames lost outside the network", wall.lost_frames as f64),
+        Figure::without_target("valid (1: yes)", f64::from(u8::from(wall.is_valid))),
     ])
 }

@@ -1,10 +1,10 @@
-//! What a lab achieves on this machine: `tailcut bench lab-*`.
+//! Benches of a lab's performance on this machine (`tailcut bench lab-*`).
 
 mod datagrams;
 mod figure;
 mod flows;
 mod objects;
-mod thin;
+mod slow_link;
 
 pub use figure::{Figure, Wanted};
 
@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 
 type Bench = fn() -> Result<Vec<Figure>>;
 
-/// The benches.
+/// All benches with their names.
 const BENCHES: [(&str, Bench); 10] = [
     ("lab-udp", datagrams::lone),
     ("lab-queue", datagrams::queue),
@@ -26,18 +26,21 @@ const BENCHES: [(&str, Bench); 10] = [
     ("lab-scdp-group", objects::group),
 ];
 
-/// The names of all benches.
+/// Returns the names of all benches.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHES.iter().map(|(name, _)| *name)
 }
 
-/// Runs a bench so many times. [`crate::prepare`] has to have been called, before there were threads.
+/// Runs a bench `times` times. Call [`crate::prepare`] first, before the process starts threads.
 ///
 /// # Errors
-/// There is no such bench, or the system refuses.
+/// The bench does not exist, or the kernel rejects a call.
 pub fn run(name: &str, times: usize) -> Result<Vec<Figure>> {
     let Some((_, bench)) = BENCHES.iter().find(|(known, _)| *known == name) else {
-        bail!("{name}: no bench of the lab");
+        bail!(
+            "found the bench {name}; allowed: {}",
+            names().collect::<Vec<_>>().join(", ")
+        );
     };
     let runs = (0..times).map(|_| bench());
     Ok(figure::merge(runs.collect::<Result<_>>()?))

@@ -1,8 +1,8 @@
-//! Benches of SCDP over UDP behind a thin link: under loss, beside the kernels' CUBIC, from many at once, and to
-//! a group.
+//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, in competition with the kernel's CUBIC, with many
+//! senders, and with a multicast group.
 
 use super::figure::Figure;
-use super::thin::{RATE, Thin};
+use super::slow_link::{RATE, SlowLinkNetwork};
 use anyhow::{Context, Result, bail};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -14,15 +14,16 @@ use tailcut_cast::driver::{Endpoint, Sending, StragglerPolicy, Stragglers};
 use tailcut_units::mix64;
 
 const WEST_EAST: &str = "west-east";
-/// How long a transfer takes at the link's rate.
+/// Duration of a long transfer at the link's rate, in seconds.
 const SECONDS: f64 = 20.0;
-/// How long two transfers are measured.
+/// Time for which two competing transfers are measured.
 const SPAN: Duration = Duration::from_secs(60);
-/// Bytes of a packet of a full symbol on the wire, and of its payload.
+/// Size on the wire of a packet with a full symbol, in bytes.
 const WIRE: f64 = 1_538.0;
+/// Payload of a full symbol in bytes.
 const SYMBOL: f64 = 1_440.0;
 
-/// Bytes that are not the same anywhere.
+/// Returns an object of pseudo-random bytes. A comparison with it detects an error at any position.
 fn object(length: usize, seed: u64) -> Vec<u8> {
     let words = (0..length.div_ceil(8) as u64).map(|at| mix64(at ^ (seed << 40)));
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -30,30 +31,31 @@ fn object(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Sends an object. Gives the seconds until its receiver had it.
+/// Sends an object. Returns the time in seconds until the receiver has the object.
 fn seconds(from: &Endpoint, to: &Endpoint, object: &Arc<[u8]>) -> Result<f64> {
     let began = Instant::now();
     let sending = from.send(to.local(), Arc::clone(object));
     let received = to.receive().context("the receiver has ended")?;
     let took = began.elapsed().as_secs_f64();
     if received.bytes[..] != object[..] {
-        bail!("what was received is not what was sent");
+        bail!("the received object differs from the sent one");
     }
     sending.wait()?;
     Ok(took)
 }
 
-/// Goodput where the link loses packets at random, both ways, over that where it loses none.
+/// Measures the goodput on a link with random loss in both directions. The results are divided by the goodput without
+/// loss.
 pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
-    // A bandwidth-delay product, and 64 packets at least.
+    // The limit of the queue is one bandwidth-delay product in packets, but at least 64.
     let queue = (round_trip_ms * 25 / 3).max(64);
-    let thin = Thin::new(1, 1, round_trip_ms * 1_000, queue)?;
-    let (from, to) = (thin.endpoint(0)?, thin.endpoint(1)?);
+    let network = SlowLinkNetwork::new(1, 1, round_trip_ms * 1_000, queue)?;
+    let (from, to) = (network.endpoint(0)?, network.endpoint(1)?);
     let object = |seconds: f64, seed| object((RATE / 8.0 * seconds) as usize, seed);
     let (long, short): (Arc<[u8]>, Arc<[u8]>) =
         (object(SECONDS, 1).into(), object(SECONDS / 4.0, 2).into());
     let goodput = |percent: f64, object: &Arc<[u8]>| -> Result<f64> {
-        thin.lose(WEST_EAST, percent / 100.0)?;
+        network.lose(WEST_EAST, percent / 100.0)?;
         let goodput = object.len() as f64 * 8e-6 / seconds(&from, &to, object)?;
         eprintln!("{percent:.1} % loss: {goodput:.1} Mb/s");
         Ok(goodput)
@@ -61,22 +63,22 @@ pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     let of = format!("{round_trip_ms} ms, {queue} packets");
     let clean = goodput(0.0, &long)?;
     let name = format!("{of}: goodput without loss (Mb/s)");
-    let mut figures = vec![Figure::told(name, clean)];
+    let mut figures = vec![Figure::without_target(name, clean)];
     for (percent, least) in [(0.1, 0.97), (1.0, 0.95), (5.0, 0.88)] {
         let kept = goodput(percent, &long)? / clean;
-        let name = format!("{of}: of that at {percent} % loss");
+        let name = format!("{of}: goodput at {percent} % loss over goodput without loss");
         figures.push(Figure::wanted(name, kept, least, 1.02));
     }
     for percent in [10.0, 30.0] {
         let kept = goodput(percent, &short)? / clean;
-        let name = format!("{of}: of that at {percent} % loss, 5 s");
-        figures.push(Figure::told(name, kept));
+        let name = format!("{of}: goodput at {percent} % loss over goodput without loss, 5 s");
+        figures.push(Figure::without_target(name, kept));
     }
-    figures.extend(thin.punctuality(&of)?);
+    figures.extend(network.lateness(&of)?);
     Ok(figures)
 }
 
-/// A transfer that goes on for as long as it is measured.
+/// Transfer that is longer than the measurement.
 enum Transfer {
     Scdp(Sending),
     Tcp(Arc<AtomicU64>, TcpStream),
@@ -84,17 +86,17 @@ enum Transfer {
 
 impl Transfer {
     fn scdp(pair: &(Endpoint, Endpoint)) -> Self {
-        // More than the link carries meanwhile. Nobody looks at the bytes.
+        // The object is larger than the link can transport during the measurement. Its bytes are not checked.
         let endless = vec![0; (RATE / 8.0 * 75.0) as usize];
         Self::Scdp(pair.0.send(pair.1.local(), endless))
     }
 
-    fn tcp(thin: &Thin, from: u32, to: u32) -> Result<Self> {
-        let (mut sender, mut receiver) = thin.connection(from, to)?;
+    fn tcp(network: &SlowLinkNetwork, from: u32, to: u32) -> Result<Self> {
+        let (mut sender, mut receiver) = network.connection(from, to)?;
         let stopper = sender.try_clone()?;
         let count = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&count);
-        // Both end when the connection is shut down.
+        // Both threads end when the connection is shut down.
         thread::spawn(move || while sender.write_all(&[0; 1 << 16]).is_ok() {});
         thread::spawn(move || {
             let mut buffer = [0; 1 << 16];
@@ -110,7 +112,7 @@ impl Transfer {
         Ok(Self::Tcp(count, stopper))
     }
 
-    /// Bytes that its receiver has.
+    /// Returns the number of bytes that the receiver has.
     fn bytes(&self) -> u64 {
         match self {
             Self::Scdp(sending) => sending.progress().iter().map(|one| one.bytes).sum(),
@@ -126,25 +128,27 @@ impl Transfer {
     }
 }
 
-/// Which transfer starts first, and which second.
+/// Transport of a transfer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Scdp,
     Cubic,
 }
 
-/// Two long transfers: what the second gets over what the first gets, from when the second starts.
-fn second_over_first(thin: &Thin, kinds: [Kind; 2]) -> Result<f64> {
+/// Runs two long transfers, one of which starts 1.5 s later. Returns the throughput of the second transfer divided by
+/// the throughput of the first. Both are measured from the start of the second transfer.
+fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64> {
     let start = |at: u32| -> Result<(Transfer, Option<(Endpoint, Endpoint)>)> {
         let (from, to) = (at, at + 2);
         match kinds[at as usize] {
-            Kind::Cubic => Ok((Transfer::tcp(thin, from, to)?, None)),
+            Kind::Cubic => Ok((Transfer::tcp(network, from, to)?, None)),
             Kind::Scdp => {
-                let pair = (thin.endpoint(from)?, thin.endpoint(to)?);
+                let pair = (network.endpoint(from)?, network.endpoint(to)?);
                 Ok((Transfer::scdp(&pair), Some(pair)))
             }
         }
     };
+    // The endpoints must live as long as the transfer.
     let (first, _held) = start(0)?;
     thread::sleep(Duration::from_millis(1_500));
     let before = first.bytes();
@@ -156,9 +160,10 @@ fn second_over_first(thin: &Thin, kinds: [Kind; 2]) -> Result<f64> {
     Ok(rates.1 as f64 / rates.0.max(1) as f64)
 }
 
-/// Beside the kernels' CUBIC, whoever starts first, and two of its own.
+/// Measures how two transfers share a link: SCDP and the kernel's CUBIC in both orders of their starts, two transfers
+/// of SCDP, and two of CUBIC.
 pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
-    let thin = Thin::new(2, 2, round_trip_ms * 1_000, queue)?;
+    let network = SlowLinkNetwork::new(2, 2, round_trip_ms * 1_000, queue)?;
     let of = format!("{round_trip_ms} ms, {queue} packets");
     let mut figures = Vec::new();
     for (kinds, name) in [
@@ -169,28 +174,28 @@ pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
             "the second over the first of SCDP",
         ),
     ] {
-        let ratio = second_over_first(&thin, kinds)?;
+        let ratio = second_over_first(&network, kinds)?;
         let ratio = match kinds {
             [Kind::Scdp, Kind::Cubic] => 1.0 / ratio,
             _ => ratio,
         };
         figures.push(Figure::wanted(format!("{of}: {name}"), ratio, 0.5, 2.0));
     }
-    let ratio = second_over_first(&thin, [Kind::Cubic; 2])?;
+    let ratio = second_over_first(&network, [Kind::Cubic; 2])?;
     let name = format!("{of}: the second over the first of CUBIC");
-    figures.push(Figure::told(name, ratio));
-    figures.extend(thin.punctuality(&of)?);
+    figures.push(Figure::without_target(name, ratio));
+    figures.extend(network.lateness(&of)?);
     Ok(figures)
 }
 
-/// 32 senders of one object each to one receiver, at once: how long the last takes, over what all of it takes on
-/// the link.
+/// Measures an incast: 32 senders send one object each to the same receiver at the same time. The result is the time
+/// until the last object arrives, divided by the serialisation time of all objects.
 pub(super) fn incast() -> Result<Vec<Figure>> {
     const SENDERS: u32 = 32;
-    let thin = Thin::new(SENDERS, 1, 200, 64)?;
-    let senders = (0..SENDERS).map(|host| thin.endpoint(host));
+    let network = SlowLinkNetwork::new(SENDERS, 1, 200, 64)?;
+    let senders = (0..SENDERS).map(|host| network.endpoint(host));
     let senders = senders.collect::<Result<Vec<Endpoint>>>()?;
-    let receiver = thin.endpoint(SENDERS)?;
+    let receiver = network.endpoint(SENDERS)?;
     let mut figures = Vec::new();
     for (bytes, most) in [(65_536usize, 1.5), (1_048_576, 1.25)] {
         let sent: Arc<[u8]> = object(bytes, 3).into();
@@ -202,7 +207,7 @@ pub(super) fn incast() -> Result<Vec<Figure>> {
         for _ in 0..SENDERS {
             let received = receiver.receive().context("the receiver has ended")?;
             if received.bytes[..] != sent[..] {
-                bail!("what was received is not what was sent");
+                bail!("the received object differs from the sent one");
             }
         }
         let took = began.elapsed().as_secs_f64();
@@ -214,28 +219,28 @@ pub(super) fn incast() -> Result<Vec<Figure>> {
         let name = format!("incast of 32, {} KB each: over the ideal", bytes / 1_024);
         figures.push(Figure::wanted(name, took / ideal, 1.0, most));
     }
-    figures.extend(thin.punctuality("incast")?);
+    figures.extend(network.lateness("incast")?);
     Ok(figures)
 }
 
-/// One object to 8 receivers by multicast, each of which loses packets on its own: symbols that were sent over
-/// those of the object.
+/// Measures the cost of multicast: one sender sends an object to 8 receivers, each of which loses packets
+/// independently. The result is the number of symbols sent, divided by the number of symbols of the object.
 pub(super) fn group() -> Result<Vec<Figure>> {
     const RECEIVERS: u32 = 8;
-    let thin = Thin::new(1, RECEIVERS, 200, 256)?;
-    let sender = thin.endpoint(0)?;
-    let members = (1..=RECEIVERS).map(|host| thin.member(host));
+    let network = SlowLinkNetwork::new(1, RECEIVERS, 200, 256)?;
+    let sender = network.endpoint(0)?;
+    let members = (1..=RECEIVERS).map(|host| network.member(host));
     let members = members.collect::<Result<Vec<(Endpoint, SocketAddr)>>>()?;
     let port = sender.local().port();
     let group = SocketAddr::from((IpAddr::from([239, 255, 77, 1]), port));
     for (member, _) in &members {
-        Thin::join(member, group)?;
+        SlowLinkNetwork::join(member, group)?;
     }
     let to: Vec<SocketAddr> = members.iter().map(|(_, address)| *address).collect();
     let sent: Arc<[u8]> = object(57_600_000, 4).into();
     let mut figures = Vec::new();
     for (percent, most) in [(0.0, None), (0.1, Some(1.02)), (1.0, Some(1.06))] {
-        thin.lose("east-right", percent / 100.0)?;
+        network.lose("east-right", percent / 100.0)?;
         let wait = Stragglers {
             after: tailcut_units::Duration::from_ms(60_000),
             policy: StragglerPolicy::Wait,
@@ -244,7 +249,7 @@ pub(super) fn group() -> Result<Vec<Figure>> {
         for (member, _) in &members {
             let received = member.receive().context("a receiver has ended")?;
             if received.bytes[..] != sent[..] {
-                bail!("what was received is not what was sent");
+                bail!("the received object differs from the sent one");
             }
         }
         let board = sending.progress();
@@ -255,12 +260,12 @@ pub(super) fn group() -> Result<Vec<Figure>> {
             "{percent} % loss: {ratio:.4} times the object's symbols; lost at the receivers: {}",
             lost.join(", ")
         );
-        let name = format!("8 receivers, {percent} % loss: symbols sent over those of the object");
+        let name = format!("8 receivers, {percent} % loss: symbols sent per symbol of the object");
         figures.push(match most {
             Some(most) => Figure::wanted(name, ratio, 1.0, most),
-            None => Figure::told(name, ratio),
+            None => Figure::without_target(name, ratio),
         });
     }
-    figures.extend(thin.punctuality("8 receivers")?);
+    figures.extend(network.lateness("8 receivers")?);
     Ok(figures)
 }

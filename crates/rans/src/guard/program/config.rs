@@ -1,4 +1,4 @@
-//! The configuration of `tailcut guard`.
+//! Configuration of `tailcut guard`.
 
 use crate::guard::GuardConfig;
 use crate::socket::ClassMarks;
@@ -11,17 +11,19 @@ use tailcut_proxy::http::Limits;
 use tailcut_proxy::tls::ServerTls;
 use tailcut_units::quantity::allowed;
 
-/// Where health and metrics are served unless the configuration says otherwise.
+/// Address of health and metrics, unless the configuration names another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9465";
-/// Requests on one HTTP/2 connection at once, unless the configuration says otherwise.
+/// Largest number of open requests on one HTTP/2 connection, unless the configuration names another one.
+/// Requests beyond it wait at the client, where the guard cannot sort them by class. Each stream needs
+/// memory, so the number is bounded.
 const DEFAULT_STREAMS: u32 = 1_000;
 
-/// A guard with its listener and its service.
+/// Configuration of a guard with its listener and its service.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct ProgramConfig {
-    /// Where requests are accepted.
+    /// Address of the listener.
     pub listen: Endpoint,
-    /// The service, with HTTP/1.1.
+    /// Address of the service, which gets HTTP/1.1.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
     /// DSCP of packets to clients.
@@ -30,29 +32,31 @@ pub struct ProgramConfig {
     /// TLS of the listener.
     #[serde(default)]
     pub tls: Option<ServerTls>,
-    /// The guard.
+    /// Configuration of the guard itself.
     #[serde(skip)]
     pub guard: GuardConfig,
     /// Limits of the listener.
     #[serde(skip)]
     pub limits: Limits,
-    /// Where health and metrics are served, if anywhere.
+    /// Address of health and metrics; `None`: they are not served.
     #[serde(skip)]
     pub admin: Option<Endpoint>,
-    /// How long open requests may go on after a signal to stop.
+    /// Longest time that open requests may continue after a signal to stop.
     #[serde(skip)]
     pub drain: Duration,
 }
 
 impl ProgramConfig {
-    /// Reads and checks a draft.
+    /// Reads a draft and checks it.
     ///
     /// # Errors
-    /// The first key that is not allowed: its place, the value found, and the values allowed.
+    /// A value is not allowed. The error contains the key's place, the value found, and the values allowed.
     pub fn read(draft: &Draft) -> Result<Self> {
         let top = draft.top();
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
+        // The default of the library is one worker. The program requires the key, because the number depends on the
+        // service.
         if !top.has("workers") {
             return Err(top.refuse("workers", &allowed(&(1..=100_000_u32))));
         }

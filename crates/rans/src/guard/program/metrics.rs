@@ -1,4 +1,4 @@
-//! A guard's counts for Prometheus.
+//! Metrics of a guard for Prometheus.
 
 use crate::guard::{ClassCounts, GuardCounts};
 use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
@@ -8,8 +8,8 @@ const CLASSES: [&str; 3] = ["primary", "duplicate", "optional"];
 type Counter = (&'static str, &'static str, fn(&ClassCounts) -> u64);
 
 const COUNTERS: [Counter; 6] = [
-    ("requests", "Requests that came", |class| class.came),
-    ("done", "Requests whose answer went out whole", |class| {
+    ("requests", "Requests that arrived", |class| class.arrived),
+    ("done", "Requests whose answer was sent whole", |class| {
         class.done
     }),
     (
@@ -24,13 +24,13 @@ const COUNTERS: [Counter; 6] = [
     ),
     (
         "held",
-        "Requests that ran on when their client left",
+        "Requests that ran to their end after their client left",
         |class| class.held,
     ),
     ("shed", "Requests refused with 503", |class| class.refused),
 ];
 
-/// Returns the page.
+/// Returns the text of the metrics page.
 pub(super) fn metrics(counts: &GuardCounts) -> String {
     let classes = || {
         CLASSES
@@ -54,7 +54,7 @@ pub(super) fn metrics(counts: &GuardCounts) -> String {
     );
     page.single(
         "running",
-        "Workers that are taken",
+        "Workers that run a request",
         ConstGauge::new(counts.running),
     );
     page.text()

@@ -1,11 +1,11 @@
-//! `tailcut guard`: the guard before any HTTP service, as a process of its own.
+//! `tailcut guard`: the guard as a separate process before any HTTP service.
 
+mod acceptor;
 mod command;
 mod config;
-mod door;
+mod forward;
 mod metrics;
-mod pass;
 
+pub use acceptor::Program;
 pub use command::{GuardCommand, execute};
 pub use config::ProgramConfig;
-pub use door::Program;

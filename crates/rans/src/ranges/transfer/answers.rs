@@ -1,4 +1,4 @@
-//! Effects of answers on a transfer: whether their bytes count, and the state of a replica that fails.
+//! Effects of answers on a transfer: which bytes count, and which replicas fail.
 
 use super::{Head, Identity, PartOf, Sink, Transfer, since};
 use crate::client::{AnswerBody, Replay};
@@ -6,7 +6,7 @@ use crate::ranges::config::Verify;
 use crate::ranges::digest::{Check, Digest};
 use crate::ranges::error::{Fault, RangesError};
 use crate::ranges::origin::Origin;
-use crate::ranges::part::{Held, News, Opening};
+use crate::ranges::part::{Opening, PartEvent, UncheckedBytes};
 use crate::ranges::validators::{ContentRange, StrongTag, is_identity};
 use bytes::Bytes;
 use http::{Response, StatusCode, header, response};
@@ -18,20 +18,22 @@ where
     S: Origin<B>,
     B: Replay + Send + Sync + 'static,
 {
-    /// Something has become of a part.
-    pub(super) fn on_news(
+    /// Handles the next event of a part.
+    pub(super) fn on_event(
         &mut self,
         at: usize,
-        news: News<S::Body, S::Failure>,
+        event: PartEvent<S::Body, S::Failure>,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
-        let mut part = self.asked.swap_remove(at);
-        part.heard = Instant::now();
-        match news {
-            News::Head(answer) => self.on_head(part, answer),
-            News::Data(bytes) => self.on_data(part, bytes, sink),
-            News::End => self.on_end(part, sink),
-            News::Broken(cause) => {
+        // The part is taken out, because its event may change the list. It returns to the list only if its
+        // answer continues.
+        let mut part = self.requested.swap_remove(at);
+        part.last_received = Instant::now();
+        match event {
+            PartEvent::Head(answer) => self.on_head(part, answer),
+            PartEvent::Data(bytes) => self.on_data(part, bytes, sink),
+            PartEvent::End => self.on_end(part, sink),
+            PartEvent::Broken(cause) => {
                 self.client.note_failure(part.replica);
                 self.cause = Some(cause);
                 self.fail(&part, Fault::Broken);
@@ -57,12 +59,13 @@ where
         let status = answer.status();
         let is_first = self.object.is_none();
         let fault = Fault::Status(status.as_u16());
+        // These statuses report a temporary condition.
         let may_pass = status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429);
-        // A copy's answer is never the only one, since it may run behind all others.
+        // The copy may run behind all other requests, so its answer alone decides nothing.
         let decides = is_first && self.is_front(part.side);
         match status {
             StatusCode::PARTIAL_CONTENT => return self.on_part(part, answer),
-            // An empty object has no ranges.
+            // An empty object has no range that a replica could send.
             StatusCode::RANGE_NOT_SATISFIABLE if decides => self.stop(Head::Whole),
             _ if decides && self.client.is_acceptable(status) => {
                 let answer = answer.map(|body| AnswerBody::new(body, part.into_flight()));
@@ -75,9 +78,10 @@ where
                     true => self.fail(&part, fault),
                     false => self.close(part.side, fault),
                 }
-                if is_first && self.poor.is_none() {
+                // If all replicas are given up before the object is known, the client gets the first of these answers.
+                if is_first && self.unacceptable.is_none() {
                     let flight = part.into_flight();
-                    self.poor = Some(answer.map(|body| AnswerBody::new(body, flight)));
+                    self.unacceptable = Some(answer.map(|body| AnswerBody::new(body, flight)));
                 }
             }
         }
@@ -105,6 +109,7 @@ where
         };
         let (identity, range) = match identity {
             Ok(found) => found,
+            // The primary itself cannot send parts that are comparable, so one replica has to send the whole object.
             Err(Fault::NotComparable) if self.object.is_none() && self.is_front(part.side) => {
                 self.stop(Head::Whole);
                 return Ok(());
@@ -114,7 +119,7 @@ where
                 return Ok(());
             }
         };
-        let asked = match (&self.object, part.id) {
+        let expected = match (&self.object, part.id) {
             (Some((known, ranges)), Some(id)) => match known.is_same(&identity) {
                 true => ranges.left(id),
                 false => {
@@ -125,7 +130,7 @@ where
             _ => Some(self.opened(&part, identity.total)),
         };
         let (from, to) = (range.from, range.to);
-        if asked != Some(ByteRange { from, to }) {
+        if expected != Some(ByteRange { from, to }) {
             self.close(part.side, Fault::WrongRange);
             return Ok(());
         }
@@ -145,11 +150,11 @@ where
             ranges.begun(now, id);
         }
         part.read(body, content);
-        self.asked.push(part);
+        self.requested.push(part);
         Ok(())
     }
 
-    /// Range that a part was requested to send before the object's size was known.
+    /// Returns the range of a request that was sent before the object's size was known.
     fn opened(&self, part: &PartOf<S, B>, total: u64) -> ByteRange {
         let piece = self.config.piece;
         let (from, to) = match part.opening {
@@ -159,7 +164,7 @@ where
         ByteRange { from, to }
     }
 
-    /// The object is known, by the answer to this part.
+    /// Starts the transfer of the object, which is known from the answer to this part.
     fn begin(&mut self, first: &mut PartOf<S, B>, identity: Identity) -> Result<(), RangesError> {
         let total = identity.total;
         if let Some(longest) = self.config.longest
@@ -176,6 +181,7 @@ where
             None => Ranges::new(total, piece),
         };
         for side in &self.sides {
+            // Sides must have the same numbers in `ranges`, so closed sides are opened there too, and closed again.
             let opened = ranges.open();
             if !side.is_open {
                 ranges.close(opened);
@@ -187,11 +193,11 @@ where
         };
         note(first, self.opened(first, total));
         let opened: Vec<_> = self
-            .asked
+            .requested
             .iter()
             .map(|part| self.opened(part, total))
             .collect();
-        for (part, opened) in self.asked.iter_mut().zip(opened) {
+        for (part, opened) in self.requested.iter_mut().zip(opened) {
             note(part, opened);
         }
         self.object = Some((identity, ranges));
@@ -204,24 +210,28 @@ where
         bytes: Bytes,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
+        // A part reads its body only after it has an identifier, so this does not fail.
         let (Some((_, ranges)), Some(id)) = (&mut self.object, part.id) else {
             return Ok(());
         };
         let left = ranges.left(id).map_or(0, |left| left.to - left.from);
-        let held = part.held.as_ref().map_or(0, |held| held.length);
-        if held + bytes.len() as u64 > left {
+        let unchecked = part
+            .unchecked
+            .as_ref()
+            .map_or(0, |unchecked| unchecked.length);
+        if unchecked + bytes.len() as u64 > left {
             self.close(part.side, Fault::WrongRange);
             return Ok(());
         }
-        match &mut part.held {
-            Some(held) => held.add(bytes),
+        match &mut part.unchecked {
+            Some(unchecked) => unchecked.add(bytes),
             None => self.keep(id, bytes, sink)?,
         }
-        self.asked.push(part);
+        self.requested.push(part);
         Ok(())
     }
 
-    /// Bytes of the object have come.
+    /// Writes received bytes of the object to the sink.
     fn keep(
         &mut self,
         id: AskId,
@@ -237,14 +247,15 @@ where
         };
         let (mut at, mut useful) = (left.from, 0);
         for fresh in ranges.arrived(id, length) {
-            // What `arrived` gives is within these bytes, in order.
+            // The ranges of `fresh` are in order, and lie within these bytes.
             let skipped = (fresh.from - at) as usize;
             let mut rest = bytes.split_off(skipped.min(bytes.len()));
             let count = (fresh.to - fresh.from) as usize;
             bytes = rest.split_off(count.min(rest.len()));
             useful += rest.len() as u64;
             at = fresh.to;
-            sink.put(fresh.from, rest).map_err(RangesError::Place)?;
+            sink.put(fresh.from, rest)
+                .map_err(RangesError::Destination)?;
         }
         self.counter.add(|counts| {
             counts.bytes += useful;
@@ -253,12 +264,12 @@ where
         Ok(())
     }
 
-    /// A part's answer is over.
+    /// Handles the end of a part's answer.
     fn on_end(&mut self, mut part: PartOf<S, B>, sink: &mut dyn Sink) -> Result<(), RangesError> {
         let Some(id) = part.id else {
             return Ok(());
         };
-        if let Some(Held { check, bytes, .. }) = part.held.take() {
+        if let Some(UncheckedBytes { check, bytes, .. }) = part.unchecked.take() {
             if !check.holds() {
                 self.close(part.side, Fault::WrongDigest);
                 return Ok(());
@@ -279,14 +290,16 @@ where
         Ok(())
     }
 
-    /// A part has failed in a way that may pass.
+    /// Handles a temporary failure of a part: its replica pauses.
     fn fail(&mut self, part: &PartOf<S, B>, fault: Fault) {
         let side = &mut self.sides[part.side];
+        // The first or last piece may have to be requested again.
         side.has_opened = false;
         side.failures += 1;
         if side.failures > self.config.retries {
             return self.close(part.side, fault);
         }
+        // After many failures, the factor stays at its largest value.
         let doubled = 1_u32.checked_shl(side.failures - 1).unwrap_or(u32::MAX);
         let pause = self.config.pause.saturating_mul(doubled);
         side.paused_until = Instant::now().checked_add(pause);
@@ -295,12 +308,13 @@ where
         }
     }
 
-    /// A replica is not asked any more.
+    /// Gives a replica up. It receives no more requests.
     pub(super) fn close(&mut self, side: usize, fault: Fault) {
         let state = &mut self.sides[side];
         if !state.is_open {
             return;
         }
+        // The fault concerns this object only, so the client still sends other requests to the replica.
         state.is_open = false;
         self.faults.push((state.replica, fault));
         self.counter.add(|counts| counts.given_up += 1);
@@ -310,19 +324,20 @@ where
         self.purge(|part| part.side == side);
     }
 
-    /// The object does not come in parts.
+    /// Ends the transfer, because the object does not arrive in parts.
     fn stop(&mut self, head: Head<S::Body>) {
         self.head = Some(head);
         self.purge(|_| true);
     }
 
-    /// Drops parts, or lets them run to their end where their replica has been reset too often.
+    /// Drops parts. If the replica's budget of resets is used up, a part runs to its end instead.
     pub(super) fn purge(&mut self, which: impl Fn(&PartOf<S, B>) -> bool) {
-        for at in (0..self.asked.len()).rev() {
-            if !which(&self.asked[at]) {
+        // The loop starts at the last part, because `swap_remove` changes the order of later parts.
+        for at in (0..self.requested.len()).rev() {
+            if !which(&self.requested[at]) {
                 continue;
             }
-            let part = self.asked.swap_remove(at);
+            let part = self.requested.swap_remove(at);
             if !self.client.may_reset(part.replica)
                 && let Ok(runtime) = tokio::runtime::Handle::try_current()
             {
@@ -336,9 +351,10 @@ where
 }
 
 impl Identity {
-    /// Whether both answers are from the same bytes, by the tags of their origin.
+    /// Whether both answers come from the same bytes, according to the tags and digests of their origin.
     fn is_same(&self, other: &Self) -> bool {
         let differ = |one: Digest, other: Digest| {
+            // Digests of different algorithms cannot be compared.
             std::mem::discriminant(&one) == std::mem::discriminant(&other) && one != other
         };
         let digests = self.digest.zip(other.digest);
@@ -348,10 +364,11 @@ impl Identity {
     }
 }
 
-/// Head of a whole answer, made from the head of an answer with a part.
+/// Returns the head of a whole answer, made from the head of a part's answer.
 fn whole(mut head: response::Parts, total: u64) -> response::Parts {
     head.status = StatusCode::OK;
     head.headers.remove(header::CONTENT_RANGE);
+    // This digest covers only the bytes of the part.
     head.headers.remove("content-digest");
     head.headers.insert(header::CONTENT_LENGTH, total.into());
     head

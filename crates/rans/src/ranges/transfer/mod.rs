@@ -1,5 +1,5 @@
-//! One object on its way from several replicas. [`tailcut_requests::Ranges`] decides which
-//! bytes each replica is requested to send; this is its driver.
+//! Transfer of one object from several replicas. [`tailcut_requests::Ranges`] decides which bytes each replica sends.
+//! This module is its driver.
 
 mod answers;
 
@@ -23,17 +23,18 @@ use tailcut_requests::{AskId, Class, Idle, Ranges};
 use tailcut_units::Time;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Where bytes go, each once, in any order.
+/// Destination of bytes. Each byte is written once, in any order.
 pub(super) trait Sink {
     fn put(&mut self, from: u64, bytes: Bytes) -> io::Result<()>;
-    /// How many bytes from the front are not here any more. Wakes the task when there are more of them.
+    /// Returns the number of bytes from the front that the reader has taken. The task is woken when this number
+    /// grows.
     fn taken(&mut self, cx: &mut Context<'_>) -> u64;
 }
 
-/// For what has no bytes yet.
-struct Nowhere;
+/// Sink for the time before the first byte.
+struct NullSink;
 
-impl Sink for Nowhere {
+impl Sink for NullSink {
     fn put(&mut self, _: u64, _: Bytes) -> io::Result<()> {
         Ok(())
     }
@@ -43,38 +44,38 @@ impl Sink for Nowhere {
     }
 }
 
-/// What a download begins with.
+/// Result of the first answers of a download.
 pub(super) enum Head<R> {
-    /// An answer that is handed on as it is: the object by itself, a redirection, an error.
+    /// An answer that is forwarded unchanged: the whole object, a redirection, or an error.
     Answer(Response<AnswerBody<R>>),
-    /// The parts of this object's answers cannot be combined: request the whole object.
+    /// The parts of this object cannot be combined, so the whole object has to be requested.
     Whole,
-    /// The object, which comes in parts: the head of a whole answer, and its digest.
+    /// The object arrives in parts: the head of a whole answer, the size in bytes, and the digest.
     Object(Box<response::Parts>, u64, Option<Digest>),
 }
 
-/// Identity of an object.
+/// Properties of an object that must be the same at all replicas: entity tag, size in bytes, digest.
 struct Identity {
     tag: StrongTag,
     total: u64,
     digest: Option<Digest>,
 }
 
-/// A replica that takes part in the transfer.
+/// Replica that takes part in the transfer.
 struct Side {
     replica: usize,
     is_open: bool,
-    /// Whether it got a request before the object was known.
+    /// Whether the replica received a request before the object was known.
     has_opened: bool,
-    /// Failures in a row.
+    /// Number of temporary failures in a row.
     failures: u32,
     paused_until: Option<Instant>,
 }
 
-/// A part of an answer of such a replica.
+/// Part of an object, with the types of the origin's answers.
 type PartOf<S, B> = Part<<S as Origin<B>>::Body, <S as Origin<B>>::Failure>;
 
-/// One object on its way from several replicas.
+/// Transfer of one object from several replicas.
 pub(super) struct Transfer<S: Origin<B>, B> {
     client: Client<S>,
     config: RangesConfig,
@@ -82,18 +83,18 @@ pub(super) struct Transfer<S: Origin<B>, B> {
     parts: Parts,
     body: B,
     began: Instant,
-    /// Replicas that were not asked yet.
+    /// Replicas that have received no request yet.
     candidates: VecDeque<usize>,
     sides: Vec<Side>,
-    asked: Vec<PartOf<S, B>>,
+    requested: Vec<PartOf<S, B>>,
     object: Option<(Identity, Ranges)>,
     head: Option<Head<S::Body>>,
     faults: Vec<(usize, Fault)>,
-    /// The first answer that was not acceptable, and the last error.
-    poor: Option<Response<AnswerBody<S::Body>>>,
+    /// First answer whose status was not acceptable.
+    unacceptable: Option<Response<AnswerBody<S::Body>>>,
     cause: Option<Cause>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Of a reader in order.
+    /// Largest number of bytes ahead of the position of a reader who reads in order; `None`: no such reader.
     window: Option<u64>,
 }
 
@@ -119,35 +120,37 @@ where
             began: Instant::now(),
             candidates,
             sides: Vec::new(),
-            asked: Vec::new(),
+            requested: Vec::new(),
             object: None,
             head: None,
             faults: Vec::new(),
-            poor: None,
+            unacceptable: None,
             cause: None,
             timer: None,
             window,
         }
     }
 
-    /// Resolves when the object is known, or is not to come in parts.
+    /// Resolves when the object is known, or when it cannot arrive in parts.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head<S::Body>, RangesError>> {
         loop {
-            self.ask();
+            self.send_requests();
             if self.sides.iter().all(|side| !side.is_open) {
-                return Poll::Ready(match self.poor.take() {
-                    Some(poor) => Ok(Head::Answer(poor)),
+                return Poll::Ready(match self.unacceptable.take() {
+                    Some(unacceptable) => Ok(Head::Answer(unacceptable)),
                     None => Err(self.no_replica()),
                 });
             }
             let mut has_moved = false;
             let mut at = 0;
-            while at < self.asked.len() && self.head.is_none() {
-                match self.asked[at].poll(cx) {
+            // `on_event` removes the part at `at`. It adds the part at the end again if the answer continues.
+            // So the next part is at the same position.
+            while at < self.requested.len() && self.head.is_none() {
+                match self.requested[at].poll(cx) {
                     Poll::Pending => at += 1,
-                    Poll::Ready(news) => {
+                    Poll::Ready(event) => {
                         has_moved = true;
-                        if let Err(error) = self.on_news(at, news, &mut Nowhere) {
+                        if let Err(error) = self.on_event(at, event, &mut NullSink) {
                             return Poll::Ready(Err(error));
                         }
                     }
@@ -162,7 +165,7 @@ where
         }
     }
 
-    /// Resolves when every byte has gone into the sink.
+    /// Resolves when all bytes have been written to the sink.
     pub fn poll_rest(
         &mut self,
         cx: &mut Context<'_>,
@@ -176,19 +179,21 @@ where
                 }
                 ranges.take(sink.taken(cx));
             }
-            self.ask();
+            self.send_requests();
             if self.sides.iter().all(|side| !side.is_open) {
                 return Poll::Ready(Err(self.no_replica()));
             }
             let mut has_moved = false;
             let mut at = 0;
-            while let Some(part) = self.asked.get_mut(at) {
-                let Poll::Ready(news) = part.poll(cx) else {
+            // `on_event` removes the part at `at`. It adds the part at the end again if the answer continues.
+            // So the next part is at the same position.
+            while let Some(part) = self.requested.get_mut(at) {
+                let Poll::Ready(event) = part.poll(cx) else {
                     at += 1;
                     continue;
                 };
                 has_moved = true;
-                if let Err(error) = self.on_news(at, news, sink) {
+                if let Err(error) = self.on_event(at, event, sink) {
                     return Poll::Ready(Err(error));
                 }
             }
@@ -206,8 +211,8 @@ where
         since(self.began, at)
     }
 
-    /// Sends the next request to every side.
-    fn ask(&mut self) {
+    /// Opens sides up to the number of copies, and sends the next requests of all sides.
+    fn send_requests(&mut self) {
         let copies = usize::from(self.config.copies);
         while self.sides.iter().filter(|side| side.is_open).count() < copies
             && let Some(replica) = self.candidates.pop_front()
@@ -219,6 +224,7 @@ where
                 failures: 0,
                 paused_until: None,
             });
+            // Each side has the same number in `ranges` as in `sides`.
             if let Some((_, ranges)) = &mut self.object {
                 ranges.open();
             }
@@ -231,21 +237,22 @@ where
             }
             state.paused_until = None;
             match self.object {
-                None => self.ask_unknown(side),
-                Some(_) => self.ask_known(side, now),
+                None => self.request_opening(side),
+                Some(_) => self.request_ranges(side, now),
             }
         }
     }
 
-    /// The object is not known: the first side gets a request for the first piece, the second side for the last piece.
-    fn ask_unknown(&mut self, side: usize) {
+    /// Sends the first request of a side, while the size of the object is unknown. The first side requests the first
+    /// piece, the second side the last piece.
+    fn request_opening(&mut self, side: usize) {
         let is_front = self.is_front(side);
         let opening = match is_front {
             true => Opening::Front,
             false => Opening::Back,
         };
         let taken = |part: &PartOf<S, B>| part.opening == Some(opening);
-        if self.sides[side].has_opened || self.asked.iter().any(taken) {
+        if self.sides[side].has_opened || self.requested.iter().any(taken) {
             return;
         }
         self.sides[side].has_opened = true;
@@ -257,7 +264,8 @@ where
         self.send(side, &range, None, Some(opening));
     }
 
-    fn ask_known(&mut self, side: usize, now: Instant) {
+    /// Requests the next ranges of a known object, or takes a range back from a slower replica.
+    fn request_ranges(&mut self, side: usize, now: Instant) {
         let time = self.time(now);
         while let Some((_, ranges)) = &mut self.object {
             if let Some((id, range)) = ranges.ask(time, side) {
@@ -268,14 +276,15 @@ where
             let Some(Idle::TakeBack(id)) = ranges.idle(time, side) else {
                 return;
             };
-            let Some(at) = self.asked.iter().position(|part| part.id == Some(id)) else {
+            let Some(at) = self.requested.iter().position(|part| part.id == Some(id)) else {
                 return;
             };
-            if self.client.may_reset(self.asked[at].replica) {
+            if self.client.may_reset(self.requested[at].replica) {
                 ranges.take_back(id);
-                self.asked.swap_remove(at);
+                self.requested.swap_remove(at);
                 self.counter.add(|counts| counts.taken_back += 1);
             } else {
+                // The budget of resets is used up, so the request stays with its replica.
                 ranges.keep(id);
             }
         }
@@ -286,7 +295,7 @@ where
     }
 
     fn send(&mut self, side: usize, range: &str, id: Option<AskId>, opening: Option<Opening>) {
-        // A body that cannot be sent twice never comes here.
+        // A request whose body cannot be sent twice is not split, so this does not happen.
         let Some(body) = self.body.replay() else {
             return;
         };
@@ -294,9 +303,11 @@ where
         if let Ok(range) = HeaderValue::from_str(range) {
             parts.headers.insert(header::RANGE, range);
         }
+        // Parts of compressed answers cannot be combined.
         let identity = HeaderValue::from_static("identity");
         parts.headers.insert(header::ACCEPT_ENCODING, identity);
         if let Some((identity, _)) = &self.object {
+            // A replica that has replaced the object answers 412.
             let tag = identity.tag.value().clone();
             parts.headers.insert(header::IF_MATCH, tag);
         }
@@ -304,23 +315,25 @@ where
             true => Class::Primary,
             false => Class::Duplicate,
         };
+        // The number only marks the request for logs, so the last value may stand for several sides.
         let copy = u8::try_from(side).unwrap_or(u8::MAX);
         let replica = self.sides[side].replica;
         let sent = self.client.send((replica, copy, class), parts, body);
-        self.asked.push(Part::new(sent, side, id, opening));
+        self.requested.push(Part::new(sent, side, id, opening));
         self.counter.add(|counts| counts.parts += 1);
     }
 
-    /// Waits for what time brings. Ready where it has brought something.
+    /// Gives up a replica that has stalled, and polls the timer. Returns `Ready` if a replica was given up or the timer
+    /// has expired.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
         let stalled = |part: &&PartOf<S, B>| {
-            let others = self.asked.iter().any(|other| other.side != part.side);
-            // What has not begun may wait in a queue. It has waited too long where others get on.
+            let others = self.requested.iter().any(|other| other.side != part.side);
+            // A part without an answer may wait in a queue. It has waited too long only if other replicas answer.
             (part.has_begun() || (self.object.is_some() && others))
-                && now >= part.heard + self.config.stall
+                && now >= part.last_received + self.config.stall
         };
-        let stalled = self.asked.iter().find(stalled).map(|part| part.side);
+        let stalled = self.requested.iter().find(stalled).map(|part| part.side);
         if let Some(side) = stalled {
             self.client.note_failure(self.sides[side].replica);
             self.close(side, Fault::Stalled);
@@ -336,13 +349,17 @@ where
         timer.as_mut().poll(cx)
     }
 
-    /// When time brings something next.
+    /// Returns the next time at which a timer expires.
     fn due(&self, now: Instant) -> Option<Instant> {
         let paused = self.sides.iter().filter(|side| side.is_open);
         let paused = paused.filter_map(|side| side.paused_until);
-        let stalls = self.asked.iter().map(|part| part.heard + self.config.stall);
+        let stalls = self
+            .requested
+            .iter()
+            .map(|part| part.last_received + self.config.stall);
         let (time, object) = (self.time(now), self.object.as_ref());
         let idle = (0..self.sides.len()).filter_map(|side| match object?.1.idle(time, side)? {
+            // The time is the next nanosecond, because `as_ns` rounds down and `idle` must see the due time as passed.
             Idle::Until(at) => Some(self.began + Duration::from_nanos(at.as_ns() + 1)),
             Idle::TakeBack(_) => None,
         });
@@ -351,7 +368,7 @@ where
     }
 }
 
-/// A moment of a transfer that began then.
+/// Returns the time since the start of a transfer.
 fn since(began: Instant, at: Instant) -> Time {
     let since = at.saturating_duration_since(began).as_nanos();
     Time::from_ns(since.min(u64::MAX.into()) as u64)

@@ -1,4 +1,4 @@
-//! A client that duplicates every request, and what became of each copy.
+//! Client that duplicates every request, and counters of how the copies end.
 
 use crate::servers::{Kind, Saw, Server};
 use bytes::Bytes;
@@ -9,15 +9,15 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
 use tailcut_rans::client::{Client, ClientConfig, ClientCounts, Purges, ResetBudget};
-use tailcut_rans::ways::{ConnectionCounts, Protocol, WayConfig, replica};
+use tailcut_rans::connections::{ConnectionConfig, ConnectionCounts, Protocol, replica};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tower_service::Service;
 
-/// Of a copy, in microseconds; the work of both is drawn by itself.
+/// Mean work of a copy in microseconds. The works of the two copies are independent.
 const MEAN_WORK: f64 = 20_000.0;
 
-/// What became of the requests.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub requests: u64,
@@ -25,27 +25,27 @@ pub struct Outcome {
     pub errors: Vec<String>,
     pub client: ClientCounts,
     pub connections: ConnectionCounts,
-    /// What both services saw.
+    /// Requests that both services recorded.
     pub saw: Saw,
 }
 
 impl Outcome {
-    /// Copies that were not the answer.
+    /// Copies whose answer was not used.
     pub fn losers(&self) -> u64 {
         self.requests + self.client.copies - self.answered
     }
 
-    /// Losers that a service worked on to their end.
+    /// Unused copies that a service worked on to their end.
     pub fn ran_to_their_end(&self) -> u64 {
         self.saw.ended.saturating_sub(self.answered)
     }
 
-    /// The share of losers that no service worked on to their end.
+    /// Share of unused copies that no service worked on to their end.
     pub fn purged(&self) -> f64 {
         1.0 - self.ran_to_their_end() as f64 / self.losers().max(1) as f64
     }
 
-    /// What must not be.
+    /// Returns all violated conditions.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = self.errors.clone();
         let sent = self.requests + self.client.copies;
@@ -76,12 +76,12 @@ fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
     -mean * (1.0 - uniform).ln()
 }
 
-/// Asks two servers of a kind for a time, at a rate of requests a second.
+/// Sends requests to two servers of a kind for `time`, at `rate` requests per second.
 pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
     let servers = [Server::start(kind).await, Server::start(kind).await];
-    let config = WayConfig {
+    let config = ConnectionConfig {
         protocol: Protocol::Two,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
     let replicas: Vec<_> = servers
         .iter()
@@ -90,7 +90,7 @@ pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
             replica(&to, config, None, Purges::Yes).expect("a port")
         })
         .collect();
-    let ways: Vec<_> = replicas
+    let replica_connections: Vec<_> = replicas
         .iter()
         .flat_map(|replica| [replica.primary.clone(), replica.copy.clone()])
         .collect();
@@ -134,14 +134,17 @@ pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
     let answered = outcomes.iter().filter(|outcome| outcome.is_ok()).count() as u64;
     let errors = outcomes.into_iter().filter_map(Result::err).collect();
     let saw = settled(&servers).await;
-    let connections = ways.iter().fold(ConnectionCounts::default(), |sum, way| {
-        let counts = way.counts();
-        ConnectionCounts {
-            opened: sum.opened + counts.opened,
-            kept: sum.kept + counts.kept,
-            accused: sum.accused + counts.accused,
-        }
-    });
+    let connections =
+        replica_connections
+            .iter()
+            .fold(ConnectionCounts::default(), |sum, connections| {
+                let counts = connections.counts();
+                ConnectionCounts {
+                    opened: sum.opened + counts.opened,
+                    kept: sum.kept + counts.kept,
+                    accused: sum.accused + counts.accused,
+                }
+            });
     Outcome {
         requests,
         answered,
@@ -152,7 +155,7 @@ pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
     }
 }
 
-/// What services saw, once all of it has ended.
+/// Returns the records of the services, after all requests have ended.
 async fn settled(servers: &[Server; 2]) -> Saw {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Real servers, two of each, and what their services saw of requests.
+//! Real servers, two of each kind, and the records of their services.
 
 use crate::programs::{Program, haproxy, nginx, node};
 use bytes::Bytes;
@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// A kind of server.
+/// Kind of server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Node's http2, the service itself.
+    /// Node's http2. The service runs in the same program.
     Node,
-    /// nginx before a service. It says goodbye after 1,000 requests on a connection.
+    /// nginx, as a proxy before the service. It sends a GOAWAY after 1,000 requests on a connection.
     Nginx,
-    /// HAProxy before a service.
+    /// HAProxy, as a proxy before the service.
     Haproxy,
-    /// hyper's server with its own settings, the service itself.
+    /// hyper's server with its default settings. The service runs in the same program.
     Hyper,
 }
 
@@ -32,11 +32,11 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Node, Self::Nginx, Self::Haproxy, Self::Hyper];
 }
 
-/// What a service saw.
+/// Record of a service.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Saw {
     pub began: u64,
-    /// Their client left while they ran.
+    /// Requests whose client left while they ran.
     pub left: u64,
     pub ended: u64,
 }
@@ -48,7 +48,7 @@ struct Counts {
     ended: AtomicU64,
 }
 
-/// A server, and where it is.
+/// Server and its address.
 pub struct Server {
     pub address: SocketAddr,
     counts: Arc<Counts>,
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Whether the service is in the server's own process.
+    /// Whether the service runs in the process of the server.
     fn is_node(&self) -> bool {
         matches!(&self.program, Some(program) if program.one == program.two)
     }
@@ -112,17 +112,17 @@ impl Server {
     }
 }
 
-/// Notes how a request ends.
-struct Noted(Arc<Counts>, bool);
+/// Recorder of the end of a request.
+struct ResetRecorder(Arc<Counts>, bool);
 
-impl Drop for Noted {
+impl Drop for ResetRecorder {
     fn drop(&mut self) {
         let count = if self.1 { &self.0.ended } else { &self.0.left };
         count.fetch_add(1, Relaxed);
     }
 }
 
-/// A service whose work for `/A/B` takes A microseconds for a primary, and B for a copy.
+/// Starts a service whose work for `/A/B` takes A microseconds for a primary and B for a copy.
 async fn service(counts: &Arc<Counts>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -134,14 +134,14 @@ async fn service(counts: &Arc<Counts>) -> SocketAddr {
                 let counts = Arc::clone(&counts);
                 async move {
                     counts.began.fetch_add(1, Relaxed);
-                    let mut noted = Noted(counts, false);
+                    let mut recorder = ResetRecorder(counts, false);
                     let is_copy = request.headers().get("tailcut-copy");
                     let is_copy = is_copy.is_some_and(|copy| copy.as_bytes() == b"1");
                     let mut numbers = request.uri().path().split('/').skip(1);
                     let number = numbers.nth(usize::from(is_copy));
                     let work = number.and_then(|text| text.parse().ok()).unwrap_or(0);
                     tokio::time::sleep(Duration::from_micros(work)).await;
-                    noted.1 = true;
+                    recorder.1 = true;
                     let body = Full::new(Bytes::from_static(b"done"));
                     Ok::<_, Infallible>(Response::new(body))
                 }
@@ -149,7 +149,7 @@ async fn service(counts: &Arc<Counts>) -> SocketAddr {
             let _ = stream.set_nodelay(true);
             tokio::spawn(async move {
                 let builder = auto::Builder::new(TokioExecutor::new());
-                // A client that leaves is what this is about.
+                // Clients leave on purpose in these tests, so errors are ignored.
                 let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
             });
         }

@@ -1,5 +1,5 @@
-//! Guards and clients under faults: services that go wrong, slow clients, floods of connections, of resets and
-//! of fields. Every request is accounted for.
+//! Guards and clients under faults: services with faults, slow clients, and floods of connections, resets and header
+//! fields. Every request is accounted for.
 
 use crate::service::{Book, Fault, Service, body, scrambled};
 use bytes::Bytes;
@@ -14,33 +14,33 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tailcut_rans::client::{Client, ClientConfig, Purges, ResetBudget};
+use tailcut_rans::connections::{ConnectionConfig, Connections, Connector, Protocol, replica};
 use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::socket::Dscp;
-use tailcut_rans::ways::{Connector, Protocol, Way, WayConfig, replica};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tower_service::Service as _;
 
-/// Guards, each before a service of its own. The last one holds slots.
+/// Number of guards, each before its own service. The last guard holds slots.
 const GUARDS: usize = 4;
 const WORKERS: u64 = 8;
-/// After which the application gives a request up.
+/// Time after which the application abandons a request.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Between two floods of a kind.
+/// Time between two floods of the same kind.
 const FLOOD_EVERY: Duration = Duration::from_secs(5);
 
 type Body = Full<Bytes>;
 
-/// The flags of `tailcut guard`.
+/// Flags of `tailcut guard`.
 #[derive(Parser)]
 struct Flags {
     #[command(flatten)]
     guard: GuardCommand,
 }
 
-/// A guard of this process. It runs until the process ends.
+/// Guard in this process. It runs until the process ends.
 struct Guard {
     address: SocketAddr,
     admin: SocketAddr,
@@ -54,7 +54,7 @@ fn free_port() -> SocketAddr {
 
 async fn guard(number: usize, book: &Arc<Book>) -> Guard {
     let holds = number + 1 == GUARDS;
-    // Its guard waits for it, and clients may have given up long ago.
+    // This guard waits for the service, even if clients have left, so the service must not stall for long.
     let stall = Duration::from_millis(if holds { 500 } else { 3_600_000 });
     let (service, to) = Service::start(number as u64, Arc::clone(book), stall).await;
     let (address, admin) = (free_port(), free_port());
@@ -78,8 +78,11 @@ async fn guard(number: usize, book: &Arc<Book>) -> Guard {
     ];
     let flags = Flags::parse_from(flags);
     std::thread::spawn(move || execute(&flags.guard));
-    while TcpStream::connect(admin).await.is_err() {
-        sleep(Duration::from_millis(5)).await;
+    // The guard opens its admin address before its listener, and either may come late.
+    for at in [admin, address] {
+        while TcpStream::connect(at).await.is_err() {
+            sleep(Duration::from_millis(5)).await;
+        }
     }
     Guard {
         address,
@@ -89,7 +92,7 @@ async fn guard(number: usize, book: &Arc<Book>) -> Guard {
 }
 
 impl Guard {
-    /// What it counts.
+    /// Returns the guard's metrics.
     async fn metrics(&self) -> BTreeMap<String, f64> {
         let mut page = String::new();
         let asking = async {
@@ -111,32 +114,32 @@ impl Guard {
     }
 }
 
-/// How requests of the application ended.
+/// Results of the application's requests.
 #[derive(Default)]
 struct Ends {
-    asked: AtomicU64,
+    requests: AtomicU64,
     whole: AtomicU64,
-    /// The body ended in the middle, and a service had cut it.
+    /// Answers whose body ended in the middle, because a service cut it.
     cut: AtomicU64,
-    /// No copy could be the answer.
+    /// Requests for which every copy had a fault that prevents an answer.
     hopeless: AtomicU64,
-    /// What must not be.
+    /// Violated conditions.
     wrong: Mutex<Vec<String>>,
     latencies: Mutex<Vec<f64>>,
 }
 
-/// What a run was.
+/// Results of a run.
 pub struct Outcome {
-    /// What must not be, and was.
+    /// Violated conditions.
     pub wrong: Vec<String>,
-    /// A page of what happened.
+    /// Page with the results.
     pub page: String,
 }
 
-fn clients(guards: &[Guard], protocol: Protocol) -> Client<Way<Connector, Body>> {
-    let config = WayConfig {
+fn clients(guards: &[Guard], protocol: Protocol) -> Client<Connections<Connector, Body>> {
+    let config = ConnectionConfig {
         protocol,
-        ..WayConfig::default()
+        ..ConnectionConfig::default()
     };
     let to = |guard: &Guard| {
         let to = Authority::try_from(guard.address.to_string()).expect("an address");
@@ -144,31 +147,31 @@ fn clients(guards: &[Guard], protocol: Protocol) -> Client<Way<Connector, Body>>
         replica(&to, config, copies, Purges::Learn).expect("a port")
     };
     let config = ClientConfig {
-        // The ways replace their connections.
+        // The client's connections are replaced before they are reset too often.
         resets: ResetBudget::UNBOUNDED,
         ..ClientConfig::default()
     };
     Client::new(guards.iter().map(to).collect(), config, 7).expect("a configuration")
 }
 
-/// One request of the application.
-async fn ask(
-    mut client: Client<Way<Connector, Body>>,
+/// Sends one request of the application.
+async fn send(
+    mut client: Client<Connections<Connector, Body>>,
     request: u64,
     (book, ends): (Arc<Book>, Arc<Ends>),
 ) {
     let drawn = scrambled(request);
-    // Three milliseconds in the mean, and bodies of all sizes up to 64 KB.
+    // Work of 3 ms on average, and bodies of all sizes up to 64 KB.
     let work = -3_000.0 * (1.0 - (drawn >> 11) as f64 / (1_u64 << 53) as f64).ln();
     let length = 1 + ((drawn % 64_000) as usize >> (drawn >> 40 & 7));
     let uri = format!("http://service/{request}/{}/{length}", work as u64);
-    let asked = Request::get(uri).body(Full::default()).expect("a request");
+    let http_request = Request::get(uri).body(Full::default()).expect("a request");
     book.open(request);
-    ends.asked.fetch_add(1, Relaxed);
+    ends.requests.fetch_add(1, Relaxed);
     let began = Instant::now();
     let asking = async {
         let answer = client
-            .call(asked)
+            .call(http_request)
             .await
             .map_err(|error| error.to_string())?;
         let status = answer.status();
@@ -206,7 +209,7 @@ async fn ask(
     count.fetch_add(1, Relaxed);
 }
 
-/// Clients that speak or read too slowly, one of each at a time, at one guard.
+/// Opens connections of slow clients to a guard. One client sends too slowly, and one client reads too slowly.
 async fn slow_clients(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let Ok(mut half_a_head) = TcpStream::connect(at).await else {
@@ -215,7 +218,7 @@ async fn slow_clients(at: SocketAddr, floods: Arc<Floods>) {
         let Ok(mut reader) = TcpStream::connect(at).await else {
             continue;
         };
-        // What a guard does with either is in the metrics; here nothing can fail.
+        // The guard's metrics count these connections. Errors here are expected.
         let _ = half_a_head.write_all(b"GET / HTTP/1.1\r\nho").await;
         let _ = reader
             .write_all(b"GET /0/0/4000000 HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -229,7 +232,7 @@ async fn slow_clients(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// What was sent to guards beside requests.
+/// Counters of attacks on guards: traffic that is no request of the application.
 #[derive(Default)]
 struct Floods {
     slow: AtomicU64,
@@ -238,7 +241,7 @@ struct Floods {
     heads: AtomicU64,
 }
 
-/// Connections that say nothing, or no HTTP.
+/// Opens connections that send nothing, or no HTTP.
 async fn flood_of_connections(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let mut open = Vec::new();
@@ -255,7 +258,7 @@ async fn flood_of_connections(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Streams that are reset as soon as they are open (CVE-2023-44487).
+/// Opens streams and resets each at once (CVE-2023-44487).
 async fn flood_of_resets(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let Ok(stream) = TcpStream::connect(at).await else {
@@ -282,7 +285,7 @@ async fn flood_of_resets(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Heads that are too long.
+/// Sends request heads that are too long.
 async fn flood_of_fields(at: SocketAddr, floods: Arc<Floods>) {
     let long = vec![b'x'; 1 << 20];
     loop {
@@ -297,7 +300,7 @@ async fn flood_of_fields(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Memory of this process in MB, its open files, and the CPU time that it has had, in seconds.
+/// Returns the memory of this process in MB, its open files, and its CPU time in seconds.
 fn process() -> (f64, usize, f64) {
     let memory = std::fs::read_to_string("/proc/self/statm").expect("/proc");
     let pages: f64 = memory
@@ -313,14 +316,14 @@ fn process() -> (f64, usize, f64) {
     (pages * 4096.0 / 1e6, files, ticks / 100.0)
 }
 
-/// Runs it for a time, at a rate of requests a second.
+/// Runs the load for `time`, at `rate` requests per second.
 pub async fn run(time: Duration, rate: f64) -> Outcome {
     let book = Arc::new(Book::default());
     let mut guards = Vec::new();
     for number in 0..GUARDS {
         guards.push(guard(number, &book).await);
     }
-    let asked_by = [Protocol::One, Protocol::Two].map(|protocol| clients(&guards, protocol));
+    let clients = [Protocol::One, Protocol::Two].map(|protocol| clients(&guards, protocol));
     let (ends, floods) = (Arc::new(Ends::default()), Arc::new(Floods::default()));
     let mut flooding = JoinSet::new();
     for guard in &guards {
@@ -339,10 +342,10 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
         let gap = -(1.0 - (drawn >> 11) as f64 / (1_u64 << 53) as f64).ln() / rate;
         at += Duration::from_secs_f64(gap);
         sleep_until(at).await;
-        let client = asked_by[(drawn & 1) as usize].clone();
-        asking.spawn(ask(client, number, (Arc::clone(&book), Arc::clone(&ends))));
+        let client = clients[(drawn & 1) as usize].clone();
+        asking.spawn(send(client, number, (Arc::clone(&book), Arc::clone(&ends))));
         while asking.try_join_next().is_some() {}
-        // Once everything has its size.
+        // The first reading comes after all buffers have grown to their size.
         if early.is_none() && began.elapsed() > time / 4 {
             early = Some(process());
         }
@@ -362,7 +365,7 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
     let took = began.elapsed();
     let page = page(
         &guards,
-        &asked_by,
+        &clients,
         (&ends, &floods, &book),
         (took, early, late),
     )
@@ -370,7 +373,7 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
     Outcome { wrong, page }
 }
 
-/// Whether guards are idle once all clients have gone, and have counted every request once.
+/// Returns violations, if guards are not idle after all clients have left, or have not counted each request once.
 async fn settle(guards: &[Guard]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (number, guard) in guards.iter().enumerate() {
@@ -387,7 +390,7 @@ async fn settle(guards: &[Guard]) -> Vec<String> {
             sleep(Duration::from_millis(20)).await;
         };
         if counts["tailcut_guard_running"] > 0.0 {
-            wrong.push(format!("guard {number} has workers that nobody uses"));
+            wrong.push(format!("guard {number} has workers that no request uses"));
         }
         for class in CLASSES {
             let of = |name: &str| value(&counts, name, class);
@@ -399,7 +402,7 @@ async fn settle(guards: &[Guard]) -> Vec<String> {
                 ));
             }
         }
-        // A service that is let finish never has more work than workers.
+        // A service behind a guard that holds slots never has more requests than workers.
         let most = guard.service.most.load(Relaxed);
         if number + 1 == GUARDS && most > WORKERS {
             wrong.push(format!(
@@ -425,7 +428,7 @@ fn value(counts: &BTreeMap<String, f64>, name: &str, class: &str) -> f64 {
 
 async fn page(
     guards: &[Guard],
-    clients: &[Client<Way<Connector, Body>>],
+    clients: &[Client<Connections<Connector, Body>>],
     (ends, floods, book): (&Ends, &Floods, &Book),
     (took, early, late): (Duration, (f64, usize, f64), (f64, usize, f64)),
 ) -> String {
@@ -438,7 +441,7 @@ async fn page(
         late.2
     ));
     line("| requests of the application | |\n|---|---|".to_owned());
-    line(format!("| asked | {} |", of(&ends.asked)));
+    line(format!("| asked | {} |", of(&ends.requests)));
     line(format!(
         "| answered, whole and right | {} |",
         of(&ends.whole)

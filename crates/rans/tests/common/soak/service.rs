@@ -1,4 +1,4 @@
-//! A service that goes wrong: it answers late, wrong or twice, resets, and stalls. It knows what it did to
+//! Service with faults: it answers late, wrong or twice, resets connections, and stalls. It records the faults of
 //! each request.
 
 use std::collections::HashMap;
@@ -11,24 +11,24 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-/// What goes wrong with one copy of a request.
+/// Fault of one copy of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
     None,
-    /// It takes twenty times as long.
+    /// The answer takes twenty times as long.
     Late,
-    /// 500.
+    /// The answer is 500.
     Wrong,
-    /// The answer comes twice, the second time at once: an HTTP/1.1 client cannot know of bytes that come
-    /// when it has sent the next request.
+    /// The answer is sent twice, the second time at once. An HTTP/1.1 client cannot detect bytes that arrive after it
+    /// has sent the next request.
     Twice,
     /// The connection is reset before the answer.
     Reset,
-    /// It is reset in the middle of the body.
+    /// The connection is reset in the middle of the body.
     Cut,
-    /// There is no answer.
+    /// The service does not answer.
     Silent,
-    /// There is none after the middle of the body.
+    /// The body stops in the middle.
     Stalled,
 }
 
@@ -44,7 +44,7 @@ impl Fault {
         Self::Stalled,
     ];
 
-    /// Seven in a hundred copies have a fault, each kind as likely as the others.
+    /// Draws a fault: seven in a hundred copies have one, and all kinds are equally likely.
     fn drawn(number: u64) -> Self {
         match number % 100 {
             number @ 0..7 => Self::ALL[number as usize + 1],
@@ -52,22 +52,22 @@ impl Fault {
         }
     }
 
-    /// Whether a copy with it cannot be the answer.
+    /// Whether a copy with this fault cannot be the answer.
     pub const fn is_no_answer(self) -> bool {
         matches!(self, Self::Wrong | Self::Reset | Self::Silent)
     }
 
-    /// Whether a copy with it may be the answer, and does not end.
+    /// Whether a copy with this fault may be the answer, although its body does not end.
     pub const fn ends_within(self) -> bool {
         matches!(self, Self::Cut | Self::Stalled)
     }
 }
 
-/// What services did to requests that are on their way.
+/// Record of the faults of all requests in flight.
 #[derive(Default)]
 pub struct Book {
     requests: Mutex<HashMap<u64, Vec<Fault>>>,
-    /// By kind.
+    /// Number of faults by kind.
     pub faults: [AtomicU64; 8],
 }
 
@@ -85,25 +85,25 @@ impl Book {
         requests.insert(request, Vec::new());
     }
 
-    /// What was done to its copies.
+    /// Removes a request, and returns the faults of its copies.
     pub fn close(&self, request: u64) -> Vec<Fault> {
         let mut requests = self.requests.lock().expect("a lock");
         requests.remove(&request).unwrap_or_default()
     }
 }
 
-/// See the module.
+/// Service that draws a fault for each copy.
 pub struct Service {
     pub book: Arc<Book>,
-    /// How long it stalls at most: for guards that wait for it.
+    /// Longest stall. It is short behind guards that wait for the service.
     pub stall: Duration,
     pub working: AtomicU64,
-    /// The most that it worked on at once.
+    /// Largest number of requests that ran at the same time.
     pub most: AtomicU64,
     number: u64,
 }
 
-/// Counts work that is being done.
+/// Counter of the running requests.
 struct Working<'a>(&'a Service);
 
 impl<'a> Working<'a> {
@@ -120,7 +120,7 @@ impl Drop for Working<'_> {
     }
 }
 
-/// A number that depends on all of another one's bits (SplitMix64).
+/// Returns a number that depends on all bits of another number (SplitMix64).
 pub fn scrambled(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -128,14 +128,14 @@ pub fn scrambled(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The body of an answer: it tells its request in every byte.
+/// Returns the body of an answer. Each byte depends on the request.
 pub fn body(request: u64, length: usize) -> Vec<u8> {
     let word = scrambled(request).to_le_bytes();
     word.into_iter().cycle().take(length).collect()
 }
 
 impl Service {
-    /// Starts one.
+    /// Starts a service.
     pub async fn start(number: u64, book: Arc<Book>, stall: Duration) -> (Arc<Self>, SocketAddr) {
         let service = Arc::new(Self {
             book,
@@ -150,7 +150,7 @@ impl Service {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let service = Arc::clone(&serving);
-                // A client that leaves is what this is about.
+                // Clients leave on purpose in these tests, so errors are ignored.
                 tokio::spawn(async move { service.serve(stream).await });
             }
         });
@@ -192,7 +192,7 @@ impl Service {
         }
     }
 
-    /// Whether the connection goes on.
+    /// Answers a request. Returns whether the connection stays open.
     async fn answer(
         &self,
         stream: &mut BufReader<TcpStream>,
@@ -226,7 +226,7 @@ impl Service {
             Fault::Stalled => stream.write_all(half).await?,
             Fault::Silent => {}
             _ => {
-                // Before the client can know that it has ended.
+                // The count falls before the client can receive the end of the answer.
                 drop(working);
                 let is_short = whole.len() <= 8_192;
                 let again = fault == Fault::Twice && is_short;
@@ -236,14 +236,14 @@ impl Service {
                 return Ok(true);
             }
         }
-        // Until the client leaves.
+        // Waits until the client leaves.
         let _ = timeout(self.stall, stream.fill_buf()).await;
         drop(working);
         Ok(false)
     }
 }
 
-/// Has the connection end with RST.
+/// Makes the connection end with RST.
 fn reset(stream: &BufReader<TcpStream>) {
     let socket = socket2::SockRef::from(stream.get_ref());
     let _ = socket.set_linger(Some(Duration::ZERO));

@@ -1,5 +1,5 @@
-//! A service of some servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
-//! clock: hours of load in seconds, and the same result each time.
+//! Model of a service with several servers and 16 clients. It uses the real layers over HTTP/2 in memory, under
+//! tokio's paused clock, so hours of load run in seconds with equal results each time.
 
 #[path = "../draw.rs"]
 mod draw;
@@ -37,18 +37,18 @@ use work_by_sleep::Work;
 
 pub const CLIENTS: usize = 16;
 const MEAN_WORK: Duration = Duration::from_millis(100);
-/// What a slow copy's work is multiplied with.
+/// Factor of the work of a slow copy.
 const SLOW: u32 = 10;
 
-/// What is asked.
+/// Parameters of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Question {
     pub servers: usize,
-    /// What is wrong with the first server.
+    /// Fault of the first server.
     pub first: Trouble,
-    /// Of the servers' capacity, slow copies counted, without duplicates.
+    /// Load without duplicates as a share of the servers' capacity, slow copies included.
     pub load: f64,
-    /// How likely a copy is slow.
+    /// Probability that a copy is slow.
     pub slow: f64,
     pub design: Design,
     pub on_cancel: OnCancel,
@@ -57,31 +57,31 @@ pub struct Question {
     pub wires: Wires,
 }
 
-/// What may be wrong with a server.
+/// Fault of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
     None,
-    /// It takes so many times as long.
+    /// Work takes this many times as long.
     Slow(u32),
-    /// It takes requests, and never answers.
+    /// The server accepts requests, and never answers.
     Stalled,
 }
 
-/// How clients ask.
+/// Choice of servers by the clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Design {
-    /// One server at random.
+    /// The client draws one server at random.
     Random,
-    /// Of two that are drawn the one with fewer requests of this client on their way.
+    /// The client draws two servers, and uses the server to which it has fewer requests in flight.
     ShorterOfTwo,
-    /// The client without copies: of two that are drawn the one with the lower load, by requests on their
-    /// way and by latency.
+    /// The client sends no copies. It draws two servers, and uses the server with the lower load, by requests
+    /// in flight and latency.
     LighterOfTwo,
-    /// A low copy at once, both purged by the first answer.
+    /// Clients send a low-priority copy at once. The first answer purges the other copy.
     Duplicate,
 }
 
-/// Latencies in seconds, and the share of copies' work that was of no use.
+/// Latencies in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub latencies: Vec<f64>,
@@ -92,7 +92,7 @@ impl Outcome {
         self.latencies.iter().sum::<f64>() / self.latencies.len() as f64
     }
 
-    /// The nearest rank.
+    /// Percentile by nearest rank.
     pub fn p99(&self) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort_by(f64::total_cmp);
@@ -101,11 +101,11 @@ impl Outcome {
     }
 }
 
-/// A connection to a server, as a service.
+/// Connection to a server. It implements tower's `Service`.
 #[derive(Clone)]
-pub struct Way(SendRequest<Empty<Bytes>>);
+pub struct HttpConnection(SendRequest<Empty<Bytes>>);
 
-impl Service<Request<Empty<Bytes>>> for Way {
+impl Service<Request<Empty<Bytes>>> for HttpConnection {
     type Response = Response<Incoming>;
     type Error = hyper::Error;
     type Future = Pin<Box<dyn Future<Output = hyper::Result<Self::Response>> + Send>>;
@@ -119,7 +119,7 @@ impl Service<Request<Empty<Bytes>>> for Way {
     }
 }
 
-/// A server's work: some copies take longer.
+/// Work of a server: some copies take longer.
 fn work(slow: f64, trouble: Trouble, random: Xoshiro256PlusPlus) -> Work {
     let random = Mutex::new(random);
     let factor = move || {
@@ -137,18 +137,18 @@ fn work(slow: f64, trouble: Trouble, random: Xoshiro256PlusPlus) -> Work {
     }
 }
 
-/// What connections are made of.
+/// Kind of connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wires {
-    /// Pipes in memory, for a paused clock.
+    /// Pipes in memory. The clock is paused.
     Memory,
     /// TCP over the loopback interface.
-    #[allow(dead_code, reason = "the example `loopback` runs over them")]
+    #[allow(dead_code, reason = "only the example `loopback` uses TCP")]
     Sockets,
 }
 
-/// A connection to a server: a service behind its guard.
-pub async fn connect<S, R>(wires: Wires, guard: &GuardLayer, service: &S) -> Way
+/// Opens a connection to a service behind its guard.
+pub async fn connect<S, R>(wires: Wires, guard: &GuardLayer, service: &S) -> HttpConnection
 where
     S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
         + Clone
@@ -176,7 +176,7 @@ where
     }
 }
 
-async fn over<T, S, R>(near: T, far: T, guarded: S) -> Way
+async fn over<T, S, R>(near: T, far: T, guarded: S) -> HttpConnection
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
@@ -201,10 +201,10 @@ where
             .await
             .expect("a connection");
     tokio::spawn(connection);
-    Way(sender)
+    HttpConnection(sender)
 }
 
-/// A client that makes no defence of servers against resets.
+/// Returns the configuration of a client without a limit of resets.
 pub fn client_config() -> ClientConfig {
     ClientConfig {
         resets: ResetBudget {
@@ -215,8 +215,11 @@ pub fn client_config() -> ClientConfig {
     }
 }
 
-/// Replicas behind guards, over connections of one client's own.
-pub async fn replicas<S, R>(wires: Wires, servers: &[(GuardLayer, S)]) -> Vec<Replica<Way>>
+/// Returns replicas behind guards, over connections of one client.
+pub async fn replicas<S, R>(
+    wires: Wires,
+    servers: &[(GuardLayer, S)],
+) -> Vec<Replica<HttpConnection>>
 where
     S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
         + Clone
@@ -236,7 +239,7 @@ where
     replicas
 }
 
-/// Runs it: over memory on a runtime whose clock is paused.
+/// Runs the model. Over memory it needs a runtime whose clock is paused.
 pub async fn run(question: Question) -> Outcome {
     let Question {
         load, slow, design, ..
@@ -269,7 +272,7 @@ pub async fn run(question: Question) -> Outcome {
     let mut clients = Vec::new();
     for seed in 0..CLIENTS as u64 {
         let replicas = replicas(question.wires, &servers).await;
-        // Where this program chooses: a client for each server.
+        // For designs in which this program chooses the server: one client for each server.
         let groups = match design {
             Design::Random | Design::ShorterOfTwo => {
                 replicas.into_iter().map(|replica| vec![replica]).collect()
@@ -279,7 +282,7 @@ pub async fn run(question: Question) -> Outcome {
         let of = |group| Client::new(group, config, seed).expect("a configuration");
         clients.push(groups.into_iter().map(of).collect::<Vec<_>>());
     }
-    // Requests of each client on their way to each server.
+    // Requests of each client in flight at each server.
     let on_their_way: Vec<Vec<Arc<AtomicUsize>>> = clients
         .iter()
         .map(|group| group.iter().map(|_| Arc::default()).collect())

@@ -1,9 +1,11 @@
-//! Objects in place of small requests: one server sends the whole, or two by ranges.
+//! Model with objects in place of small requests: one server sends the whole object, or two servers send ranges.
 //!
-//! Virtual work is a thousand times that of requests: tokio's timers count milliseconds, and would lengthen each
-//! chunk's work. Ratios do not depend on the scale.
+//! Virtual work is a thousand times as long as with requests. Otherwise tokio's timers, which count milliseconds,
+//! would lengthen each chunk's work. Ratios do not depend on the scale.
 
-use super::model::{CLIENTS, Outcome, Way, Wires, client_config, exponential, replicas, uniform};
+use super::model::{
+    CLIENTS, HttpConnection, Outcome, Wires, client_config, exponential, replicas, uniform,
+};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::{Body, Frame};
@@ -26,44 +28,45 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
 const SERVERS: usize = 16;
-/// Bytes of a chunk: what a range has.
+/// Size of a chunk in bytes. A range has at least one.
 const CHUNK: usize = 128;
-/// What a slow server's work on an object is multiplied with.
+/// Factor of a slow server's work on an object.
 const SLOW: u32 = 10;
 
-/// See the module.
+/// Mean work of an object at a server that is not slow.
 pub const MEAN_WORK: Duration = Duration::from_secs(100);
 
-/// How objects are asked for.
+/// Way in which objects are requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
-    /// Whole, from a server at random.
+    /// The client requests the whole object from a random server.
     Random,
-    /// Whole, from that of two to which the client has fewer objects on their way.
+    /// The client requests the whole object. It draws two servers, and uses the server from which it requests
+    /// fewer objects.
     ShorterOfTwo,
-    /// By ranges from two, the copy behind primaries.
+    /// The client requests ranges from two servers. Copies wait behind primaries.
     Ranges,
-    /// By ranges from two in one class.
+    /// The client requests ranges from two servers. Copies and primaries have equal priority.
     RangesAlike,
 }
 
-/// What is asked.
+/// Parameters of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Objects {
-    /// Of the servers' capacity, slow ones counted.
+    /// Load as a share of the servers' capacity, slow servers included.
     pub load: f64,
-    /// How likely a server is slow with an object.
+    /// Probability that a server is slow with an object.
     pub slow: f64,
     pub chunks: usize,
     pub by: By,
-    /// Of an object at a server that is not slow.
+    /// Mean work of an object at a server that is not slow.
     pub mean_work: Duration,
     pub count: usize,
     pub seed: u64,
     pub wires: Wires,
 }
 
-/// A server of objects `/NUMBER/NANOSECONDS/CHUNKS`. It sends a chunk when its work is done.
+/// Server of objects `/NUMBER/NANOSECONDS/CHUNKS`. It sends each chunk when its work is done.
 #[derive(Clone)]
 struct Store {
     slow: f64,
@@ -90,7 +93,7 @@ impl Service<Request<Incoming>> for Store {
         let [number, work, chunks] = numbers[..] else {
             panic!("no object: {}", request.uri());
         };
-        // A server is slow with an object or not, in all of its parts.
+        // If a server is slow with an object, it is slow with all parts of the object.
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number);
         let factor = if uniform(&mut random) < self.slow {
             SLOW
@@ -127,7 +130,7 @@ impl Service<Request<Incoming>> for Store {
     }
 }
 
-/// A body of chunks, each of which takes a while.
+/// Body of chunks, each of which takes some time.
 struct Paced {
     left: u64,
     each: Duration,
@@ -147,12 +150,12 @@ impl Body for Paced {
             return Poll::Ready(None);
         }
         let each = self.each;
-        // The work begins when the head is out.
+        // The work begins after the head was sent.
         let next = self
             .next
             .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + each)));
         task::ready!(next.as_mut().poll(cx));
-        // A timer that is late delays one chunk, not all that follow.
+        // A late timer delays one chunk, and not all later chunks.
         let then = next.deadline() + each;
         next.as_mut().reset(then);
         self.left -= 1;
@@ -166,7 +169,7 @@ impl Body for Paced {
     }
 }
 
-/// Runs it. Gives latencies, and the share of chunks that were sent beyond those of the objects.
+/// Runs the model. Returns latencies, and the share of chunks that were sent in addition to the objects' chunks.
 pub async fn run(objects: Objects) -> (Outcome, f64) {
     let Objects { by, chunks, .. } = objects;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(objects.seed);
@@ -190,15 +193,15 @@ pub async fn run(objects: Objects) -> (Outcome, f64) {
     let config = RangesConfig {
         piece: CHUNK as u64,
         low_priority: by == By::Ranges,
-        // Nothing stalls here, but queues may be long.
+        // No server stalls in this model, but queues may be long.
         stall: Duration::from_secs(100_000_000),
         ..RangesConfig::default()
     };
     let is_whole = matches!(by, By::Random | By::ShorterOfTwo);
-    let mut clients: Vec<Vec<(Client<Way>, Ranges<Way>)>> = Vec::new();
+    let mut clients: Vec<Vec<(Client<HttpConnection>, Ranges<HttpConnection>)>> = Vec::new();
     for seed in 0..CLIENTS as u64 {
         let replicas = replicas(objects.wires, &servers).await;
-        // Where this program chooses: a client for each server.
+        // For designs in which this program chooses the server: one client for each server.
         let groups = match is_whole {
             true => replicas.into_iter().map(|replica| vec![replica]).collect(),
             false => vec![replicas],

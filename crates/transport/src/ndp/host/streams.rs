@@ -1,13 +1,15 @@
-//! Messages that carry requests: sent while they become ready, and given up at either end.
+//! Messages that carry requests. The application extends them while they are sent, and either end may stop
+//! them.
 
 use super::Host;
-use crate::receiver_driven::{SessionKey, Side, Streams};
+use crate::ndp::receiver::Receiver;
+use crate::receiver_driven::Streams;
 use crate::{FlowStats, Message};
 use tailcut_units::{FlowId, Time};
 
 impl Streams for Host {
     fn report_arrivals(&mut self) {
-        self.register.reports = true;
+        self.table.register.reports = true;
     }
 
     fn open(&mut self, now: Time, message: Message, ready: u64, below: bool) {
@@ -15,55 +17,34 @@ impl Streams for Host {
         if let Some((key, sender)) = self.open_sender(now, message) {
             sender.set_ready(ready, &config);
             sender.set_below(below);
-            self.register.outgoing.insert(message.flow, key);
+            self.table.register.outgoing.insert(message.flow, key);
             self.settle_sender(key);
         }
     }
 
     fn extend(&mut self, _now: Time, flow: FlowId, bytes: u64) {
         let config = self.config;
-        if let Some((key, sender)) = self.outgoing(flow) {
+        if let Some((key, sender)) = self.table.outgoing(flow) {
             sender.set_ready(bytes, &config);
             self.settle_sender(key);
         }
     }
 
     fn set_below(&mut self, _now: Time, flow: FlowId, below: bool) {
-        if let Some((_, sender)) = self.outgoing(flow) {
+        if let Some((_, sender)) = self.table.outgoing(flow) {
             sender.set_below(below);
         }
     }
 
     fn give_up(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
-        let key = *self.register.outgoing.get(&flow)?;
-        self.close_sender(now, key)
+        self.table.give_up(now, flow)
     }
 
     fn refuse(&mut self, now: Time, flow: FlowId) {
-        if let Some(key) = self.register.incoming.remove(&flow)
-            && let Some(receiver) = self.receivers.get_mut(key)
-        {
-            receiver.refuse();
-            self.open -= 1;
-            self.directory.wait(now, Side::Receiver, key);
-        }
+        self.table.refuse(now, flow, Receiver::refuse);
     }
 
     fn cost(&self, flow: FlowId) -> Option<FlowStats> {
-        let key = *self.register.outgoing.get(&flow)?;
-        self.senders.get(key).map(|sender| sender.stats)
-    }
-}
-
-impl Host {
-    /// Sends no more of a session. Gives what it has cost.
-    pub(super) fn close_sender(&mut self, now: Time, key: SessionKey) -> Option<FlowStats> {
-        let sender = self.senders.get_mut(key).filter(|sender| !sender.closed)?;
-        let (flow, stats) = (sender.task().flow, sender.stats);
-        sender.close();
-        self.register.outgoing.remove(&flow);
-        self.open -= 1;
-        self.directory.wait(now, Side::Sender, key);
-        Some(stats)
+        self.table.cost(flow)
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to a flow's connections, and what its application does.
+//! Events of a flow's connections and of its application.
 
 use super::{CLOSE_LIMIT, Cause, Command, Flow, Leaving, Reason, Refusal};
 use crate::repnet::delivery::Diverged;
@@ -7,7 +7,7 @@ use crate::repnet::state::{Event, Leg, LegState, Mode, Role, State};
 use tailcut_units::Time;
 
 impl Flow {
-    /// Client: the connection of a leg is there. Its hello comes next, where one is used.
+    /// Client: records that the connection of a leg is established. If hellos are in use, the hello is next.
     pub fn connected(&mut self, now: Time, leg: Leg) {
         self.counts_mut(leg).connected = true;
         let Some(flow) = self.key else {
@@ -21,7 +21,7 @@ impl Flow {
             .push_back(Command::SendHello(Preamble { purpose, leg, flow }));
     }
 
-    /// Client: a whole banner has come on a leg.
+    /// Client: handles a complete banner on a leg.
     pub fn banner(&mut self, now: Time, leg: Leg, banner: &Banner) {
         let is_ours = self.key.is_some_and(|key| key.check() == banner.check);
         if banner.leg != leg || !is_ours {
@@ -38,11 +38,13 @@ impl Flow {
         }
         match banner.status {
             Status::Opened | Status::Joined => {}
+            // A busy server supports RepNet, so this does not count against the target.
             Status::Busy => return self.unusable(now, leg, Reason::Refused),
             Status::Probed | Status::Unsupported => {
                 return self.refused(now, leg, Refusal::Foreign);
             }
         }
+        // Legs at two servers cannot form one flow: each server would run the request.
         if *self.instance.get_or_insert(banner.instance) != banner.instance {
             self.commands.push_back(Command::Learn(false));
             return self.unusable(now, leg, Reason::OtherInstance);
@@ -51,12 +53,14 @@ impl Flow {
         self.established(now, leg);
     }
 
-    /// Client: a leg could not be connected, or its hello ended without a banner.
+    /// Client: handles a leg that could not connect, or whose hello ended without a banner.
     pub fn refused(&mut self, now: Time, leg: Leg, refusal: Refusal) {
         if self.rejoining.offer(leg).is_some() {
             return self.rejoin_failed(now, leg);
         }
         let foreign = matches!(refusal, Refusal::Foreign | Refusal::Silent);
+        // If no leg is left before the flow opened, the target counts as one without RepNet
+        // (`docs/repnet-wire.md`, rule 4 of the client).
         let last = self.leg(leg.other()) == LegState::Gone && !self.opened;
         if self.key.is_some() && (foreign || (last && refusal != Refusal::Local)) {
             self.commands.push_back(Command::Learn(false));
@@ -70,6 +74,7 @@ impl Flow {
     }
 
     fn established(&mut self, now: Time, leg: Leg) {
+        // The budget counts the success even if the flow has given up the leg meanwhile.
         self.commands.push_back(Command::Outcome(true));
         if self.leg(leg) == LegState::Pending {
             self.dispatch(now, Event::LegEstablished, leg);
@@ -78,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// A leg that cannot be used: its handshake ended wrongly.
+    /// Gives up a leg whose handshake failed.
     pub(super) fn unusable(&mut self, now: Time, leg: Leg, reason: Reason) {
         if self.leg(leg) == LegState::Gone {
             return;
@@ -87,19 +92,20 @@ impl Flow {
         self.dispatch_for(now, Event::LegFailed, leg, reason, Some(Cause::Leg(leg)));
     }
 
-    /// Server: whether this leg would be attached if it came now.
+    /// Server: returns whether the flow would accept this leg now.
     pub fn wants(&self, leg: Leg) -> bool {
         self.state() == State::OneConn && self.leg(leg) == LegState::Pending
     }
 
-    /// Server: the second leg has come. Whether the flow takes it; if not, it is to be reset, or
-    /// closed where the flow is RepSYN.
+    /// Server: handles the arrival of the second leg. Returns whether the flow accepts it. If not, the driver
+    /// resets it, or closes it if the mode is RepSYN.
     pub fn joined(&mut self, now: Time, leg: Leg) -> bool {
         if self.wants(leg) {
             self.counts_mut(leg).connected = true;
             self.dispatch(now, Event::SecondLegJoined, leg);
             return true;
         }
+        // The driver resets the leg itself, so only the action for the waiting list is performed here.
         let actions = self.machine.handle(Event::LateLeg, leg);
         if actions.contains(&crate::repnet::state::Action::LeaveWaitingList) {
             self.timers.waiting = None;
@@ -107,20 +113,21 @@ impl Flow {
         false
     }
 
-    /// A connection that carries bytes failed. What it had brought has been read.
+    /// Handles the failure of a connection that carries bytes. The driver has already read all data from it.
     pub fn failed(&mut self, now: Time, leg: Leg) {
         match self.leg(leg) {
             LegState::Gone => {}
             LegState::Pending => self.refused(now, leg, Refusal::Failed),
             LegState::Live => {
+                // The server accepts a leg that rejoins only while the other leg is live.
                 self.give_up_rejoin(now);
                 self.fail_by(now, Event::LegFailed, leg, Cause::Leg(leg));
             }
         }
     }
 
-    /// `bytes` more were read from a leg. How many of them, at their end, the application has not
-    /// been given.
+    /// Records `bytes` that were read from a leg. Returns the number of new bytes for the application. They are the
+    /// last of these bytes.
     pub fn received(&mut self, now: Time, leg: Leg, bytes: u64) -> u64 {
         if self.leg(leg) != LegState::Live || bytes == 0 {
             return 0;
@@ -144,7 +151,7 @@ impl Flow {
         fresh
     }
 
-    /// The end of the peer's direction was read from a leg.
+    /// Handles the end of the peer's direction on a leg.
     pub fn end_received(&mut self, now: Time, leg: Leg) {
         if self.leg(leg) != LegState::Live {
             return;
@@ -152,8 +159,8 @@ impl Flow {
         self.give_up_rejoin(now);
         let received = self.counts(leg).received;
         if received < self.delivered() {
-            // The flow has more than this leg will ever bring. Where the other leg brings it, or
-            // has brought all of it, nothing is lost.
+            // The application already has more bytes than this leg will ever deliver. Nothing is lost if the
+            // other leg is live, or has delivered everything.
             let other_live = self.leg(leg.other()) == LegState::Live;
             if other_live || (self.peer_finished() && self.state() == State::DupConn) {
                 self.commands.push_back(Command::NoteDiverged);
@@ -181,18 +188,18 @@ impl Flow {
         self.maybe_finished(now, leg);
     }
 
-    /// The legs carry different bytes: `leg` showed it.
+    /// Handles legs that carry different bytes. `leg` is the leg on which the difference was found.
     pub fn diverged(&mut self, now: Time, leg: Leg) {
         self.commands.push_back(Command::NoteDiverged);
         self.fail_by(now, Event::Diverged, leg, Cause::Diverged);
     }
 
-    /// A leg was given the next `bytes` of what was written.
+    /// Records that the driver has passed the next `bytes` of the written data to a leg.
     pub fn sent(&mut self, leg: Leg, bytes: u64) {
         self.counts_mut(leg).sent += bytes;
     }
 
-    /// A leg was given the end of our direction.
+    /// Records that the driver has closed the sending direction of a leg, after all its bytes.
     pub fn end_sent(&mut self, now: Time, leg: Leg) {
         self.counts_mut(leg).finished = true;
         self.maybe_finished(now, leg);
@@ -202,6 +209,7 @@ impl Flow {
     }
 
     fn learn_choice(&mut self, now: Time, leg: Leg) {
+        // In RepSYN a client sends only on the leg that it has chosen, so the first byte shows the choice.
         if self.role() == Role::Server && self.mode() == Mode::RepSyn {
             self.dispatch(now, Event::ChoiceLearned, leg);
         }
@@ -209,7 +217,7 @@ impl Flow {
 
     // The application.
 
-    /// The application wrote `bytes` more.
+    /// Records that the application wrote `bytes`.
     pub fn write(&mut self, now: Time, bytes: u64) {
         self.archive.write(bytes);
         self.count.written += bytes;
@@ -217,7 +225,7 @@ impl Flow {
         self.check_limits(now);
     }
 
-    /// The application ended its direction.
+    /// Records that the application ended its direction.
     pub fn finish(&mut self, now: Time) {
         if self.count.ending {
             return;
@@ -227,8 +235,8 @@ impl Flow {
         self.give_up_rejoin(now);
     }
 
-    /// The application is done with the flow. What it wrote is sent; legs that have finished get
-    /// their time to confirm; then everything is closed.
+    /// Closes the flow for the application. All written data is sent, legs that have finished get time to
+    /// confirm, and then everything is closed.
     pub fn close(&mut self, now: Time) {
         if self.has_ended() {
             return;
@@ -238,16 +246,17 @@ impl Flow {
             true => Leaving::Confirming,
             false => Leaving::Closing,
         };
+        // Without this limit, a peer that reads nothing could keep a closed flow in memory for ever.
         self.timers.close = Some(now.saturating_add(CLOSE_LIMIT));
         self.close_when_sent(now);
     }
 
-    /// After [`close`](Self::close): once a leg was given everything the other one has its time,
-    /// and where nobody waits for the peer the legs are closed when all of them were.
+    /// Continues a [`close`](Self::close). When one leg has received everything, the other leg gets time to
+    /// confirm. If the peer has not ended, the legs are closed when all of them have received everything.
     pub(super) fn close_when_sent(&mut self, now: Time) {
         let live = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
-        // A leg that was given everything, and has brought all that the application has, may be
-        // given the end by closing it.
+        // The end may be sent to a leg by closing it, if the leg has received everything and has delivered
+        // all bytes that the application has.
         let given = |leg: Leg| {
             self.counts(leg).finished || (self.to_send(leg).1 == 0 && self.behind(leg) == 0)
         };
@@ -257,19 +266,20 @@ impl Flow {
             for leg in Leg::ALL {
                 self.counts_mut(leg).finished |= given[leg as usize];
             }
+            // `Abort` closes the legs that have everything. It resets them only in the state `Resetting`.
             self.dispatch(now, Event::Abort, Leg::First);
         } else if finished.contains(&true) {
             self.await_confirmation(now);
         }
     }
 
-    /// The application gives the flow up: its legs are reset.
+    /// Aborts the flow for the application: its legs are reset.
     pub fn abort(&mut self, now: Time) {
         self.leaving = Leaving::Resetting;
         self.dispatch(now, Event::Abort, Leg::First);
     }
 
-    /// Server: no second leg is waited for any more.
+    /// Server: stops waiting for a second leg.
     pub fn stop_waiting(&mut self, now: Time) {
         if self.timers.waiting.take().is_some() {
             self.waiting_list_timed_out(now);
@@ -277,7 +287,7 @@ impl Flow {
     }
 
     pub(super) fn waiting_list_timed_out(&mut self, now: Time) {
-        // It is not pending any more where too much had been written to keep for it.
+        // The missing leg is not pending any more if the archive exceeded its limit.
         let missing = match Leg::ALL.map(|leg| self.leg(leg)) {
             [LegState::Pending, _] | [LegState::Gone, LegState::Live] => Leg::First,
             _ => Leg::Second,
@@ -287,10 +297,11 @@ impl Flow {
 
     pub(super) fn await_confirmation(&mut self, now: Time) {
         let at = now.saturating_add(self.limits.confirm_timeout);
+        // The wait starts with the first leg that has finished. Later calls must not extend it.
         self.timers.confirm.get_or_insert(at);
     }
 
-    /// The leg has both ends of stream; what it has to say is said.
+    /// Reports a leg as finished when it has the ends of both directions and has delivered everything.
     fn maybe_finished(&mut self, now: Time, leg: Leg) {
         let counts = self.counts(leg);
         let all = counts.ended && counts.finished && counts.received == self.delivered();

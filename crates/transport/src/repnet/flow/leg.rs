@@ -1,30 +1,30 @@
-//! What has moved, in bytes of the application.
+//! Counts of transferred bytes of the application.
 
-/// On one leg.
+/// Counts of one leg.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Counts {
-    /// The stream's position up to which the leg brought what the peer wrote.
+    /// Position in the peer's stream up to which the leg has delivered bytes.
     pub received: u64,
-    /// Of these, bytes that the other leg had not brought before.
+    /// Delivered bytes that the other leg had not delivered before.
     pub fresh: u64,
-    /// The position up to which it was given what we wrote.
+    /// Position in our stream up to which the leg has received bytes from the driver.
     pub sent: u64,
-    /// It was given the end of our direction.
+    /// Whether the leg has received the end of our direction.
     pub finished: bool,
-    /// It brought the end of the peer's.
+    /// Whether the leg has delivered the end of the peer's direction.
     pub ended: bool,
-    /// Its connection is there: its hello is out, or has come.
+    /// Whether the connection of the leg exists: its hello was sent or has arrived.
     pub connected: bool,
 }
 
-/// On the flow.
+/// Counts of the flow.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Count {
     pub legs: [Counts; 2],
     /// Bytes that the application wrote.
     pub written: u64,
-    /// It ended its direction.
+    /// Whether the application ended its direction.
     pub ending: bool,
-    /// The position from which on the archive keeps what is written.
+    /// Position in our stream at which the archive begins.
     pub archived_from: u64,
 }

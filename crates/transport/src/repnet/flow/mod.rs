@@ -1,15 +1,15 @@
-//! One flow over two byte streams that somebody else owns: what a driver over real sockets needs
-//! beside the sockets and the bytes.
+//! One flow over two byte streams that a driver owns: the logic that a driver over real sockets needs in
+//! addition to sockets and buffers.
 //!
-//! A driver tells a [`Flow`] what happened to its connections and what the application did, and
-//! then takes [`Command`]s until there are none. It keeps the bytes: what was written from
-//! [`Flow::keep_from`] on, of which [`Flow::to_send`] says how much a leg still has to be given,
-//! and what [`Flow::received`] says is new. The simulated [`Endpoint`](super::Endpoint) owns its
-//! TCP and does not need this.
+//! A driver reports events of the connections and calls of the application to a [`Flow`], and then executes
+//! [`Command`]s until there are none. The driver keeps the bytes: it needs the written data after position
+//! [`Flow::keep_from`]. [`Flow::to_send`] returns the part that a leg has not yet received, and [`Flow::received`]
+//! returns the number of new bytes for the application. The simulated [`Endpoint`](super::Endpoint) contains its TCP
+//! and does not need a [`Flow`].
 //!
-//! Rules beyond the state machine are those of `docs/repnet-wire.md` and of the npm package:
-//! whether the two banners come from one server, when a kept-alive flow gets a second leg again,
-//! when a size or a lag settles it.
+//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package: it
+//! checks that both banners come from the same server, opens a second leg again for an idle kept-alive flow, and gives
+//! up a leg if the flow is too large or the leg lags too far.
 
 mod events;
 mod leg;
@@ -25,115 +25,114 @@ use leg::{Count, Counts};
 use rejoining::Rejoining;
 use tailcut_units::{Duration, Time};
 
-/// What bounds one flow.
+/// Limits of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowLimits {
-    /// Client: bytes sent plus received since the flow was idle, beyond which it settles on one
-    /// leg; `u64::MAX` for never.
+    /// Client: number of bytes, sent and received since the flow was last idle, after which it continues on
+    /// one leg; `u64::MAX` for no limit.
     pub max_bytes: u64,
-    /// Bytes that are kept for a leg that has not come.
+    /// Largest number of bytes that are kept for a leg that has not arrived.
     pub archive_cap: u64,
-    /// Client: bytes by which a leg may be behind the other one.
+    /// Client: largest number of bytes by which a leg may lag behind the other leg.
     pub lag_cap: u64,
-    /// Client: in which a leg has to be established, hello included.
+    /// Client: time within which a leg must be established, including its hello.
     pub leg_deadline: Duration,
-    /// For which a flow that has finished on one leg waits for the other.
+    /// Time for which a flow that has finished on one leg waits for the other leg.
     pub confirm_timeout: Duration,
-    /// Server: for which the second leg is waited for.
+    /// Server: time for which a flow waits for the second leg.
     pub waiting_list_timeout: Duration,
-    /// Client, RepFlow with hellos: without a byte in either direction after which the flow counts
-    /// as idle and gets a second leg again; `None`: never.
+    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as
+    /// idle and gets a second leg again; `None`: never.
     pub idle_time: Option<Duration>,
 }
 
-/// Why a leg was given up.
+/// Reason why a leg was given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// An event of the state machine.
     Event(Event),
-    /// What answered is no RepNet server, or nothing did.
+    /// The answer did not come from a RepNet server, or there was no answer.
     Foreign,
     /// The two legs reached two servers.
     OtherInstance,
-    /// The server takes no leg now, or the connection failed in its hello.
+    /// The server accepts no leg now, or the connection failed during its hello.
     Refused,
-    /// The end of the stream came before what the other leg had brought.
+    /// The end of the stream arrived before bytes that the other leg had delivered.
     EarlyFin,
-    /// It had not kept up when the flow was idle.
+    /// The leg lagged behind when the flow was idle.
     Behind,
-    /// A leg that rejoins took its place.
+    /// Another leg, which rejoined the flow, has replaced the leg.
     Replaced,
-    /// It was to rejoin a flow that is ending.
+    /// The leg should have rejoined a flow that is ending.
     NotNeeded,
 }
 
-/// What the application is told when a flow fails.
+/// Cause of a flow's failure, for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// What the connection of this leg failed of.
+    /// Failure of this leg's connection.
     Leg(Leg),
     /// No leg was established in time.
     LegDeadline,
-    /// No leg is left to send to, and more was written than may be kept for the one that is to
-    /// come.
+    /// No leg can be used, and the written data exceeds the archive for the leg that is expected.
     ArchiveFull,
     /// The legs carried different bytes, or ended at different lengths.
     Diverged,
 }
 
-/// How the hello of a leg ended, where it did not end with a banner that opens or joins.
+/// Unsuccessful end of a leg's hello.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// Something that is no banner of this hello.
+    /// The answer was not a banner of this hello.
     Foreign,
-    /// The end of the stream.
+    /// The stream ended.
     Silent,
-    /// A failure of the connection.
+    /// The connection failed.
     Failed,
-    /// A failure of this machine (no descriptor, no port), which says nothing about the target.
+    /// This machine failed (no descriptor, no port), which shows nothing about the target.
     Local,
 }
 
-/// What the driver has to do, in the order given.
+/// Command for the driver. Commands are executed in the given order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Open a connection for this leg.
     Open(Leg),
-    /// Send this preamble on the leg that it names, and read the banner.
+    /// Send this preamble on the leg in it, and read the banner.
     SendHello(Preamble),
-    /// The target is known to speak RepNet, or not to.
+    /// Store whether the target supports RepNet.
     Learn(bool),
-    /// A leg was established, or failed by itself: for the budget.
+    /// Count a leg that was established (`true`) or failed by itself (`false`), for the budget.
     Outcome(bool),
-    /// The leg carries bytes from now on.
+    /// The leg now carries bytes.
     Promote {
-        /// The leg.
+        /// Leg that carries bytes.
         leg: Leg,
         /// Whether the other leg carries bytes too.
         paired: bool,
     },
-    /// The flow is to be given to the application: connected, or accepted.
+    /// Report the flow to the application as connected or accepted.
     Deliver,
-    /// Every byte of the peer has been received; its end is to be told to the application.
+    /// Report the end of the stream to the application: all bytes of the peer have been received.
     EndOfStream,
-    /// The flow has settled on one leg.
+    /// The flow now uses one leg only.
     Settled,
-    /// Drop the leg's connection by a reset, or its attempt to connect.
+    /// Reset the leg's connection, or cancel its attempt to connect.
     Reset(Leg, Reason),
-    /// The leg lost its race. A client discards what still comes on it until the server ends it; a
-    /// server ends it by a FIN.
+    /// The leg has lost its race. A client discards its input until the server ends it. A server ends it with
+    /// a FIN.
     Leave(Leg),
-    /// Close the leg's connection. Everything was sent on it.
+    /// Close the leg's connection, on which everything was sent.
     Close(Leg),
-    /// The leg may end by itself: discard what still comes on it, for a while.
+    /// Let the leg end by itself. Discard its input for a while.
     Release(Leg),
-    /// A second leg may be opened again: call [`Flow::rejoin`] if the budget has room.
+    /// A second leg may be opened again. Call [`Flow::rejoin`] if the budget allows it.
     MayRejoin(Leg),
-    /// A leg ended short of the other one, or carried other bytes.
+    /// Count a leg that ended before it had the bytes of the other leg, or that carried different bytes.
     NoteDiverged,
-    /// The application is to see this failure.
+    /// Report this failure to the application.
     Fail(Cause),
-    /// Server: remember the flow, so that a late leg of it is known.
+    /// Server: remember the flow, so that a late leg of it is recognised.
     Bury,
     /// No leg carries bytes any more.
     Ended,
@@ -144,14 +143,14 @@ struct Timers {
     deadline: Option<Time>,
     waiting: Option<Time>,
     confirm: Option<Time>,
-    /// A flow that was closed is aborted then.
+    /// Time at which a closed flow is aborted.
     close: Option<Time>,
 }
 
-/// As many as there mostly are at a time.
+/// Initial capacity of the command queue: rarely more commands wait at the same time.
 const COMMANDS: usize = 8;
 
-/// The earlier of two times that may not be.
+/// Returns the earlier of two optional times.
 fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -159,22 +158,22 @@ fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     }
 }
 
-/// For which a closed flow may go on sending what was written.
+/// Time for which a closed flow may continue to send written data.
 const CLOSE_LIMIT: Duration = Duration::from_ms(60_000);
 
-/// One end of a flow.
+/// State of a flow at one of its ends.
 #[derive(Debug)]
 pub struct Flow {
     machine: Machine,
     limits: FlowLimits,
-    /// With hellos: the flow's name.
+    /// Name of the flow, if hellos are in use.
     key: Option<FlowKey>,
-    /// Client: the server that has the flow, once a banner is in.
+    /// Client: server of the flow, after the first banner.
     instance: Option<InstanceId>,
     count: Count,
     delivery: Delivery,
     archive: Archive,
-    /// The host gave the flow up, or is done with it.
+    /// Progress of the application's close or abort.
     leaving: Leaving,
     opened: bool,
     held: Option<Leg>,
@@ -186,20 +185,21 @@ pub struct Flow {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Leaving {
     No,
-    /// Everything written is to be sent, then the legs are closed.
+    /// All written data is sent, and then the legs are closed.
     Closing,
-    /// The same, and the peer has ended too: the legs get their time to confirm.
+    /// As `Closing`, but the peer has ended its direction too, so the legs get time to confirm.
     Confirming,
-    /// Legs are to be reset.
+    /// Legs are reset.
     Resetting,
 }
 
 impl Flow {
-    /// A flow that this end opens, with hellos if it has a `key`, else as in the paper: two
-    /// connections from one port. Both legs are to be opened.
+    /// Creates a flow that this end opens. With a `key` it uses hellos. Otherwise it uses two connections
+    /// from one port, as in the paper. The driver must open both legs.
     pub fn client(now: Time, mode: Mode, key: Option<FlowKey>, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::client(mode), key, limits);
         flow.timers.deadline = Some(now.saturating_add(limits.leg_deadline));
+        // The start drops no leg, so the reason is never used.
         flow.perform(
             now,
             state::CLIENT_START.actions,
@@ -211,9 +211,10 @@ impl Flow {
         flow
     }
 
-    /// A flow that this end accepts, when `leg` is the first to arrive.
+    /// Creates a flow that this end accepts, when `leg` is the first leg to arrive.
     pub fn server(now: Time, mode: Mode, leg: Leg, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::server(mode, leg), None, limits);
+        // The start drops no leg, so the reason is never used.
         flow.perform(
             now,
             state::SERVER_START.actions,
@@ -242,12 +243,12 @@ impl Flow {
         }
     }
 
-    /// The next thing to do. To be called until `None` after every input.
+    /// Returns the next command. After every input, the driver calls this function until it returns `None`.
     pub fn poll_command(&mut self) -> Option<Command> {
         self.commands.pop_front()
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called, if ever.
+    /// Returns the time at which [`on_timeout`](Self::on_timeout) must be called, if any.
     pub fn next_timeout(&self) -> Option<Time> {
         let Timers {
             deadline,
@@ -259,11 +260,12 @@ impl Flow {
         own.into_iter().fold(self.rejoining.next_timeout(), earlier)
     }
 
-    /// The clock has come to `now`.
+    /// Runs the timers that are due at `now`.
     pub fn on_timeout(&mut self, now: Time) {
         let is_due = |at: &mut Option<Time>| at.take_if(|at| *at <= now).is_some();
         if is_due(&mut self.timers.deadline) {
             for leg in Leg::ALL {
+                // The failure of the first leg may end the flow. Then the second leg needs no report.
                 if self.machine.leg(leg) == LegState::Pending && !self.has_ended() {
                     self.commands.push_back(Command::Outcome(false));
                     self.fail_by(now, Event::LegDeadline, leg, Cause::LegDeadline);
@@ -274,6 +276,7 @@ impl Flow {
             self.waiting_list_timed_out(now);
         }
         if is_due(&mut self.timers.confirm) {
+            // The slower leg had its time, so the flow closes its legs now.
             if self.leaving == Leaving::Closing {
                 self.dispatch(now, Event::Abort, Leg::First);
             }
@@ -289,54 +292,54 @@ impl Flow {
         self.rejoining_timeout(now);
     }
 
-    // What a driver asks.
+    // Getters for the driver.
 
-    /// Which end of the flow this is.
+    /// Returns the end of the flow at this host.
     pub const fn role(&self) -> Role {
         self.machine.role()
     }
-    /// Client: whether legs say hellos.
+    /// Client: returns whether legs use hellos.
     pub const fn is_by_hello(&self) -> bool {
         self.key.is_some()
     }
-    /// What is replicated.
+    /// Returns the replication mode.
     pub const fn mode(&self) -> Mode {
         self.machine.mode()
     }
-    /// The flow's state.
+    /// Returns the state of the flow.
     pub const fn state(&self) -> State {
         self.machine.state()
     }
-    /// What a leg is doing.
+    /// Returns the state of a leg.
     pub const fn leg(&self, leg: Leg) -> LegState {
         self.machine.leg(leg)
     }
-    /// Whether no leg carries bytes any more.
+    /// Returns whether no leg carries bytes any more.
     pub fn has_ended(&self) -> bool {
         self.state() == State::Ended
     }
-    /// Whether the flow was given to the application.
+    /// Returns whether the flow was reported to the application.
     pub const fn is_opened(&self) -> bool {
         self.opened
     }
-    /// Bytes that the application has written.
+    /// Returns the number of bytes that the application has written.
     pub const fn written(&self) -> u64 {
         self.count.written
     }
-    /// Bytes that are the application's.
+    /// Returns the number of bytes that were delivered for the application.
     pub const fn delivered(&self) -> u64 {
         self.delivery.delivered()
     }
-    /// Whether the peer has ended its direction.
+    /// Returns whether the peer has ended its direction.
     pub const fn peer_finished(&self) -> bool {
         self.delivery.is_finished()
     }
-    /// Whether the application has ended its direction.
+    /// Returns whether the application has ended its direction.
     pub const fn is_finishing(&self) -> bool {
         self.count.ending
     }
-    /// Whether both legs may yet bring bytes of which the other one's are a copy: their contents
-    /// can be compared.
+    /// Returns whether both legs may still deliver copies of the same bytes, so that a driver can compare
+    /// them.
     pub fn is_compared(&self) -> bool {
         matches!(self.state(), State::OneConn | State::DupConn)
             || Leg::ALL
@@ -344,8 +347,8 @@ impl Flow {
                 .all(|leg| self.machine.leg(*leg) != LegState::Gone)
     }
 
-    /// The stream's position of the first byte that a leg has not been given, and how many bytes
-    /// follow it. Nothing for a leg that does not carry bytes.
+    /// Returns the position of the first byte that a leg has not received from the driver, and the number of
+    /// bytes after it. The number is 0 for a leg that does not carry bytes.
     pub fn to_send(&self, leg: Leg) -> (u64, u64) {
         let sent = self.counts(leg).sent;
         match self.machine.leg(leg) {
@@ -354,7 +357,7 @@ impl Flow {
         }
     }
 
-    /// Whether this leg has been given everything, and the end of our direction is to follow.
+    /// Returns whether this leg has received everything and must now receive the end of our direction.
     pub fn is_to_finish(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         self.machine.leg(leg) == LegState::Live
@@ -363,42 +366,44 @@ impl Flow {
             && counts.sent == self.count.written
     }
 
-    /// Whether this leg's connection is closed as soon as it has the end of our direction: the peer
-    /// has ended its own, and all of it was read.
+    /// Returns whether this leg's connection can be closed after the end of our direction: the peer has ended
+    /// its own direction, and all of it was read.
     pub fn closes_with_its_end(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         counts.ended && counts.received == self.delivered()
     }
 
-    /// The position in what was written from which on the driver has to keep it.
+    /// Returns the position in the written data from which the driver must keep bytes.
     pub fn keep_from(&self) -> u64 {
         let live = Leg::ALL.into_iter();
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);
         let sent = live.map(|leg| self.counts(leg).sent).min();
         let archived = self.archive.is_kept().then_some(self.count.archived_from);
+        // The slowest live leg still has to send these bytes, and the archive serves a leg that joins later.
         let needed = sent.into_iter().chain(archived).min();
         needed.unwrap_or(self.count.written)
     }
 
-    /// Bytes that this leg is behind what the application has been given: they may be read from it
-    /// without regard to whether the application takes more.
+    /// Returns the number of bytes by which this leg lags behind the application's data. The driver may read
+    /// them even if the application accepts no more.
     pub fn behind(&self, leg: Leg) -> u64 {
         self.delivered().saturating_sub(self.counts(leg).received)
     }
 
-    /// Bytes that this leg brought before the other one.
+    /// Returns the number of bytes that this leg delivered before the other leg.
     pub const fn fresh(&self, leg: Leg) -> u64 {
         self.counts(leg).fresh
     }
 
-    /// Bytes that wait for the leg that is furthest along; 0 without one.
+    /// Returns the number of bytes that wait for the leg with the most progress; 0 without a leg.
     pub fn queued(&self) -> u64 {
         let live = Leg::ALL.into_iter();
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);
         live.map(|leg| self.to_send(leg).1).min().unwrap_or(0)
     }
 
-    /// Whether the application is to be held back: a server does not give up a leg that is full.
+    /// Returns whether the driver must stop reading from the application, because a server never gives up a
+    /// full leg.
     pub fn is_held_back(&self) -> bool {
         self.role() == Role::Server
             && Leg::ALL

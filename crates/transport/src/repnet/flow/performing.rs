@@ -1,4 +1,4 @@
-//! What the state machine orders, and the limits of size.
+//! Execution of the state machine's actions, and checks of a flow's limits: archive, bytes, lag.
 
 use super::{Cause, Command, Flow, Leaving, Reason};
 use crate::repnet::archive::Archive;
@@ -34,7 +34,7 @@ impl Flow {
             State::Ended => self.end(),
             State::OneConn | State::DupConn => {}
         }
-        // A flow that is being closed may have lost the leg that it waited for.
+        // A flow that is being closed may have lost the leg for which it waited.
         if self.leaving == Leaving::Closing && event == Event::LegFailed {
             self.close_when_sent(now);
         }
@@ -74,6 +74,7 @@ impl Flow {
                     self.await_confirmation(now);
                 }
                 Action::ReleaseLeg => {
+                    // Only a leg that has the end of our direction can end by itself.
                     if self.counts(leg).finished {
                         self.commands.push_back(Command::Release(leg));
                     } else {
@@ -87,7 +88,8 @@ impl Flow {
                     self.commands.push_back(Command::Fail(cause));
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
-                // A leg is given what is archived since it starts where the archive does.
+                // The leg starts at the position where the archive begins, so the driver sends it the
+                // archived data.
                 Action::ReplayArchive => {}
             }
         }
@@ -98,16 +100,18 @@ impl Flow {
         let kept = self.archive.is_kept();
         let counts = self.counts_mut(leg);
         counts.connected = true;
+        // Without an archive, the leg can only carry bytes that are written later.
         counts.sent = if kept { from } else { written };
         let paired = self.leg(leg.other()) == LegState::Live;
+        // Both legs are established, so no leg has to be given up later.
         if paired {
             self.timers.deadline = None;
         }
         self.commands.push_back(Command::Promote { leg, paired });
     }
 
-    /// As the application's close; a leg that was given less than the other is reset, so that the
-    /// peer does not see two ends.
+    /// Closes the legs for the application. A leg that has received less than the other is reset, so that the
+    /// peer does not receive two ends.
     fn close_legs(&mut self, reason: Reason) {
         let resetting = self.leaving == Leaving::Resetting;
         let best = Leg::ALL
@@ -124,10 +128,10 @@ impl Flow {
         }
     }
 
-    /// The loser of a RepSYN flow that has said its hello leaves when the server ends it: a reset
-    /// would be an error at the other end, for every flow.
+    /// Drops a leg. The loser of a RepSYN flow that has sent its hello leaves without a reset and waits for
+    /// the server's end, because otherwise every flow would cause an error at the other end.
     fn drop_leg(&mut self, leg: Leg, reason: Reason) {
-        // A server's flow is RepSYN only if a hello said so.
+        // A server's flow is RepSYN only if its hello requested it.
         let by_hello = self.is_by_hello() || self.role() == Role::Server;
         let said_hello = self.counts(leg).connected && by_hello;
         let lost = self.mode() == Mode::RepSyn && self.state() == State::Chosen;
@@ -142,6 +146,7 @@ impl Flow {
         self.rejoining.end();
         for leg in Leg::ALL {
             let counts = self.counts(leg);
+            // Both directions of this leg have ended, so it needs no reset.
             if counts.finished && counts.ended {
                 self.commands.push_back(Command::Close(leg));
             }
@@ -149,19 +154,20 @@ impl Flow {
         self.commands.push_back(Command::Ended);
     }
 
-    /// The thresholds of size: archive, bytes, lag.
+    /// Checks the limits of the flow: archive, bytes, lag.
     pub(super) fn check_limits(&mut self, now: Time) {
         if self.archive.is_kept() && self.archive.bytes() > self.limits.archive_cap {
             let pending = Leg::ALL
                 .into_iter()
                 .find(|leg| self.leg(*leg) == LegState::Pending);
             if let Some(leg) = pending {
+                // If the other leg has failed before, its failure is the cause.
                 let cause = self.held.map_or(Cause::ArchiveFull, Cause::Leg);
                 self.fail_by(now, Event::ArchiveOverThreshold, leg, cause);
             }
         }
-        // A server never chooses: it holds back its application until the slower leg has room, or
-        // the client has given that leg up.
+        // A server never gives up a leg. It holds back its application until the slower leg has room, or
+        // until the client has given up that leg.
         if self.state() != State::DupConn || self.role() == Role::Server {
             return;
         }
@@ -175,13 +181,13 @@ impl Flow {
         }
     }
 
-    /// Bytes that moved, both ways.
+    /// Returns the number of bytes transferred in both directions.
     pub(super) fn activity(&self) -> u64 {
         self.count.written + self.delivered()
     }
 
-    /// The leg to give up: pending, else behind in bytes received, else with more bytes to send,
-    /// else the second.
+    /// Returns the leg to give up: a leg that is not live, or the leg that has received fewer bytes, or the
+    /// leg that was sent fewer bytes. If they are equal, it is the second leg.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
         if !second {
@@ -197,9 +203,10 @@ impl Flow {
         }
     }
 
-    /// How far a leg is behind the other one, in bytes: of the peer's, what the other one has
-    /// brought already; of ours, what waits for it, if that is more than waits for the other one.
-    /// A leg that is ahead with the peer's bytes is not behind.
+    /// Returns the lag of a leg behind the other leg, in bytes. For the peer's bytes, it is the number that
+    /// only the other leg has delivered. For our bytes, it is the number that waits for this leg, if more
+    /// wait for it than for the other. A leg that is ahead with the peer's bytes has no lag: without it, the
+    /// application would wait until the other leg has delivered the same bytes. So at most one leg lags.
     fn lag(&self, leg: Leg) -> u64 {
         let both = Leg::ALL.iter().all(|leg| self.leg(*leg) == LegState::Live);
         let (own, other) = (self.counts(leg), self.counts(leg.other()));

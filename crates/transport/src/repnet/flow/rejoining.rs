@@ -1,29 +1,30 @@
-//! A second leg for a connection that goes on (`docs/repnet-wire.md`, "Legs that rejoin"). A flow
-//! settles when a message was long, or when a leg failed or fell behind; once it has been idle its
-//! client opens another leg, from another port, so that it may take another path.
+//! Second leg for a flow that continues on one leg (`docs/repnet-wire.md`, "Legs that rejoin"). A flow continues on one
+//! leg if a message was long, or if a leg failed or lagged. Once the flow has been idle, its client opens another leg,
+//! from another port, which may use another path.
 
 use super::{Command, Flow, Reason, earlier};
 use crate::repnet::hello::Rejoin;
 use crate::repnet::state::{Event, Leg, LegState, Mode, Role, State};
 use tailcut_units::{Duration, Time};
 
-/// Until the next try after one that was of no use; doubled each time.
+/// Pause before the next attempt to rejoin, after an attempt without use. The pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_ms(50);
+/// Upper bound of the pause.
 const LONGEST_PAUSE: Duration = Duration::from_ms(60_000);
 
-/// When a flow gets a second leg again.
+/// State of the attempts to open a second leg again.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Rejoining {
-    /// Legs that have rejoined, or were to.
+    /// Number of attempts so far.
     message: u64,
-    /// Bytes sent and received before the message of now.
+    /// Bytes sent and received before the current message.
     before: u64,
-    /// Looked at then, with the activity of before.
+    /// Time of the next check for idleness, and the activity at the start of the check.
     watch: Option<(Time, u64)>,
     pause: Duration,
     not_before: Option<Time>,
     again: Option<Time>,
-    /// The leg that is to rejoin, where it comes in, and when it must have.
+    /// Leg that tries to rejoin, with its positions and its deadline.
     offered: Option<(Leg, Rejoin, Time)>,
 }
 
@@ -53,8 +54,9 @@ impl Rejoining {
         earlier(earlier(watch, self.again), deadline)
     }
 
-    /// A leg failed to rejoin, or fell behind at once: the next one has to wait.
+    /// Records that a leg failed to rejoin, or lagged at once. The next attempt has to wait.
     fn was_useless(&mut self, now: Time) {
+        // The first attempt without use causes no pause, because `pause` starts at 0.
         self.not_before = Some(now.saturating_add(self.pause));
         let doubled = self.pause.saturating_mul(2);
         self.pause = doubled.max(FIRST_PAUSE).min(LONGEST_PAUSE);
@@ -62,8 +64,9 @@ impl Rejoining {
 }
 
 impl Flow {
-    /// Client: a byte moved, so that the flow is not idle.
+    /// Client: starts the check for idleness, after a byte was transferred.
     pub(super) fn watch(&mut self, now: Time) {
+        // Only clients open legs, RepSYN uses a single leg, and a new leg names its flow in its hello.
         let may_rejoin = self.role() == Role::Client
             && self.mode() == Mode::RepFlow
             && self.key.is_some()
@@ -82,6 +85,7 @@ impl Flow {
                 self.idle(now);
             }
         }
+        // The flow may be busy again by now, so a new check for idleness starts.
         if self.rejoining.again.take_if(|at| *at <= now).is_some() {
             self.watch(now);
         }
@@ -92,8 +96,9 @@ impl Flow {
         }
     }
 
-    /// No byte has moved for a while, so that what comes next is another message.
+    /// Handles a flow in which no byte has moved for a while, so that later bytes belong to another message.
     fn idle(&mut self, now: Time) {
+        // A leg that joins at the end of the flow would have nothing to carry.
         if self.peer_finished() || self.count.ending {
             return;
         }
@@ -103,6 +108,7 @@ impl Flow {
         {
             let leg = self.slower();
             if self.behind(leg) == 0 && self.to_send(leg).1 == 0 {
+                // The second leg kept up, so the next attempt need not wait.
                 self.rejoining.pause = Duration::ZERO;
                 return;
             }
@@ -125,10 +131,10 @@ impl Flow {
         }
     }
 
-    /// Client: the answer to [`Command::MayRejoin`]. The leg is to be opened, if the flow is still
-    /// as it was.
+    /// Client: answers [`Command::MayRejoin`]. Opens the leg, if the flow is still in the same state.
     pub fn rejoin(&mut self, now: Time, leg: Leg) {
         let settled = self.state() == State::Chosen && self.leg(leg) == LegState::Gone;
+        // A leg that joins at the end of the flow would have nothing to carry.
         if !settled || self.peer_finished() || self.count.ending {
             return;
         }
@@ -145,7 +151,8 @@ impl Flow {
         self.commands.push_back(Command::Open(leg));
     }
 
-    /// What comes on the other leg from here on is what this one has to bring too.
+    /// Starts the counts of a leg at the current position: it must deliver all later bytes of the other leg
+    /// too.
     fn start_here(&mut self, leg: Leg) {
         let received = self.delivered();
         *self.counts_mut(leg) = super::Counts {
@@ -160,8 +167,7 @@ impl Flow {
         self.unusable(now, leg, Reason::Refused);
     }
 
-    /// A leg that is still to rejoin is not waited for: it could not join any more, or would be of
-    /// no use.
+    /// Gives up a leg that is still trying to rejoin: it could not join any more, or would be useless.
     pub(super) fn give_up_rejoin(&mut self, now: Time) {
         let carried = Leg::ALL.iter().any(|leg| self.leg(*leg) == LegState::Live);
         if self.state() != State::Chosen || !carried {
@@ -177,26 +183,29 @@ impl Flow {
         }
     }
 
-    /// Server: whether a leg whose hello says this may rejoin now: only where both directions
-    /// stand.
+    /// Server: returns whether a leg with this hello may rejoin now. It may if both ends agree on the
+    /// positions of both directions.
     pub fn stands_at(&self, leg: Leg, rejoin: &Rejoin) -> bool {
         let other = leg.other();
+        // Numbers of attempts ascend, so a smaller or equal number belongs to an attempt that the client has
+        // given up.
         let stands = rejoin.message > self.rejoining.message
             && rejoin.sent == self.delivered()
             && rejoin.received == self.written();
         let goes_on = !self.peer_finished() && !self.count.ending;
         let carried = self.leg(other) == LegState::Live && self.behind(other) == 0;
-        // Until now there was no other leg, or one that is to be replaced: the client has given it
-        // up.
+        // The place is free if there is no other leg yet, or if the client has given up the other leg and
+        // replaces it.
         let has_place = self.state() == State::Chosen || self.leg(leg) != LegState::Gone;
         self.mode() == Mode::RepFlow && stands && goes_on && carried && has_place
     }
 
-    /// Server: a leg rejoins, and [`stands_at`](Self::stands_at) holds.
+    /// Server: lets a leg rejoin. [`stands_at`](Self::stands_at) must hold.
     pub fn rejoined(&mut self, now: Time, leg: Leg, rejoin: &Rejoin) {
         if self.leg(leg) == LegState::Live {
             self.dispatch_for(now, Event::LegFailed, leg, Reason::Replaced, None);
         } else if self.state() == State::OneConn {
+            // The flow still waits for a second leg that the client has given up.
             self.dispatch(now, Event::WaitingListTimeout, leg);
         }
         self.rejoining.message = rejoin.message;

@@ -5,38 +5,39 @@ use alloc::boxed::Box;
 use alloc::vec;
 use tailcut_units::Time;
 
-/// Where a block is on its way to the application.
+/// Progress of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Symbols are needed.
+    /// The block needs more symbols.
     Receiving,
-    /// A codec is at work; whether it succeeds is known at `until`: `Time::MAX` where the driver
-    /// tells.
+    /// A codec decodes the block. The result is available at `until`. `Time::MAX` means that the driver will
+    /// report it.
     Decoding { until: Time, decoded: bool },
-    /// All K source symbols are there, received or decoded.
+    /// The block is complete: all K source symbols were received or decoded.
     Whole,
 }
 
 #[derive(Debug)]
 pub(crate) struct Block {
     k: u32,
+    /// One bit for each source symbol that has arrived.
     source: Box<[u64]>,
     source_received: u32,
-    /// Identifiers of repair symbols.
+    /// Identifiers of the repair symbols that have arrived.
     repair: Ranges,
-    /// Different symbols that have arrived.
+    /// Number of distinct symbols that have arrived.
     received: u32,
-    /// Different symbols that are aimed at.
+    /// Number of distinct symbols at which decoding starts.
     target: u32,
-    /// Symbols on their way: pushed or asked for, not arrived in any form.
+    /// Number of symbols on their way: pushed or requested, and not arrived in any form.
     pub(crate) coming: u32,
     pub(crate) state: State,
-    /// Whether its application knows that it is whole.
+    /// Whether the block was reported to the application.
     pub(crate) told: bool,
 }
 
 impl Block {
-    /// A block of `k` source symbols, none of which is asked for.
+    /// Returns a block of `k` source symbols, none of which is requested.
     pub(crate) fn new(k: u32) -> Self {
         Self {
             k,
@@ -59,13 +60,14 @@ impl Block {
         self.k - self.source_received
     }
 
-    /// Symbols to ask for beside those on their way.
+    /// Returns the number of symbols to request in addition to the symbols on their way.
     #[inline]
     pub(crate) fn needs(&self) -> u32 {
         self.needs_without(0)
     }
 
-    /// Symbols to ask for if `late` of those on their way are not counted on.
+    /// Returns the number of symbols to request if `late` of the symbols on their way are not expected to
+    /// arrive.
     #[inline]
     pub(crate) fn needs_without(&self, late: u32) -> u32 {
         match self.state {
@@ -77,7 +79,7 @@ impl Block {
         }
     }
 
-    /// Symbol `esi` arrives. One that has come before does not count. Says whether it is new.
+    /// Records that symbol `esi` has arrived. Returns `false` for a symbol that arrived before.
     #[inline]
     pub(crate) fn insert(&mut self, esi: u32) -> bool {
         let before = self.received;
@@ -91,27 +93,29 @@ impl Block {
         } else if self.repair.insert(u64::from(esi), u64::from(esi) + 1) > 0 {
             self.received += 1;
         }
+        // Nothing is left to decode, even if a loss or a failure has raised the target.
         if self.source_received == self.k {
             self.state = State::Whole;
         }
         self.received > before
     }
 
-    /// Symbols were lost: `overhead` symbols beyond K make it unlikely that decoding fails.
+    /// Raises the target after a loss: `overhead` symbols beyond K make it unlikely that decoding fails.
     #[inline]
     pub(crate) fn on_loss(&mut self, overhead: u32) {
         self.target = self.target.max(self.k + overhead);
     }
 
-    /// Whether there is enough to decode.
+    /// Returns whether enough symbols have arrived to start decoding.
     #[inline]
     pub(crate) fn is_decodable(&self) -> bool {
         self.state == State::Receiving && self.received >= self.target
     }
 
-    /// Decoding has failed: one symbol more.
+    /// Raises the target by one symbol after decoding has failed.
     pub(crate) fn on_failure(&mut self) {
         self.state = State::Receiving;
+        // `received` includes symbols that arrived during the decoding. The next attempt needs one symbol more.
         self.target = self.received.max(self.target) + 1;
     }
 }

@@ -1,4 +1,4 @@
-//! The interface to the code, and a model of RaptorQ for simulations.
+//! Interface to the rateless code, and a model of RaptorQ for simulations.
 
 use crate::receiver_driven::SessionKey;
 use alloc::collections::{BinaryHeap, VecDeque};
@@ -6,70 +6,69 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, FiveTuple, Rate, Time, mix64};
 
-/// Names one block of one session of a host. No other block gets the same one, whatever happens to
-/// the session.
+/// Identifier of a decoding job: one block of one session of a host. It is never used again for another
+/// block, even after the session has ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Job {
     pub(crate) session: SessionKey,
     pub(crate) block: u32,
 }
 
-/// A block that a receiver wants decoded: some source symbol is missing.
+/// Request to decode a block, of which at least one source symbol is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
-    /// When.
+    /// Time of the request.
     pub now: Time,
-    /// What to call it when it is done ([`Host::decoded`](crate::scdp::Host::decoded)).
+    /// Identifier for the report of the result ([`Host::decoded`](crate::scdp::Host::decoded)).
     pub job: Job,
-    /// The session, by the addresses of what arrives in it.
+    /// Addresses of the session, as in its arriving packets.
     pub session: FiveTuple,
-    /// The block's number.
+    /// Number of the block.
     pub block: u32,
-    /// Its source symbols, K.
+    /// Number of source symbols of the block, K.
     pub source_symbols: u32,
-    /// Source symbols that are missing, at least one.
+    /// Number of missing source symbols, at least 1.
     pub missing: u32,
-    /// Different symbols that have arrived, source and repair, at least K.
+    /// Number of distinct symbols that have arrived, source and repair, at least K.
     pub received: u32,
-    /// Bytes of a symbol.
+    /// Size of a symbol in bytes.
     pub symbol: u32,
 }
 
-/// What became of an attempt.
+/// Result of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decoding {
-    /// The codec knows what comes out, and when the host is to have it.
+    /// The result is known, and so is the time at which the host receives it.
     Known {
-        /// Now, or a time before, for a codec that has done the work in the call.
+        /// Time of the result. It is not later than now if the codec has done the work during the call.
         at: Time,
-        /// Whether the block is whole; if not, it takes another symbol.
+        /// Whether the block is complete. If not, the receiver requests another symbol.
         decoded: bool,
     },
-    /// The work has begun. The driver tells how it ended by
-    /// [`Host::decoded`](crate::scdp::Host::decoded), and until then the block waits, however long.
+    /// The work has started. The driver reports its result with
+    /// [`Host::decoded`](crate::scdp::Host::decoded). The block waits for this report without a time limit.
     Begun,
 }
 
-/// Decodes blocks. A codec that holds payload is given it by the driver; the session tells it when
-/// there is enough.
+/// Decoder of blocks. If the codec needs payload, the driver provides it. The session calls the codec when it
+/// has enough symbols.
 ///
-/// Encoding needs no such call: a sender names symbols before they exist. A driver may hold a
-/// repair symbol back until its block is encoded and send others meanwhile; symbols come in any
-/// order.
+/// Encoding needs no such call, because a sender names symbols before they exist. While a block is being
+/// encoded, a driver may hold back its repair symbols and send other symbols, because symbols may arrive in
+/// any order.
 pub trait Codec: core::fmt::Debug {
-    /// Begins to decode a block. The same block is not begun again before this attempt has failed.
+    /// Starts to decode a block. The session starts the same block again only after this attempt has failed.
     fn start(&mut self, attempt: &Attempt) -> Decoding;
 }
 
-/// A codec whose work is the driver's, on another thread if it likes: it only keeps what is to be
-/// done.
+/// Codec that only queues its jobs. The driver does the work, for example on another thread.
 #[derive(Clone, Default, Debug)]
 pub struct DriverCodec {
     begun: VecDeque<Attempt>,
 }
 
 impl DriverCodec {
-    /// A block to decode that the driver does not know of yet, the first one first.
+    /// Returns the oldest job that the driver has not yet taken.
     pub fn poll(&mut self) -> Option<Attempt> {
         self.begun.pop_front()
     }
@@ -82,37 +81,39 @@ impl Codec for DriverCodec {
     }
 }
 
-/// How fast blocks are decoded, by their number of source symbols: between the given sizes linear in
-/// the rate, beyond them as at the nearest.
+/// Decoding rate as a function of the number of source symbols. The rate is interpolated linearly between the
+/// given sizes, and is constant outside them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecodeSpeed(Vec<(u32, Rate)>);
 
 impl DecodeSpeed {
-    /// Rates of decoded source bytes at ascending sizes; `None` when there is none or they do not
-    /// ascend.
+    /// Returns a table of sizes and rates of decoded source bytes. Returns `None` if the table is empty or
+    /// the sizes do not ascend.
     pub fn new(points: Vec<(u32, Rate)>) -> Option<Self> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (ascending && !points.is_empty()).then_some(Self(points))
     }
 
-    /// 1.3 Gb/s at every size: the worst case of the software that the SCDP paper's model is fitted
-    /// to (section V).
+    /// Returns 1.3 Gb/s for all sizes: the worst case of the software to which the SCDP paper's model is
+    /// fitted (section V).
     pub fn paper() -> Self {
         Self(alloc::vec![(1, Rate::from_mbps(1_300))])
     }
 
-    /// The rates at ascending sizes.
+    /// Returns the table of sizes and rates.
     pub fn points(&self) -> &[(u32, Rate)] {
         &self.0
     }
 
-    /// The time to decode `symbols` source symbols of `size` bytes.
+    /// Returns the time to decode `symbols` source symbols of `size` bytes.
     pub fn time(&self, symbols: u32, size: u32) -> Duration {
         let after = self.0.partition_point(|(at, _)| *at < symbols);
         let rate = match (after.checked_sub(1).map(|i| self.0[i]), self.0.get(after)) {
             (Some((a, slow)), Some(&(b, fast))) => {
+                // Signed numbers, because the rate may decrease with the size.
                 let (low, high) = (i128::from(slow.as_bps()), i128::from(fast.as_bps()));
                 let part = (high - low) * i128::from(symbols - a) / i128::from(b - a);
+                // Only 0 is no valid rate, and the result lies between two valid rates, so `slow` is never used.
                 Rate::from_bps((low + part) as u64).unwrap_or(slow)
             }
             (Some((_, rate)), None) => rate,
@@ -123,8 +124,8 @@ impl DecodeSpeed {
     }
 }
 
-/// RaptorQ as RFC 6330 (section 5.1) bounds it: K received symbols decode, and K + 1 and K + 2, but
-/// for a failure drawn with a probability each; decoding takes time by a table.
+/// Model of RaptorQ with the bounds of RFC 6330 (section 5.1). Decoding with K, K + 1 or K + 2 symbols fails
+/// with a given probability each, and takes time according to a table.
 #[derive(Clone, Debug)]
 pub struct ModelCodec {
     failure: [f64; 3],
@@ -132,15 +133,15 @@ pub struct ModelCodec {
     seed: u64,
     draws: u64,
     decoded: u64,
-    /// When each core is free; empty where there is no limit.
+    /// Time at which each core becomes free. Empty if the number of cores is unlimited.
     cores: BinaryHeap<Reverse<Time>>,
 }
 
 impl ModelCodec {
-    /// The failure probabilities at 0, 1, and 2 or more symbols over K that RFC 6330 promises at most.
+    /// Upper bounds of the failure probability in RFC 6330, at 0, 1, and 2 or more symbols above K.
     pub const FAILURE: [f64; 3] = [1e-2, 1e-4, 1e-6];
 
-    /// A codec with failure probabilities in [0, 1) at 0, 1, and 2 or more symbols over K.
+    /// Returns a codec with failure probabilities in [0, 1) at 0, 1, and 2 or more symbols above K.
     pub fn new(failure: [f64; 3], speed: DecodeSpeed, seed: u64) -> Self {
         Self {
             failure,
@@ -152,14 +153,14 @@ impl ModelCodec {
         }
     }
 
-    /// With so many cores, at least 1, each of which decodes one block at a time, first come first served.
-    /// Without a limit otherwise.
+    /// Limits the codec to `cores` cores, at least 1. Each core decodes one block at a time, in order of
+    /// arrival. Without this call, the number of cores is unlimited.
     pub fn on_cores(mut self, cores: u32) -> Self {
         self.cores = (0..cores.max(1)).map(|_| Reverse(Time::ZERO)).collect();
         self
     }
 
-    /// Blocks decoded so far.
+    /// Returns the number of blocks decoded so far.
     pub fn decoded(&self) -> u64 {
         self.decoded
     }
@@ -169,6 +170,7 @@ impl Codec for ModelCodec {
     fn start(&mut self, attempt: &Attempt) -> Decoding {
         let takes = self.speed.time(attempt.source_symbols, attempt.symbol);
         let mut at = attempt.now.saturating_add(takes);
+        // The core that becomes free first gets the block.
         if let Some(mut core) = self.cores.peek_mut() {
             at = core.0.max(attempt.now).saturating_add(takes);
             *core = Reverse(at);
@@ -176,6 +178,7 @@ impl Codec for ModelCodec {
         let over = attempt.received.saturating_sub(attempt.source_symbols);
         let failure = self.failure[(over as usize).min(2)];
         self.draws += 1;
+        // The upper 53 bits fit exactly into an `f64`.
         let draw = mix64(self.seed ^ mix64(self.draws)) >> 11;
         let fails = (draw as f64) < failure * (1u64 << 53) as f64;
         self.decoded += u64::from(!fails);
@@ -209,17 +212,18 @@ mod tests {
         }
     }
 
-    /// When the model is done with an attempt, and whether the block is decoded then.
+    /// Returns the time at which the model ends an attempt, and whether the block is decoded.
     fn outcome(codec: &mut ModelCodec, attempt: &Attempt) -> (Time, bool) {
         match codec.start(attempt) {
             Decoding::Known { at, decoded } => (at, decoded),
-            Decoding::Begun => panic!("a model knows"),
+            Decoding::Begun => panic!("the model gives results at once"),
         }
     }
 
     #[test]
     fn failures_come_as_often_as_they_should() {
-        // 200,000 draws at 1 %: 2,000 expected, standard deviation 44.5.
+        // Expected: 2,000 failures in 200,000 draws at 1 %. The interval is 4 standard deviations of 44.5 on
+        // each side.
         let mut codec = ModelCodec::new([0.01, 0.0, 0.0], DecodeSpeed::paper(), 7);
         let tries = 200_000;
         let failed = (0..tries)
@@ -240,15 +244,15 @@ mod tests {
             outcome(codec, &attempt).0 - attempt.now
         };
         let us = Duration::from_us;
-        // 800 us each.
+        // Each block takes 800 us.
         let mut codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1).on_cores(2);
         assert_eq!(block(&mut codec, 0), us(800));
         assert_eq!(block(&mut codec, 100), us(800));
-        assert_eq!(block(&mut codec, 200), us(1_400), "from 800 us on");
+        assert_eq!(block(&mut codec, 200), us(1_400), "starts at 800 us");
         assert_eq!(
             block(&mut codec, 1_000),
             us(800),
-            "the second is free since 900 us"
+            "the second core is free since 900 us"
         );
         let mut unlimited = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
         assert!((0..50).all(|_| block(&mut unlimited, 0) == us(800)));

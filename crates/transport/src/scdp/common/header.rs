@@ -1,75 +1,76 @@
-//! What SCDP endpoints tell each other (SCDP paper, section IV-A).
+//! Headers of SCDP packets (SCDP paper, section IV-A).
 
-/// Encoding symbol identifiers are below this: 24 bits (RFC 6330, section 3.2).
+/// Upper bound of encoding symbol identifiers, exclusive: they have 24 bits (RFC 6330, section 3.2).
 pub const MAX_ESI: u32 = 1 << 24;
 
-/// The kind of an SCDP packet. A header is a symbol whose payload a switch has cut off.
+/// Kind of an SCDP packet. A header is a symbol whose payload a switch has trimmed.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum ScdpKind {
-    /// A source or repair symbol, or the header that is left of it.
+    /// Source or repair symbol, or its header after trimming.
     #[default]
     Symbol,
-    /// A request for symbols of a block.
+    /// Request for symbols of a block.
     Pull,
-    /// The receiver has the whole object: nothing more is needed.
+    /// Report that the receiver has the whole object and needs nothing more.
     Done,
-    /// Under credits: a source or repair symbol, or the header that is left of it.
+    /// Credit mode: source or repair symbol, or its header after trimming.
     Credited,
-    /// Under credits: the sender has an object, and pushes its first symbols. Carries the options.
+    /// Credit mode: offer of an object, whose first symbols the sender pushes. It contains the options.
     Offer,
-    /// Under credits: how many symbols the sender has sent. The answer to a probe when there is
-    /// nothing else to send; with SYN a question to a receiver that has not been heard.
+    /// Credit mode: report of the number of symbols that the sender has sent. A sender without a symbol to send answers
+    /// a probe with this report. With SYN, the report requests an answer from a silent receiver.
     Status,
 }
 
-/// An SCDP header.
+/// SCDP header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ScdpHeader {
-    /// What it is.
+    /// Kind of the packet.
     pub kind: ScdpKind,
-    /// Symbol: it opens the session if there is none, and carries the options. Status: the sender
-    /// waits for a word.
+    /// Symbol: whether it contains the options and so may open the session. Status: whether the sender waits
+    /// for an answer.
     pub syn: bool,
-    /// Pull: no further pull is needed if the symbol that answers this one arrives.
+    /// Pull: whether the symbol that answers this pull is the last one needed.
     pub fin: bool,
-    /// Symbol: the session is pinned to `Segment::path`, and so are the pulls.
+    /// Symbol: whether the session must use `Segment::path`. Its pulls then use this path too.
     pub pinned: bool,
-    /// The source block, from 0.
+    /// Number of the source block, from 0.
     pub block: u32,
-    /// Symbol: its encoding symbol identifier; below the block's K it is a source symbol.
+    /// Symbol: its encoding symbol identifier. Identifiers below the block's K are source symbols.
     pub esi: u32,
-    /// Pull: symbols of `block` that the receiver has asked for so far, pushed ones not counted.
-    /// Credited symbol: the number of the credit that it uses, from 0. Status: how many credits
-    /// have been used.
+    /// Pull: total symbols of `block` that the receiver has requested, without pushed symbols. Credited
+    /// symbol: number of the credit that it uses, from 0. Status: number of credits used so far.
     pub pull: u32,
-    /// Option with SYN, and of an offer: symbols that the sender pushes. Pull: pulls of all blocks so far. Credited
-    /// symbol, status: when it was sent by the sender's clock, in units of 100 ns, modulo 2^32.
+    /// Option with SYN, and of an offer: symbols that the sender pushes. Pull: total pulls for all blocks.
+    /// Credited symbol, status: departure time by the sender's clock, in units of 100 ns, modulo 2^32.
     pub count: u32,
     /// Option with SYN, and of an offer: length of the object in bytes.
     pub length: u64,
-    /// Option with SYN, and of an offer: number of source blocks. Pull: how many blocks, from the first, the receiver
-    /// has whole, or of an object from several senders has enough of.
+    /// Option with SYN, and of an offer: number of source blocks. Pull: number of blocks, counted from the
+    /// first, that the receiver has completely. For an object from several senders, blocks with enough
+    /// symbols count too.
     pub blocks: u32,
-    /// Option with SYN, and of an offer: bytes of a symbol.
+    /// Option with SYN, and of an offer: size of a symbol in bytes.
     pub symbol: u32,
-    /// Option with SYN, and of an offer: the number of hosts that send symbols of the object.
+    /// Option with SYN, and of an offer: number of hosts that send symbols of the object.
     pub senders: u16,
-    /// Option with SYN, and of an offer: which of them this is. Its identifiers are this number modulo `senders`.
+    /// Option with SYN, and of an offer: number of this sender among the senders. The identifiers of its
+    /// symbols are equal to this number modulo `senders`.
     pub share: u16,
 }
 
-/// Symbols of one block that a receiver wants.
+/// Number of symbols of one block that a receiver wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Want {
-    /// Which block, counted from the first that the receiver has not whole; 65,535: nothing is said.
+    /// Number of the block, counted from the receiver's first incomplete block. 65,535 means an unused entry.
     pub ahead: u16,
-    /// How many symbols of it are to use credits from [`CreditHeader::next`] on.
+    /// Number of symbols of the block that should use credits, starting with credit [`CreditHeader::next`].
     pub symbols: u16,
 }
 
 impl Want {
-    /// Says nothing.
+    /// Unused entry.
     pub const NONE: Self = Self {
         ahead: u16::MAX,
         symbols: 0,
@@ -82,26 +83,26 @@ impl Default for Want {
     }
 }
 
-/// Wants that one pull tells at most.
+/// Largest number of wants in one pull.
 pub const WANTS: usize = 5;
 
-/// A pull in credit mode: everything that a sender has to know of its receiver. A later one replaces an
-/// earlier one, so that none of them needs to arrive.
+/// Pull in credit mode. It contains the whole state of the receiver that the sender needs. A later pull
+/// replaces an earlier one, so the loss of a pull does no harm.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct CreditHeader {
-    /// The receiver asks for a word: it has not heard anything for too long.
+    /// Whether the receiver requests an answer, because it has received nothing for too long.
     pub probe: bool,
-    /// The receiver needs nothing beside what it has asked for: where others receive the same symbols,
-    /// the sender does not wait for its credits.
+    /// Whether the receiver has already requested everything that it needs. In a group, the sender then does
+    /// not wait for more credits of this receiver.
     pub fin: bool,
-    /// Symbols that the sender may have sent by now, all in all, those that it pushed included.
+    /// Total symbols that the sender may have sent so far, including pushed symbols.
     pub granted: u32,
-    /// Every credit before this one is accounted for: its symbol has come or is taken for lost.
+    /// First credit that is still open. For each credit before it, the symbol has arrived or counts as lost.
     pub next: u32,
-    /// How many blocks, from the first, the receiver has whole.
+    /// Number of blocks, counted from the first, that the receiver has completely.
     pub whole: u32,
-    /// Symbols that the receiver has taken for lost so far.
+    /// Total symbols that the receiver counts as lost.
     pub lost: u32,
-    /// What is wanted of some blocks; what was said of others before still holds.
+    /// Wants for some of the blocks. For all other blocks, earlier wants remain valid.
     pub wants: [Want; WANTS],
 }

@@ -1,52 +1,53 @@
-//! What a host takes from its peers: whatever they claim, its memory and the work for a packet have a
-//! bound.
+//! Limits for values that peers send. They bound the memory of a host and its work per packet, even if a peer
+//! is faulty or hostile.
 
 use crate::config::{ConfigError, check, within};
 use alloc::collections::BTreeMap;
 use tailcut_units::HostId;
 
-/// Symbols that a sender may push, and that a window may have; a receiver takes more for nonsense.
+/// Largest window, and largest number of symbols that a sender may push. A receiver rejects larger numbers as invalid.
 pub(crate) const MAX_WINDOW: u32 = 4_096;
 
-/// A receiver may ask for blocks as far ahead of the first that it has not whole, and no farther: what
-/// is remembered of it is bounded.
+/// Largest distance of a requested block from the receiver's first incomplete block. It bounds the state that
+/// a sender keeps for each receiver.
 pub(crate) const MAX_AHEAD: u32 = 65_536;
 
-/// All blocks: of a receiver that is done.
+/// Value in place of the number of complete blocks, for a receiver that needs nothing more.
 pub(crate) const ALL: u32 = u32::MAX;
 
-/// What a peer may claim of an object, and how many sessions peers may open. What claims more is
-/// dropped and counted ([`Host::ignored`](crate::scdp::Host::ignored)).
+/// Limits for objects that a peer announces, and for sessions that peers open. Packets that exceed a limit
+/// are dropped and counted ([`Host::ignored`](crate::scdp::Host::ignored)).
 ///
-/// Beside these: a receiver asks for blocks at most 65,536 ahead of the first that it has not whole,
-/// and a sender forgets what is farther ahead.
+/// One limit is fixed: a receiver requests blocks at most 65,536 ahead of its first incomplete block, and a
+/// sender ignores requests beyond this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of a symbol of an object that has more than one, at least.
+    /// Smallest size in bytes of a symbol, for objects with more than one symbol.
     pub min_symbol: u32,
-    /// Bytes of a symbol, at most.
+    /// Largest size of a symbol in bytes.
     pub max_symbol: u32,
-    /// Source symbols of a block, at most.
+    /// Largest number of source symbols in a block.
     pub block_symbols: u32,
-    /// Hosts that send symbols of one object, at most.
+    /// Largest number of hosts that send symbols of one object.
     pub senders: u16,
-    /// Symbols that a sender pushes, at most 4,096. A session has as many blocks open at once at its
-    /// beginning, at most.
+    /// Largest number of symbols that a sender pushes, at most 4,096. At its start, a session has at most
+    /// this number of blocks open.
     pub pushed: u32,
-    /// Sessions in which this host receives and that have not ended, at most. The newest is refused.
+    /// Largest number of sessions in which this host receives and that have not ended. At the limit, the host
+    /// rejects new sessions.
     pub sessions: u32,
-    /// The same in time-wait.
+    /// Largest number of sessions in time-wait in which this host receives.
     pub waiting: u32,
-    /// Sessions of one peer, those in time-wait included.
+    /// Largest number of sessions of one peer, including sessions in time-wait.
     pub sessions_of_peer: u32,
-    /// Sessions in which nothing that this host has asked for has come yet, at most: their senders'
-    /// addresses may be forged. A driver that has another proof of an address
-    /// ([`Host::on_vouched`](crate::scdp::Host::on_vouched)) is not held to this.
+    /// Largest number of half-open sessions, in which no requested symbol has arrived yet. The sender's
+    /// address of such a session may be forged. The limit does not apply if the driver has verified the
+    /// address in another way ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
     pub half_open: u32,
 }
 
 impl Limits {
-    /// What the header can express: for hosts that trust each other, as in a simulation.
+    /// Widest limits that the header can express, for hosts that trust each other, as in a simulation.
     pub const WIDEST: Self = Self {
         min_symbol: 1,
         max_symbol: 65_535,
@@ -59,14 +60,15 @@ impl Limits {
         half_open: u32::MAX,
     };
 
-    /// For hosts that anybody reaches: symbols of 64 to 8,896 B (what a jumbo frame takes), blocks of
-    /// 256 symbols, 256 senders, 10 symbols pushed, 1,024 sessions, 64 of them of one peer and 64
-    /// half-open, and 8,192 in time-wait.
+    /// Limits for hosts that any host can reach: symbols of 64 to 8,896 B (the payload of a jumbo frame),
+    /// blocks of 256 symbols, 256 senders, 10 pushed symbols, 1,024 sessions, 64 sessions of one peer, 64
+    /// half-open sessions, and 8,192 sessions in time-wait.
     pub const SOCKETS: Self = Self {
         min_symbol: 64,
         max_symbol: 8_896,
         block_symbols: 256,
         senders: 256,
+        // With few pushed symbols, many senders that start at once fill no queue (docs/designs/scdp.md).
         pushed: 10,
         sessions: 1_024,
         waiting: 8_192,
@@ -74,7 +76,7 @@ impl Limits {
         half_open: 64,
     };
 
-    /// Checks every limit.
+    /// Checks all limits.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         let least = self.min_symbol.max(1);
         check(
@@ -87,18 +89,19 @@ impl Limits {
     }
 }
 
-/// How many sessions a host has by now, of those that [`Limits`] count.
+/// Present numbers of the sessions that [`Limits`] restrict.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
-    /// By peer; left empty where peers have no limit.
+    /// Number of sessions by peer. Empty if this number is not limited.
     of_peer: BTreeMap<HostId, u32>,
     pub(crate) half_open: u32,
-    /// Those that have ended and are not forgotten yet.
+    /// Number of sessions in time-wait.
     pub(crate) waiting: usize,
 }
 
 impl Census {
-    /// Whether one more session, by `peer`, may be opened beside `sessions`, those in time-wait included.
+    /// Returns whether `peer` may open a session. `sessions` is the number of all sessions, including
+    /// sessions in time-wait.
     pub(crate) fn has_room(
         &self,
         limits: &Limits,
@@ -106,21 +109,23 @@ impl Census {
         peer: HostId,
         is_vouched: bool,
     ) -> bool {
+        // A new session ends in the time-wait, so the limit of the time-wait must also stop new sessions.
         let of_peer = self.of_peer.get(&peer).copied().unwrap_or(0);
+        // Sessions in time-wait have a separate limit, so that they cannot block live ones.
         sessions.saturating_sub(self.waiting) < limits.sessions as usize
             && self.waiting < limits.waiting as usize
             && of_peer < limits.sessions_of_peer
             && (is_vouched || self.half_open < limits.half_open)
     }
 
-    /// A session of `peer` has been opened.
+    /// Counts a new session of `peer`.
     pub(crate) fn enter(&mut self, limits: &Limits, peer: HostId) {
         if limits.sessions_of_peer < u32::MAX {
             *self.of_peer.entry(peer).or_default() += 1;
         }
     }
 
-    /// It is forgotten.
+    /// Removes a session of `peer` from the count.
     pub(crate) fn leave(&mut self, peer: HostId) {
         if let Some(count) = self.of_peer.get_mut(&peer) {
             *count -= 1;

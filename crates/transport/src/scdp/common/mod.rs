@@ -1,4 +1,4 @@
-//! Parts of both modes: objects, blocks, codecs, limits, headers.
+//! Parts that both modes use: objects, blocks, codecs, limits and headers.
 
 pub(super) mod block;
 pub(super) mod codec;

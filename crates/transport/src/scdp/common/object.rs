@@ -1,44 +1,45 @@
-//! How an object is cut into blocks and symbols (RFC 6330, section 4.4.1.2).
+//! Division of an object into blocks and symbols (RFC 6330, section 4.4.1.2).
 
 use super::limits::Limits;
 use crate::Share;
 
-/// Source symbols of a block at most (K'max of RFC 6330, section 5.1.2).
+/// Largest number of source symbols in a block (K'max of RFC 6330, section 5.1.2).
 const MAX_BLOCK: u64 = 56_403;
 
-/// An object of source blocks of nearly equal size. Symbols are numbered through the object too, in the
-/// order of their blocks: their index.
+/// Object that consists of source blocks of nearly equal size. Its source symbols also have an index in the
+/// whole object, in the order of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     length: u64,
     symbol: u32,
     blocks: u32,
-    /// Source symbols of a short block; long ones have one more.
+    /// Number of source symbols of a short block. A long block has one more.
     short: u32,
-    /// Blocks that are long: the first ones.
+    /// Number of long blocks. They come before the short blocks.
     long_blocks: u32,
 }
 
 impl Object {
-    /// `length` bytes in symbols of at most `symbol` bytes and blocks of at most `block_symbols`
-    /// symbols. `None` when that takes more than 2^32 blocks, or a parameter is 0, or the block is
-    /// larger than RFC 6330 allows.
+    /// Returns an object of `length` bytes, with symbols of at most `symbol` bytes and blocks of at most
+    /// `block_symbols` symbols. Returns `None` if the object would need more than 2^32 blocks, if a parameter
+    /// is 0, or if a block would be larger than RFC 6330 allows.
     pub fn new(length: u64, symbol: u32, block_symbols: u32) -> Option<Self> {
         if block_symbols == 0 || u64::from(block_symbols) > MAX_BLOCK || symbol == 0 {
             return None;
         }
-        // A short object is one short symbol.
+        // A short object becomes one short symbol, without padding.
         let symbol = u64::from(symbol).min(length.max(1)) as u32;
         let symbols = length.div_ceil(u64::from(symbol)).max(1);
         let blocks = u32::try_from(symbols.div_ceil(u64::from(block_symbols))).ok()?;
         Self::from_options(length, symbol, blocks)
     }
 
-    /// The object that SYN options describe; `None` for options that no object has.
+    /// Returns the object that SYN options describe, or `None` if the options are invalid.
     pub fn from_options(length: u64, symbol: u32, blocks: u32) -> Option<Self> {
         if symbol == 0 || blocks == 0 {
             return None;
         }
+        // An object without bytes still has one symbol, because every object has a block, and K is at least 1.
         let symbols = length.div_ceil(u64::from(symbol)).max(1);
         let count = u64::from(blocks);
         if count > symbols || symbols.div_ceil(count) > MAX_BLOCK {
@@ -53,54 +54,59 @@ impl Object {
         })
     }
 
-    /// Whether a host takes such an object from a peer.
+    /// Returns whether a host accepts such an object from a peer.
     pub fn is_within(&self, limits: &Limits) -> bool {
+        // The symbol of an object with a single symbol may be shorter than the limit.
         let least = limits
             .min_symbol
             .min(self.length.max(1).min(u64::from(u32::MAX)) as u32);
+        // Block 0 is one of the largest blocks, because long blocks come first.
         let block = self.source_symbols(0);
         (least..=limits.max_symbol).contains(&self.symbol) && block <= limits.block_symbols
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub const fn length(&self) -> u64 {
         self.length
     }
-    /// Bytes of a symbol.
+    /// Returns the size of a symbol in bytes.
     pub const fn symbol(&self) -> u32 {
         self.symbol
     }
-    /// Number of source blocks.
+    /// Returns the number of source blocks.
     pub const fn blocks(&self) -> u32 {
         self.blocks
     }
-    /// Source symbols of the whole object.
+    /// Returns the number of source symbols of the whole object.
     pub const fn symbols(&self) -> u64 {
         self.blocks as u64 * self.short as u64 + self.long_blocks as u64
     }
-    /// Source symbols of a block: its K.
+    /// Returns the number of source symbols of a block, K.
     pub const fn source_symbols(&self, block: u32) -> u32 {
         self.short + (block < self.long_blocks) as u32
     }
-    /// The index of a block's first symbol.
+    /// Returns the index of a block's first symbol.
     pub fn first_index(&self, block: u32) -> u64 {
         let long = u64::from(block.min(self.long_blocks));
         u64::from(block) * u64::from(self.short) + long
     }
-    /// Bytes of the blocks before `block`.
+    /// Returns the number of bytes in the blocks before `block`.
     pub fn bytes_before(&self, block: u32) -> u64 {
+        // The product counts the last symbol as full, so it may exceed the length of the object, and even 64
+        // bits.
         let bytes = self
             .first_index(block)
             .saturating_mul(u64::from(self.symbol));
         bytes.min(self.length)
     }
-    /// How many blocks, from the first, lie within the first `bytes` bytes.
+    /// Returns the number of blocks that lie completely within the first `bytes` bytes.
     pub(crate) fn blocks_within(&self, bytes: u64) -> u32 {
         if bytes >= self.length {
             return self.blocks;
         }
         let symbols = bytes / u64::from(self.symbol);
         let (short, long) = (u64::from(self.short), u64::from(self.long_blocks));
+        // The long blocks come first, with one symbol more than the short blocks.
         let in_long = (symbols / (short + 1)).min(long);
         let rest = symbols - in_long * (short + 1);
         match in_long == long {
@@ -108,7 +114,8 @@ impl Object {
             false => in_long as u32,
         }
     }
-    /// How many blocks, from the first, have source symbols of a share: all, the long ones or none.
+    /// Returns the number of blocks that contain source symbols of a share: all blocks, the long blocks, or
+    /// none.
     const fn blocks_with(&self, share: Share) -> u32 {
         if share.of_first(self.short) > 0 {
             self.blocks
@@ -118,8 +125,8 @@ impl Object {
             0
         }
     }
-    /// How many symbols a sender pushes whose window is `most`: not more than there are source symbols
-    /// in its share, but one at least. Takes `most` steps at most.
+    /// Returns the number of symbols that a sender with a window of `most` pushes: the source symbols of its
+    /// share, but at least 1 and at most `most`. The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
         let mut own = 0u32;
         for block in 0..self.blocks_with(share) {
@@ -128,11 +135,12 @@ impl Object {
                 return most;
             }
         }
+        // In paper mode a pushed symbol opens the session, so every sender pushes at least one.
         own.max(1)
     }
-    /// The symbols that a sender pushes, by block: source symbols of its share, in their order. A sender
-    /// without any pushes a repair symbol of the first block. Takes `window` steps at most, whatever
-    /// the object's size.
+    /// Returns the symbols that a sender pushes, as pairs of block and count. These are the source symbols of
+    /// its share, in ascending order. If the share has too few source symbols, the rest are repair symbols of
+    /// the first block. The iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;
         let mut block = 0;
@@ -148,7 +156,8 @@ impl Object {
             (rest > 0).then_some((0, rest))
         })
     }
-    /// Bytes of a symbol as it is sent: only the object's last source symbol may be shorter.
+    /// Returns the payload bytes of a symbol. Only the last source symbol of the object may be shorter than
+    /// the others.
     pub fn payload(&self, block: u32, esi: u32) -> u32 {
         if esi >= self.source_symbols(block) {
             return self.symbol;
@@ -194,7 +203,7 @@ mod tests {
 
     #[test]
     fn pushes_of_a_share_without_source_symbols_do_not_look_through_the_blocks() {
-        // 16.8 million blocks of one symbol: a scan would take a tenth of a second.
+        // 16.8 million blocks of one symbol each. A loop over all blocks would take 0.1 s.
         let object = Object::from_options(16_777_216, 1, 16_777_216).expect("an object");
         let share = Share {
             index: 65_534,

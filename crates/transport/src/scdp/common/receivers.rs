@@ -1,5 +1,5 @@
-//! The receivers of one sender's symbols: what each has asked for and not got. A symbol goes to all of
-//! them, and takes one pull, or one credit, of each.
+//! Receivers of one sender's symbols, with the symbols that each has requested and not yet received. Every
+//! symbol goes to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
@@ -8,24 +8,24 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(crate) struct Receivers {
     all: Vec<Receiver>,
-    /// Symbols sent that took a pull or a credit of every receiver.
+    /// Total symbols sent. Each has used one pull or credit of every receiver.
     sent: u32,
-    /// The first block that some receiver waits for: what was asked and sent of those before it is
-    /// forgotten.
+    /// First block for which a receiver waits. The state of earlier blocks is deleted.
     first: u32,
-    /// Of those symbols, by block from `first` on.
+    /// Symbols sent of each block, starting with block `first`.
     sent_of: VecDeque<u32>,
 }
 
 #[derive(Clone, Default, Debug)]
 struct Receiver {
-    /// Pulls heard, or credits given.
+    /// Total pulls or credits from this receiver.
     granted: u32,
-    /// By block, from the first that some receiver waits for: symbols wanted in all.
+    /// Total symbols wanted of each block, starting with block `first` of [`Receivers`].
     wanted: VecDeque<u32>,
-    /// Of so many of them, from the first, no more is wanted than was sent.
+    /// Number of leading entries of `wanted` that need no more symbols than were sent. It saves a search from
+    /// the start.
     served: usize,
-    /// How many blocks, from the first, it has whole and waits for nothing of.
+    /// Number of blocks, counted from the first, that this receiver has completely and does not wait for.
     whole: u32,
 }
 
@@ -34,7 +34,7 @@ impl Receiver {
         self.whole == ALL
     }
 
-    /// Looks beyond blocks of which no more is wanted than was sent.
+    /// Advances `served` over blocks that need no more symbols than were sent.
     #[inline]
     fn pass_served(&mut self, sent_of: &VecDeque<u32>) {
         let sent = |place: usize| sent_of.get(place).copied().unwrap_or(0);
@@ -47,7 +47,7 @@ impl Receiver {
 }
 
 impl Receivers {
-    /// Each has granted as many symbols as are `pushed`.
+    /// Returns `count` receivers, each of which has granted the `pushed` symbols.
     pub(crate) fn new(count: usize, pushed: u32) -> Self {
         let receiver = Receiver {
             granted: pushed,
@@ -61,27 +61,28 @@ impl Receivers {
         }
     }
 
-    /// Symbols sent so far.
+    /// Returns the total number of symbols sent.
     pub(crate) fn sent(&self) -> u32 {
         self.sent
     }
 
-    /// The first block that some receiver waits for.
+    /// Returns the first block for which a receiver waits.
     pub(crate) fn first(&self) -> u32 {
         self.first
     }
 
-    /// Symbols of a block sent so far.
+    /// Returns the number of symbols of a block sent so far.
     pub(crate) fn sent_of(&self, block: u32) -> u32 {
         let place = block.checked_sub(self.first);
         let sent = place.and_then(|place| self.sent_of.get(place as usize));
         sent.copied().unwrap_or(0)
     }
 
-    /// A symbol of `block` is sent. Gives how many of the block were sent before.
+    /// Records that a symbol of `block` was sent. Returns how many symbols of the block were sent before.
     pub(crate) fn on_sent(&mut self, block: u32) -> u32 {
         self.sent += 1;
         let place = block.checked_sub(self.first);
+        // No receiver can want symbols of a block outside this range, so they are not counted.
         let Some(place) = place.filter(|place| *place < MAX_AHEAD) else {
             return 0;
         };
@@ -102,18 +103,21 @@ impl Receivers {
         self.all[receiver].granted
     }
 
-    /// The receiver has granted so many symbols in all. A lower number than before is an older word.
+    /// Sets the total of symbols that the receiver has granted. A smaller number comes from an older pull and
+    /// is ignored.
     pub(crate) fn grant(&mut self, receiver: usize, granted: u32) {
         let receiver = &mut self.all[receiver];
         receiver.granted = granted.max(receiver.granted);
     }
 
-    /// The first block that a receiver has not said to have whole; [`ALL`] if it is done.
+    /// Returns the first block that a receiver has not reported as complete, or [`ALL`] if the receiver is
+    /// done.
     pub(crate) fn whole(&self, receiver: usize) -> u32 {
         self.all[receiver].whole
     }
 
-    /// The receiver has the first `whole` blocks. A lower number than before is an older word.
+    /// Records that the receiver has the first `whole` blocks. A smaller number comes from an older pull and
+    /// is ignored.
     pub(crate) fn set_whole(&mut self, receiver: usize, whole: u32) {
         let receiver = &mut self.all[receiver];
         if whole > receiver.whole {
@@ -122,8 +126,8 @@ impl Receivers {
         }
     }
 
-    /// How many symbols of a block, sent ones included, a receiver is known to want. `None` for a block
-    /// that all receivers have, or that is too far ahead of those that they wait for.
+    /// Returns the entry for the number of symbols of a block that a receiver wants, including symbols
+    /// already sent. Returns `None` if all receivers have the block, or if the block is too far ahead.
     pub(crate) fn wanted(&mut self, receiver: usize, block: u32) -> Option<&mut u32> {
         let place = block.checked_sub(self.first)?;
         if place >= MAX_AHEAD {
@@ -131,6 +135,7 @@ impl Receivers {
         }
         let place = place as usize;
         let receiver = &mut self.all[receiver];
+        // The caller may raise the entry, so the block must be searched again.
         receiver.served = receiver.served.min(place);
         if receiver.wanted.len() <= place {
             receiver.wanted.resize(place + 1, 0);
@@ -138,7 +143,7 @@ impl Receivers {
         receiver.wanted.get_mut(place)
     }
 
-    /// Forgets the blocks that no receiver waits for.
+    /// Deletes the state of blocks for which no receiver waits.
     fn forget(&mut self) {
         let open = self.all.iter().filter(|one| !one.is_done());
         let Some(first) = open.map(|one| one.whole).min() else {
@@ -146,6 +151,7 @@ impl Receivers {
         };
         let passed = first.saturating_sub(self.first) as usize;
         self.first = self.first.max(first);
+        // The list grows with the first symbol of a block, so it may be shorter than the passed blocks.
         self.sent_of.drain(..passed.min(self.sent_of.len()));
         for receiver in &mut self.all {
             let known = receiver.wanted.len();
@@ -154,13 +160,14 @@ impl Receivers {
         }
     }
 
-    /// Those that are not done.
+    /// Returns the positions of the receivers that are not done.
     pub(crate) fn open(&self) -> impl Iterator<Item = usize> {
         let all = self.all.iter().enumerate();
         all.filter(|(_, one)| !one.is_done()).map(|(at, _)| at)
     }
 
-    /// The first block of which a receiver wants more than was sent. Looks at the blocks that it has open.
+    /// Returns the first block of which a receiver wants more symbols than were sent. The search covers only
+    /// the blocks that the receiver has open.
     pub(crate) fn first_wanted(&self, receiver: usize) -> Option<u32> {
         let receiver = &self.all[receiver];
         let from = receiver.whole.saturating_sub(self.first) as usize;
@@ -172,18 +179,19 @@ impl Receivers {
         Some(self.first + place as u32)
     }
 
-    /// Whether a receiver that is not done has granted no more than was sent.
+    /// Returns whether the sender must wait for this receiver: it is not done and has granted no more than
+    /// was sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent
     }
 
-    /// How many are done.
+    /// Returns the number of receivers that are done.
     pub(crate) fn done(&self) -> usize {
         self.all.iter().filter(|one| one.is_done()).count()
     }
 
-    /// A receiver needs nothing more.
+    /// Records that a receiver needs nothing more.
     pub(crate) fn finish(&mut self, receiver: usize) {
         self.all[receiver].whole = ALL;
         self.all[receiver].wanted = VecDeque::new();
@@ -191,7 +199,7 @@ impl Receivers {
         self.forget();
     }
 
-    /// Blocks of which something is remembered.
+    /// Returns the number of blocks with state in memory.
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
         let wanted = self.all.iter().map(|one| one.wanted.len());

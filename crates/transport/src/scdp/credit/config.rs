@@ -1,22 +1,21 @@
-//! The parameters of SCDP in credit mode.
+//! Parameters of SCDP in credit mode.
 
 use crate::config::{ConfigError, positive, within};
 use crate::scdp::common::limits::MAX_WINDOW;
 use tailcut_units::Duration;
 
-/// Symbols in flight at least: so many that a loss shows by those behind it.
+/// Smallest window in symbols. The three symbols after a lost symbol are enough to detect the loss.
 pub(super) const LEAST: u32 = 4;
 
 /// Parameters of [`Mode::Credit`](crate::scdp::Mode::Credit).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CreditConfig {
-    /// Symbols in flight from one sender at most, 4 to 4,096. Default 4,096.
+    /// Largest number of symbols in flight from one sender, 4 to 4,096. Default 4,096.
     pub max_window: u32,
-    /// The share of symbols up to which losses without a queue are taken for chance, 0 to 1, before the
-    /// least window has shown that a path loses more. Default 0.1.
+    /// Largest share of lost symbols, 0 to 1, that counts as chance if there is no queue. The limit rises if
+    /// the smallest window shows that a path loses more. Default 0.1.
     pub loss_by_chance: f64,
-    /// A receiver waits at least as long for a symbol before it asks whether more will come.
-    /// Default 200 us.
+    /// Shortest time for which a receiver waits for a symbol before it sends a probe. Default 200 us.
     pub min_timeout: Duration,
     /// Whether symbols are ECN-capable. Default true.
     pub ecn: bool,
@@ -34,7 +33,7 @@ impl Default for CreditConfig {
 }
 
 impl CreditConfig {
-    /// Returns the first parameter outside its range, if there is one.
+    /// Returns an error with the first parameter that is outside its range, if there is one.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         within(
             "max_window",

@@ -1,26 +1,29 @@
-//! How many symbols of one sender are in flight, on networks that do not trim: a window that grows as
-//! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
+//! Window of one sender on networks that do not trim: the number of its symbols in flight. The window grows
+//! as in CUBIC (RFC 9438). After a loss it shrinks in proportion to the queue, so that the path stays full.
 //!
-//! - The queue is the delay from the sender to here above the least of the last minute. The least of the last half
-//!   to whole window counts (in slow start on paced paths an eighth to a quarter), so that a host's own delay, or one
-//!   burst, does not. It is no longer than the round trip above its own least: the clocks of two hosts may drift apart
-//!   by several milliseconds a minute.
-//! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
-//!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
-//!   full queue drains. A queue of less than an eighth of the empty round trip is no reason,
-//!   nor one of 500 us where that is less than a quarter.
-//! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's
-//!   ([`Cubic::on_congestion`]).
-//! - Without a queue, more losses than can be by chance ([`CreditConfig::loss_by_chance`]) close the window to 0.7.
-//!   If as many are lost with the least window, and hardly any symbol waits in a queue meanwhile, they are by chance
-//!   all the same: the window opens again, and up to twice this share of losses closes it no more.
-//! - An ECN mark, or a trimmed symbol, closes it to 0.8.
-//! - At most once a round trip.
+//! - The queue is the one-way delay above the minimum of the last minute. The controller uses its smallest value over
+//!   the last half to whole window of symbols. In slow start on paced paths, it uses the last eighth to quarter of a
+//!   window. So a delay in a host or a single burst does not count as a queue. The queue is at most the round trip
+//!   minus the smallest round trip, because the clocks of two hosts may drift apart by several milliseconds per minute.
+//! - The part of the window that fills the path is `empty / (empty + queue)`, where `empty` is the round trip
+//!   without the queue. A loss reduces the window to this part, but not below 0.3. So a random loss costs
+//!   nothing, and a full queue drains. A loss changes nothing if the queue is below an eighth of the empty
+//!   round trip. On paced paths this limit is 500 us if that is more, but at most a quarter of the empty
+//!   round trip.
+//! - After a small reduction the window grows slowly: the average window at a given loss rate is the same as
+//!   in CUBIC ([`Cubic::on_congestion`]).
+//! - If there is no queue, only losses above the share that counts as chance
+//!   ([`CreditConfig::loss_by_chance`]) reduce the window, to 0.7. If the smallest window has about the same
+//!   losses, and almost no symbol waits in a queue, the losses still count as chance. Then the window grows
+//!   again, and up to twice this share of losses does not reduce it.
+//! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
+//! - The window shrinks at most once per round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
-//! - Credits are paced where the round trip is a millisecond or more: 2 windows a round trip in slow start, 1.25
-//!   after it. Else a window would arrive as one burst and an idle time, whose queue says nothing about the path.
+//! - If the round trip is at least 1 ms, credits are paced: 2 windows per round trip in slow start, and 1.25
+//!   after it. Without pacing, a window would arrive as one burst and an idle time, and the queue of the
+//!   burst would not be the queue of the path.
 //!
-//! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
+//! `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md` contains the reasons.
 
 use super::config::{CreditConfig, LEAST};
 use crate::scdp::common::limits::MAX_WINDOW;
@@ -28,70 +31,82 @@ use crate::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
 use crate::tcp::rtt::RttEstimator;
 use tailcut_units::{Duration, Time};
 
-/// What remains of the window after too many losses without a queue (RFC 9438, 4.6).
+/// Part of the window that remains after too many losses without a queue (RFC 9438, section 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
-/// The queue is the least of the last one to two spans; one is a window over so many. In slow start a window doubles
-/// meanwhile: what is seen late is then overshot by far.
+/// Span of the queue measurement in slow start, as the divisor of a window. The queue is the minimum of the
+/// last one to two spans. In slow start the window doubles in each round trip, so a late measurement would
+/// let it grow far too large.
 const PART_IN_SLOW_START: u32 = 8;
+/// Span of the queue measurement after slow start, as the divisor of a window.
+// In a shorter span, bursts and delays of hosts would count as a queue (docs/decisions/0009).
 const PART: u32 = 2;
-/// A queue up to this part of the empty round trip closes no window: it keeps the path full, whatever little is
-/// measured wrong.
+/// Part of the empty round trip up to which a queue does not shrink the window. Such a queue keeps the path
+/// full in spite of small measurement errors.
 const SHORT: f64 = 0.125;
-/// What remains of the window after a loss, at least.
+/// Smallest part of the window that remains after a loss.
+// With 0.5 instead, transfers on long paths with deep buffers share less evenly (docs/decisions/0007).
 const KEPT_AT_LEAST: f64 = 0.3;
-/// What remains of it after a mark.
+/// Part of the window that remains after a mark.
+// A reduction in proportion to the queue, as after a loss, makes short flows slower (docs/decisions/0009).
 const KEPT_ON_MARK: f64 = 0.8;
-/// Windows a round trip that credits are paced to, in slow start and after it.
+/// Pace of credits in slow start, in windows per round trip.
+// Both paces exceed one window per round trip, so that the window and not the pace limits the rate.
 const PACE_IN_SLOW_START: f64 = 2.0;
+/// Pace of credits after slow start, in windows per round trip.
 const PACE: f64 = 1.25;
-/// What may leave at once: so much time's worth of credits, which a host's timers can keep, ...
+/// Largest burst of credits, as the time that its credits take at the pace. The timers of hosts are precise enough for
+/// this time.
 const AT_ONCE: Duration = Duration::from_us(500);
-/// ... and so many at least.
+/// Smallest limit of a burst, in credits, so that pacing needs no more pulls than before it (decision 0009).
 const LEAST_AT_ONCE: u32 = 4;
-/// One symbol, in the units of [`Window`]: windows need not be whole.
+/// One symbol in the units of [`Window`], so that windows need not be integers.
 const SYMBOL: u64 = 1_000;
-/// What one symbol counts in the share of lost ones: one part in so many.
+/// Reciprocal weight of one symbol in the estimated share of losses.
 const LOSS_MEMORY: f64 = 400.0;
-/// Standard deviations of the estimated share of losses above which it is more than another share.
+/// Number of standard deviations by which the estimated share of losses must exceed another share to count as larger.
+// Without this margin, the noise of the estimate would shrink the window at losses below the limit
+// (docs/decisions/0007).
 const CERTAIN: f64 = 3.0;
-/// Symbols by which the least window is judged.
+/// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
-/// The share of losses among them that is as many as before, of what counts as chance: 64 symbols tell 10 % to
-/// within 4.
+/// Share of the chance losses that a trial must reach, so that the smallest window counts as having the same
+/// losses. At 10 % loss, 64 symbols give the share with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
-/// One of so many of them may have waited in a queue: where more have, somebody else fills it, and a larger window
-/// would only push others out.
+/// Reciprocal of the largest share of a trial's symbols that may have waited in a queue. If more have waited,
+/// another sender fills the queue, and a larger window would only displace its packets (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// The share of losses that is taken for chance after that, of the share that is lost, and at most.
+/// Factor between the measured share of losses and the share that then counts as chance.
 const MARGIN: f64 = 2.0;
+/// Upper bound of the share of losses that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
-/// The least delay of so long counts, in two halves.
+/// Half of the time for which a minimum delay is remembered.
+// Clocks drift apart, so an older minimum would show a queue that does not exist.
 const HALF_MEMORY: Duration = Duration::from_ms(30_000);
-/// What one sample counts in the empty round trip: one part in so many.
+/// Reciprocal weight of one sample in the empty round trip.
 const SMOOTHING: f64 = 8.0;
 
-/// The sender's clock in a symbol: units of 100 ns, modulo 2^32.
+/// Returns the sender's clock for a symbol, in units of 100 ns, modulo 2^32.
 pub(crate) const fn stamp(now: Time) -> u32 {
     (now.as_ns() / 100) as u32
 }
 
-/// A symbol that has come in some form.
+/// Symbol that has arrived in some form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) now: Time,
-    /// The number of its credit.
+    /// Number of the symbol's credit.
     pub(crate) number: u32,
-    /// Since the credit was given, where that says something.
+    /// Time since the credit was given, if that is a measure of the path.
     pub(crate) round_trip: Option<Duration>,
-    /// The sender's clock.
+    /// Sender's clock at departure.
     pub(crate) stamp: u32,
-    /// Whether the network says that it is congested.
+    /// Whether the network has signalled congestion.
     pub(crate) marked: bool,
-    /// Whether the window, and not what is needed, held the receiver back.
+    /// Whether the window limited the receiver. If not, the receiver needed no more symbols.
     pub(crate) may_grow: bool,
 }
 
-/// The least of samples in the last two spans.
+/// Minimum of the samples of the last two spans.
 #[derive(Clone, Copy, Debug)]
 struct Least {
     before: i32,
@@ -120,13 +135,13 @@ impl Least {
     }
 }
 
-/// What has become of symbols while the window was the least one.
+/// Counts of symbols that were sent with the smallest window.
 #[derive(Clone, Copy, Default, Debug)]
 struct Trial {
     all: u32,
-    /// Those that were lost without a queue.
+    /// Number of symbols that were lost without a queue.
     by_chance: u32,
-    /// Those that came later than half of what counts as a queue.
+    /// Number of symbols that waited for more than half of the time that counts as a queue.
     queued: u32,
 }
 
@@ -136,29 +151,31 @@ pub(crate) struct Controller {
     window: Window,
     cubic: Cubic,
     rtt: RttEstimator,
-    /// One-way delays are relative to the first: clocks are not synchronised.
+    /// Delay of the first symbol. Other delays are relative to it, because the clocks are not synchronised.
     origin: Option<u32>,
+    /// Minimum one-way delay.
     base: Least,
-    /// The same of round trips.
+    /// Minimum round trip.
     shortest: Least,
     base_since: Time,
     queue: Least,
-    /// Samples in the present span of `queue`.
+    /// Number of samples in the present span of `queue`.
     samples: u32,
-    /// The round trip without the queue, in seconds; 0 before the first sample.
+    /// Round trip without the queue, in seconds. 0 before the first sample.
     empty: f64,
     lost_share: f64,
-    /// The share of losses without a queue that is taken for chance.
+    /// Share of losses that counts as chance if there is no queue.
     by_chance: f64,
     trial: Trial,
-    /// Symbols lost before the first round trip was known.
+    /// Number of symbols lost before the first round trip was measured.
     lost_first: u32,
-    /// The window is not closed again before a credit that was given after it was last closed.
+    /// First credit whose loss may shrink the window again. It was given after the last reduction.
     recover: u32,
 }
 
 impl Controller {
-    /// `initial` symbols at first; `timeout` before the first round trip.
+    /// Returns a controller with a window of `initial` symbols. `timeout` applies before the first round trip
+    /// is measured.
     pub(crate) fn new(config: CreditConfig, now: Time, initial: u32, timeout: Duration) -> Self {
         let initial = u64::from(initial.clamp(LEAST, config.max_window));
         Self {
@@ -184,23 +201,28 @@ impl Controller {
         }
     }
 
-    /// Symbols that may be in flight.
+    /// Returns the number of symbols that may be in flight.
     pub(crate) fn window(&self) -> u32 {
         ((self.window.cwnd / SYMBOL) as u32).clamp(LEAST, self.config.max_window)
     }
 
-    /// Credits that one pull gives while others are in flight: so many that pulls are few, and so few
-    /// that symbols do not come in bursts.
+    /// Returns the number of credits that one pull gives while other symbols are in flight. A larger batch needs fewer
+    /// pulls. A smaller batch causes smaller bursts.
     pub(crate) fn batch(&self) -> u32 {
+        // So the burst of a pull is at most a thirty-second of the window, but at least one symbol. The limit of 16
+        // also bounds the bursts of large windows.
         (self.window() / 32).clamp(1, 16)
     }
 
-    /// Whether credits leave at a pace.
+    /// Returns whether credits are paced.
     fn is_paced(&self) -> bool {
+        // On a shorter path, a burst of `AT_ONCE` contains a whole window in slow start, so pacing has no
+        // effect.
         self.rtt.smoothed() >= AT_ONCE * 2
     }
 
-    /// The time from one credit to the next, and how many may leave at once; `None` where they are not paced.
+    /// Returns the time from one credit to the next, and the largest burst. Returns `None` if credits are not
+    /// paced.
     pub(crate) fn pace(&self) -> Option<(Duration, u32)> {
         if !self.is_paced() {
             return None;
@@ -212,28 +234,32 @@ impl Controller {
         };
         let credits = f64::from(self.window()) * pace;
         let interval = Duration::from_ps((round_trip.as_ps() as f64 / credits) as u64);
-        // A millisecond and more for 8,192 credits at most: never 0.
+        // Never 0, because a paced round trip is at least 1 ms and has at most 8,192 credits.
         let at_once = AT_ONCE.as_ps() / interval.as_ps();
         Some((interval, (at_once as u32).max(LEAST_AT_ONCE)))
     }
 
-    /// The smoothed round trip; `None` before the first.
+    /// Returns the smoothed round trip, or `None` before the first sample.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         Some(self.rtt.smoothed()).filter(|round_trip| *round_trip > Duration::ZERO)
     }
 
-    /// How long to wait for a symbol that is due.
+    /// Returns the time to wait for a symbol that is due.
     pub(crate) fn timeout(&self) -> Duration {
         self.rtt.rto()
     }
 
-    /// A symbol has come; credits up to `granted` have been given.
+    /// Processes a symbol that has arrived. Credits up to `granted` have been given.
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival, granted: u32) {
         let Arrival { now, number, .. } = *arrival;
         let queue = self.measure_queue(arrival);
         if let Some(round_trip) = arrival.round_trip {
             let least = self.config.min_timeout;
+            // 60 s is the smallest upper bound that RFC 6298 (2.5) allows. The range of the timeout must not be empty,
+            // for any configured minimum.
             let most = Duration::from_ms(60_000).max(least);
+            // The variation counts as at least half a round trip, so that the timeout is at least 1.5 round
+            // trips.
             let half = self.rtt.smoothed().max(round_trip) / 2;
             self.rtt.on_sample_within(round_trip, half, least..=most);
             let empty = (round_trip.as_secs_f64() - queue).max(0.0);
@@ -242,8 +268,10 @@ impl Controller {
                 usual => usual + (empty - usual) / SMOOTHING,
             };
         }
+        // Moving average: an arrival counts as 0, and a loss as 1 (`on_lost`).
         self.lost_share -= self.lost_share / LOSS_MEMORY;
         let usual = self.by_chance.min(self.lost_share * MARGIN);
+        // The limit falls again with the measured share of losses, down to the configured value.
         self.by_chance = usual.max(self.config.loss_by_chance);
         if self.is_on_trial(number) {
             self.trial.queued += u32::from(queue > self.short() / 2.0);
@@ -266,6 +294,7 @@ impl Controller {
                 may_grow: true,
                 slow_start_limit: SYMBOL,
                 srtt: self.rtt.smoothed(),
+                rtt: None,
             };
             self.cubic.on_ack(&mut self.window, &ack);
             let most = u64::from(self.config.max_window) * SYMBOL;
@@ -273,8 +302,9 @@ impl Controller {
         }
     }
 
-    /// Notes the delay of a symbol. Gives its time in queues, in seconds.
+    /// Records the delay of a symbol. Returns its time in queues, in seconds.
     fn measure_queue(&mut self, arrival: &Arrival) -> f64 {
+        // Stamps wrap at 2^32, so only differences of stamps have a meaning.
         let delay = stamp(arrival.now).wrapping_sub(arrival.stamp);
         let origin = *self.origin.get_or_insert(delay);
         let delay = delay.wrapping_sub(origin) as i32;
@@ -288,10 +318,11 @@ impl Controller {
         if let Some(round_trip) = arrival.round_trip {
             let round_trip = i32::try_from(round_trip.as_ns() / 100).unwrap_or(i32::MAX);
             self.shortest.add(round_trip);
+            // Drifting clocks change one-way delays, but not round trips.
             queue = queue.min(round_trip - self.shortest.get());
         }
         self.samples += 1;
-        // Where credits are not paced, a window's own burst would look like a queue.
+        // Without pacing, a window's own burst would look like a queue in a short span.
         let part = match self.window.in_slow_start() && self.is_paced() {
             true => PART_IN_SLOW_START,
             false => PART,
@@ -304,18 +335,20 @@ impl Controller {
         f64::from(queue) * 1e-7
     }
 
-    /// The time in queues of the last symbols, in seconds.
+    /// Returns the time in queues of the latest symbols, in seconds.
     fn queue(&self) -> f64 {
         f64::from(self.queue.get()) * 1e-7
     }
 
-    /// `count` symbols are lost, up to credit `number`; credits up to `granted` have been given.
+    /// Processes the loss of `count` symbols up to credit `number`. Credits up to `granted` have been given.
     pub(crate) fn on_lost(&mut self, now: Time, count: u32, number: u32, granted: u32) {
+        // At most a window is in flight, so the limit only bounds the loop.
         for _ in 0..count.min(MAX_WINDOW) {
             self.lost_share += (1.0 - self.lost_share) / LOSS_MEMORY;
         }
         if self.empty == 0.0 {
-            // Of the symbols that were pushed at once a quarter may be lost.
+            // Without a measured round trip there is no queue estimate. A quarter of the pushed symbols may
+            // be lost.
             self.lost_first += count;
             if self.lost_first.saturating_mul(4) > granted {
                 self.close(now, number, granted, KEPT_ON_LOSS);
@@ -336,28 +369,31 @@ impl Controller {
         }
     }
 
-    /// A queue up to which no loss closes the window, in seconds.
+    /// Returns the longest queue, in seconds, at which a loss does not shrink the window.
     fn short(&self) -> f64 {
         let part = SHORT * self.empty;
         if !self.is_paced() {
             return part;
         }
-        // What hosts' timers and one burst may add, where that is little of the path.
+        // Timers of hosts and one burst may add this much. It counts only if it is small compared with the
+        // path.
         part.max(AT_ONCE.as_secs_f64().min(2.0 * part))
     }
 
     fn loses_more_than_by_chance(&self) -> bool {
+        // Variance of a moving average in which each symbol has the weight 1 / LOSS_MEMORY.
         let variance = self.by_chance * (1.0 - self.by_chance) / (2.0 * LOSS_MEMORY);
         self.lost_share > self.by_chance + CERTAIN * libm::sqrt(variance)
     }
 
-    /// Whether what has become of credit `number` tells of the least window.
+    /// Returns whether the result of credit `number` belongs to the smallest window.
     fn is_on_trial(&self, number: u32) -> bool {
         self.window() <= LEAST && number >= self.recover
     }
 
-    /// Counts symbols of the trial. The least window overloads no path by itself, and others close theirs for as many
-    /// losses: if as many are lost with it, and hardly any symbol waits, it is no use to keep it.
+    /// Counts symbols of the trial, and judges it when it is complete. The smallest window does not overload
+    /// a path by itself, and other senders shrink their windows after the same losses. So if the smallest
+    /// window has about the same losses, and almost no symbol waits in a queue, a small window does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {
@@ -369,6 +405,7 @@ impl Controller {
         if is_idle && share > self.by_chance * AS_MANY {
             self.lost_share = self.lost_share.max(share);
             self.by_chance = (self.lost_share * MARGIN).min(MOST_BY_CHANCE);
+            // The window grows again as at the start.
             self.window.ssthresh = u64::MAX;
         }
     }
@@ -377,6 +414,7 @@ impl Controller {
         if number < self.recover {
             return;
         }
+        // Only credits that are given after this reduction show its effect. So the window shrinks once per round trip.
         self.recover = granted;
         let before = self.window.cwnd;
         let congested = Congested {
@@ -405,7 +443,8 @@ mod tests {
         let mut longest: f64 = 0.0;
         for number in 0..60_000 {
             let now = start + Duration::from_ms(u64::from(number));
-            // The sender's clock loses 100 us a second, 6 ms in all. The path takes 1 ms each way.
+            // The sender's clock loses 100 us per second, 6 ms in total. The path takes 1 ms in each
+            // direction.
             let sent = now.as_ns() - 1_000_000;
             let stamp = ((sent - sent / 10_000) / 100) as u32;
             controller.on_arrival(

@@ -1,13 +1,14 @@
-//! The credits that a receiver has given to one sender. A symbol carries the number of the credit that
-//! it uses, so that a gap in the numbers shows a loss, and the credit's age the round trip.
+//! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it
+//! uses. So a gap in the numbers shows a loss, and the age of a used credit is a round trip.
 
 use crate::scdp::common::limits::MAX_WINDOW;
 use alloc::collections::VecDeque;
 use tailcut_units::Time;
 
-/// A credit is lost when so many later ones have been used (RFC 9002, section 6.1.1).
+/// Number of later credits that must be used before a credit counts as lost (RFC 9002, section 6.1.1).
 const REORDERING: u32 = 3;
-/// The same at most, after symbols that had been taken for lost came.
+/// Upper bound of the reordering limit, which doubles when a symbol arrives that had counted as lost.
+// Without this bound, strong reordering would leave the detection of losses to the timeout.
 const MAX_REORDERING: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,58 +20,59 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Credit {
-    /// When it was given; `Time::MAX` where that says nothing about the path.
+    /// Time at which the credit was given. `Time::MAX` if it cannot be used to measure the path.
     given_at: Time,
     state: State,
-    /// The block of the symbol that has come.
+    /// Block of the symbol that has arrived.
     block: u32,
 }
 
-/// What the use of a credit tells.
+/// Result of the use of a credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
-    /// It was in flight, and had been given then, if that says how long the path is.
+    /// The credit was in flight. Contains the time at which it was given, if the age of the credit measures the path.
     InFlight(Option<Time>),
-    /// It had been taken for lost, or has been used before.
+    /// The credit had counted as lost, or was used before.
     Late,
-    /// No honest sender can have it.
+    /// The credit is invalid: a correct sender cannot have it.
     Nonsense,
 }
 
-/// What has become of the symbols that a receiver has asked one sender for, pushed ones included:
-/// `asked` is the sum of the others.
+/// Counts of the symbols that a receiver has requested from one sender, including pushed symbols. `asked` is
+/// the sum of the other fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Balance {
-    /// All of them.
+    /// Number of all requested symbols.
     pub asked: u32,
-    /// Those that came, whole or trimmed.
+    /// Number of symbols that have arrived, whole or trimmed.
     pub arrived: u32,
-    /// Those that are taken for lost.
+    /// Number of symbols that count as lost.
     pub lost: u32,
-    /// Those of which nothing is known yet.
+    /// Number of symbols that have neither arrived nor count as lost.
     pub in_flight: u32,
 }
 
-/// The credits from the first on that is not accounted for.
+/// Credits, starting with the first that is still open.
 #[derive(Debug)]
 pub(crate) struct Credits {
     ring: VecDeque<Credit>,
-    /// The number of the first in the ring.
+    /// Number of the first credit in `ring`.
     next: u32,
-    /// One past the highest that has been used.
+    /// Highest number of a used credit, plus 1.
     highest: u32,
-    /// Every credit before this one has been looked at for being lost.
+    /// First credit that was not yet checked for loss.
     swept: u32,
     in_flight: u32,
     arrived: u32,
     lost: u32,
-    /// The highest credit that was taken for lost.
+    /// Highest number of a credit that counts as lost.
     last_lost: u32,
     reordering: u32,
 }
 
 impl Credits {
-    /// A sender that pushes uses the first `pushed` ones, which are no measure of the path.
+    /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits, whose age
+    /// does not measure the path.
     pub(crate) fn new(pushed: u32) -> Self {
         let mut credits = Self {
             ring: VecDeque::new(),
@@ -87,7 +89,7 @@ impl Credits {
         credits
     }
 
-    /// Gives `count` more.
+    /// Gives `count` more credits.
     pub(crate) fn give(&mut self, now: Time, count: u32) {
         let credit = Credit {
             given_at: now,
@@ -98,8 +100,10 @@ impl Credits {
         self.in_flight += count;
     }
 
-    /// The last `count` credits, which the sender holds, are used only from now on.
+    /// Sets a new start time for the last `count` credits. The sender already has them, but gets symbols
+    /// for them only now.
     pub(crate) fn renew(&mut self, now: Time, count: u32) {
+        // A sender uses its credits in order, so the unused ones are above the highest used number.
         let unused = (self.granted() - self.highest.max(self.next)).min(count) as usize;
         let from = self.ring.len() - unused;
         for credit in self.ring.range_mut(from..) {
@@ -107,32 +111,33 @@ impl Credits {
         }
     }
 
-    /// How many have been given.
+    /// Returns the total number of credits given.
     pub(crate) fn granted(&self) -> u32 {
         self.next + self.ring.len() as u32
     }
 
-    /// Every credit before this one is accounted for.
+    /// Returns the first credit that is still open. For each credit before it, the symbol has arrived or
+    /// counts as lost.
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
 
-    /// The highest that was taken for lost.
+    /// Returns the highest number of a credit that counts as lost.
     pub(crate) fn last_lost(&self) -> u32 {
         self.last_lost
     }
 
-    /// Given, not used and not lost.
+    /// Returns the number of credits that are neither used nor lost.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Taken for lost so far.
+    /// Returns the number of credits that count as lost.
     pub(crate) fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// What has become of all of them.
+    /// Returns the counts of all credits.
     pub(crate) fn balance(&self) -> Balance {
         Balance {
             asked: self.granted(),
@@ -142,12 +147,14 @@ impl Credits {
         }
     }
 
-    /// A symbol of `block` has come that uses credit `number`.
+    /// Records that a symbol of `block` has arrived that uses credit `number`.
     pub(crate) fn on_use(&mut self, number: u32, block: u32) -> Use {
         let Some(place) = number.checked_sub(self.next) else {
             return Use::Late;
         };
-        // A group's symbol that this receiver has no part in, and that the sender has not waited for.
+        // A number without a credit is valid within this range: in a group, the sender does not wait for a
+        // receiver that has requested everything it needs, and that receiver still gets the group's symbols. A second
+        // window leaves room for their numbers.
         if place >= MAX_WINDOW * 2 {
             return Use::Nonsense;
         }
@@ -177,20 +184,21 @@ impl Credits {
         }
     }
 
-    /// A symbol came that had been taken for lost: the path reorders more than was thought.
+    /// Raises the reordering limit, because a symbol has arrived that had counted as lost.
     pub(crate) fn on_spurious(&mut self) {
         self.reordering = (self.reordering * 2).min(MAX_REORDERING);
     }
 
-    /// Takes for lost what so many later ones have overtaken. Gives how many.
+    /// Finds credits that enough later credits have overtaken, and returns their number. They count as lost.
     pub(crate) fn sweep(&mut self) -> u32 {
         let end = self.highest.saturating_sub(self.reordering);
         self.lose_until(end, Time::MAX)
     }
 
-    /// The sender says that it has used all before `sent`: those that are not here and were given
-    /// before `before` are lost. Gives how many.
+    /// Processes the sender's report that it has used all credits before `sent`. Credits without a symbol
+    /// that were given before `before` count as lost. Returns their number.
     pub(crate) fn on_status(&mut self, sent: u32, before: Time) -> u32 {
+        // A faulty sender may report credits that it does not have.
         let sent = sent.min(self.granted());
         self.highest = self.highest.max(sent);
         self.lose_until(sent, before)
@@ -205,6 +213,8 @@ impl Credits {
                 break;
             };
             if credit.state == State::InFlight {
+                // This credit and all later credits were given too late for the report to cover their symbols. A credit
+                // with `Time::MAX` was given at no known time, so it does not end the search.
                 if credit.given_at >= before && credit.given_at < Time::MAX {
                     break;
                 }
@@ -219,7 +229,7 @@ impl Credits {
         lost
     }
 
-    /// Forgets what is accounted for. Says whether some of it was lost.
+    /// Removes credits that are not open any more. Returns whether one of them was lost.
     pub(crate) fn advance(&mut self) -> bool {
         let mut any_lost = false;
         while let Some(credit) = self.ring.front()
@@ -232,8 +242,8 @@ impl Credits {
         any_lost
     }
 
-    /// How many symbols of a block have come that use credits from [`Self::next`] on. Looks at as many
-    /// as may be out of order.
+    /// Returns how many symbols of a block have arrived that use credits at or after [`Self::next`]. The
+    /// search covers only credits that can be out of order.
     pub(crate) fn ahead_of(&self, block: u32) -> u32 {
         let used = self.highest.saturating_sub(self.next) as usize;
         let used = self.ring.range(..used.min(self.ring.len()));
@@ -241,7 +251,7 @@ impl Credits {
         used.filter(here).count() as u32
     }
 
-    /// What the ring holds: those in flight, here and lost. For tests.
+    /// Returns the numbers of credits in flight, arrived and lost in the ring. For tests.
     #[cfg(test)]
     fn states(&self) -> (u32, u32, u32) {
         let count = |state| self.ring.iter().filter(|one| one.state == state).count() as u32;
@@ -298,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every credit that was given has come, is lost, or is in flight.
+        /// Checks that every credit has arrived, is lost, or is in flight.
         #[test]
         fn what_was_given_has_come_or_is_lost_or_in_flight(
             steps in proptest::collection::vec((0u8..5, 0u32..40), 1..300),

@@ -1,8 +1,8 @@
-//! What receivers have given a sender credits for and not got. A symbol uses one credit of every
-//! receiver, and has its number.
+//! Demand of receivers that give credits. A symbol uses one credit of every receiver, and contains the number
+//! of the credit.
 //!
-//! A receiver tells how many symbols of a block are to use credits from one number on, so the sender,
-//! who knows which block each number was of, counts those that are lost as the receiver cannot.
+//! A receiver reports how many symbols of a block should use the credits after a given number. Only the sender can
+//! count the lost symbols of each block, because only it has the block of each credit number.
 
 use crate::scdp::common::header::{CreditHeader, Want};
 use crate::scdp::common::limits::{ALL, MAX_WINDOW};
@@ -10,21 +10,22 @@ use crate::scdp::common::receivers::Receivers;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Credits whose use is remembered at most.
+/// Number of used credits that are remembered.
+// The open credits of a receiver span at most two windows (`Credits::on_use`).
 const MEMORY: usize = 2 * MAX_WINDOW as usize;
 
-/// A symbol that was sent.
+/// Symbol that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     block: u32,
-    /// Symbols of the block that were sent before it.
+    /// Number of symbols of the block that were sent before this one.
     before: u32,
 }
 
-/// What a receiver's last pull told beside what it wants.
+/// Values of a receiver's latest pull, except its wants.
 #[derive(Clone, Copy, Default, Debug)]
-struct Told {
-    /// Every credit before this one is accounted for.
+struct LastPull {
+    /// First credit that is still open at the receiver.
     next: u32,
     fin: bool,
 }
@@ -32,37 +33,36 @@ struct Told {
 #[derive(Debug)]
 pub(crate) struct CreditDemand {
     pub(crate) receivers: Receivers,
-    /// By receiver.
-    told: Vec<Told>,
-    /// The last symbols.
+    /// Values of the latest pull, by receiver.
+    told: Vec<LastPull>,
+    /// Latest symbols, oldest first.
     sent: VecDeque<Sent>,
-    /// Blocks before this one can be sent.
+    /// Number of blocks, counted from the first, that the application has provided.
     ready: u32,
 }
 
 impl CreditDemand {
-    /// Each receiver has given as many credits as symbols are `pushed`.
+    /// Returns the demand of receivers that have each given credits for the `pushed` symbols.
     pub(crate) fn new(receivers: usize, pushed: u32) -> Self {
-        let receivers = receivers.max(1);
         Self {
             receivers: Receivers::new(receivers, pushed),
-            told: alloc::vec![Told::default(); receivers],
+            told: alloc::vec![LastPull::default(); receivers],
             sent: VecDeque::new(),
             ready: ALL,
         }
     }
 
-    /// The application has handed over the blocks before `ready`.
+    /// Sets the number of blocks that the application has provided.
     pub(crate) fn set_ready(&mut self, ready: u32) {
         self.ready = ready;
     }
 
-    /// Credits used so far.
+    /// Returns the number of credits used so far.
     pub(crate) fn used(&self) -> u32 {
         self.receivers.sent()
     }
 
-    /// A symbol of `block` is sent. Gives the number of its credit.
+    /// Records that a symbol of `block` was sent. Returns the number of its credit.
     pub(crate) fn on_sent(&mut self, block: u32) -> u32 {
         let number = self.used();
         let before = self.receivers.on_sent(block);
@@ -73,12 +73,13 @@ impl CreditDemand {
         number
     }
 
-    /// Symbols of a block that were sent before credit `number` was used.
+    /// Returns how many symbols of a block were sent before credit `number` was used.
     fn sent_before(&self, number: u32, block: u32) -> u32 {
         let all = self.receivers.sent_of(block);
         if all == 0 {
             return 0;
         }
+        // Old entries are deleted, so the list begins at this credit.
         let oldest = self.used() - self.sent.len() as u32;
         let from = number.saturating_sub(oldest) as usize;
         let mut since = self.sent.range(from.min(self.sent.len())..);
@@ -86,13 +87,13 @@ impl CreditDemand {
         first.map_or(all, |sent| sent.before)
     }
 
-    /// A receiver's pull of an object of so many `blocks`. Says whether it makes sense.
+    /// Processes a receiver's pull for an object of `blocks` blocks. Returns `false` if it is invalid.
     pub(crate) fn pull(&mut self, receiver: usize, header: &CreditHeader, blocks: u32) -> bool {
         if header.next > self.used() || header.whole > blocks {
             return false;
         }
         let told = &mut self.told[receiver];
-        // An older one was overtaken.
+        // A later pull has overtaken this one.
         let is_older = header.granted < self.receivers.granted(receiver)
             || header.next < told.next
             || header.whole < self.receivers.whole(receiver);
@@ -101,7 +102,7 @@ impl CreditDemand {
         }
         told.next = header.next;
         told.fin = header.fin;
-        // What is beyond any honest window is not owed.
+        // The limit keeps a faulty receiver from requesting more than a window.
         let most = header.next.saturating_add(MAX_WINDOW);
         self.receivers.grant(receiver, header.granted.min(most));
         self.receivers.set_whole(receiver, header.whole);
@@ -111,7 +112,8 @@ impl CreditDemand {
                 continue;
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
-            // A receiver that is far ahead of others.
+            // The receiver is too far ahead of the others. The credits stay valid, because later pulls repeat the wants
+            // in turn.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
             };
@@ -120,22 +122,24 @@ impl CreditDemand {
         true
     }
 
-    /// The first block of which a receiver wants more than was sent, if that can be sent.
+    /// Returns the first block of which a receiver wants more symbols than were sent, if it can be sent.
     fn wanted_of(&self, receiver: usize) -> Option<u32> {
         let block = self.receivers.first_wanted(receiver)?;
         (block < self.ready).then_some(block)
     }
 
-    /// The block of the symbol that may be sent now.
+    /// Returns the block of the symbol that may be sent now.
     pub(crate) fn next(&self) -> Option<u32> {
         let mut first: Option<u32> = None;
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
+            // A receiver without credit holds up the sender, unless it has already requested everything that it needs
+            // (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }
             let wanted = self.wanted_of(receiver);
-            // It needs nothing beside what is on its way.
+            // This receiver has no credit left and needs more, so the others wait for it.
             if held && wanted.is_some() {
                 return None;
             }
@@ -179,12 +183,13 @@ mod tests {
         let mut demand = CreditDemand::new(1, 0);
         assert!(demand.pull(0, &pull(4, 0, 0, &[(0, 2), (1, 9)]), 5));
         assert_eq!(answers(&mut demand), [0, 0, 1, 1]);
-        // The second of block 0 is lost, and the first of block 1; the pull that said so is lost too.
+        // The second symbol of block 0 and the first symbol of block 1 are lost. The pull that reports this
+        // replaces all earlier pulls.
         assert!(demand.pull(0, &pull(7, 4, 0, &[(0, 1), (1, 8)]), 5));
         assert_eq!(answers(&mut demand), [0, 1, 1]);
-        // An older one comes late.
+        // An older pull arrives late.
         assert!(demand.pull(0, &pull(6, 2, 0, &[(0, 9)]), 5));
-        assert_eq!(answers(&mut demand), []);
+        assert!(answers(&mut demand).is_empty());
     }
 
     #[test]
@@ -194,9 +199,9 @@ mod tests {
             demand.pull(receiver, &pull(4, 0, 0, &[(0, 4)]), 5);
         }
         assert_eq!(answers(&mut demand).len(), 4);
-        // One lost the first and the last, the other one of them.
+        // Receiver 0 lost the first and the last symbol, and receiver 1 lost one of them.
         demand.pull(0, &pull(8, 4, 0, &[(0, 2), (1, 2)]), 5);
-        assert_eq!(demand.next(), None, "the other has no credit");
+        assert_eq!(demand.next(), None, "receiver 1 has no credit");
         demand.pull(1, &pull(8, 4, 0, &[(0, 1), (1, 3)]), 5);
         assert_eq!(answers(&mut demand), [0, 0, 1, 1]);
         assert!(demand.receivers.holds_up(0));

@@ -1,38 +1,37 @@
-//! What a driver with a clock and threads of its own does with a host, beside carrying its
-//! segments.
+//! Interface for a driver with its own clock and threads, in addition to the exchange of segments.
 
 use super::Host;
-use crate::receiver_driven::Side;
+use crate::receiver_driven::{Receiving, Side};
 use crate::scdp::{Balance, Codec, Job};
 use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
 impl<C: Codec> Host<C> {
-    /// The codec, for a driver that asks it what to do.
+    /// Returns the codec, so that the driver can take its jobs.
     pub fn codec_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// A segment from an address that the driver knows not to be forged, for example by a token: the
-    /// session that it opens is not counted as half-open.
+    /// Processes a segment whose source address the driver has verified, for example by a token. The session
+    /// that it opens does not count as half-open.
     pub fn on_vouched(&mut self, now: Time, segment: Segment) {
         self.is_vouched = true;
         self.on_segment(now, segment);
         self.is_vouched = false;
     }
 
-    /// Sessions in which nothing that this host has asked for has come yet. At
-    /// [`Limits::half_open`](crate::scdp::Limits::half_open) no more are opened, but by
-    /// [`on_vouched`](Self::on_vouched).
+    /// Returns the number of sessions in which no requested symbol has arrived yet. When this number reaches
+    /// [`Limits::half_open`](crate::scdp::Limits::half_open), only [`on_vouched`](Self::on_vouched) opens new
+    /// sessions.
     pub fn half_open(&self) -> usize {
         self.census.half_open as usize
     }
 
-    /// The driver has ended a decoding that has [begun](crate::scdp::Decoding::Begun): the block is
-    /// whole, or it takes another symbol. Does nothing where nobody waits for that any more: all
-    /// source symbols came after all, or the session has ended.
+    /// Reports the result of a decoding that has [begun](crate::scdp::Decoding::Begun). If `decoded` is
+    /// false, the block needs another symbol. The call has no effect if the result is not needed any more,
+    /// because all source symbols have arrived or the session has ended.
     pub fn decoded(&mut self, now: Time, job: Job, decoded: bool) {
-        let Some(receiver) = self.receivers.get_mut(job.session) else {
+        let Some(receiver) = self.table.receivers.get_mut(job.session) else {
             return;
         };
         if receiver.on_decoded(now, job.block, decoded, &mut self.codec) {
@@ -40,61 +39,69 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// The application has read `bytes` bytes of blocks of an object that it was told of: blocks
-    /// that it had no room for are asked for
+    /// Reports that the application has read `bytes` more bytes of reported blocks of an object. The host
+    /// then requests blocks for which there was no room before
     /// ([`Delivery::Blocks`](crate::scdp::Delivery::Blocks)).
     pub fn consume(&mut self, now: Time, flow: FlowId, bytes: u64) {
-        if let Some(&key) = self.register.incoming.get(&flow)
-            && let Some(receiver) = self.receivers.get_mut(key)
+        if let Some(&key) = self.table.register.incoming.get(&flow)
+            && let Some(receiver) = self.table.receivers.get_mut(key)
         {
             receiver.consume(bytes);
             self.settle_receiver(now, key);
         }
     }
 
-    /// The flow that a segment with these addresses belongs to, where this host receives it, and
-    /// how many of its blocks, from the first, are open or whole: symbols of others need not be
-    /// kept. To be asked after the segment has been handed over.
+    /// Returns the flow of a segment with these addresses, if this host receives it, and the number of its blocks,
+    /// counted from the first, that are open or complete. The driver need not keep symbols of other blocks. The driver
+    /// calls this function after the segment was processed.
     pub fn receiving(&self, arrived: &FiveTuple) -> Option<(FlowId, u32)> {
-        let (side, slot) = self.directory.arriving(arrived)?;
-        let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);
+        let (side, slot) = self.table.directory.arriving(arrived)?;
+        let receiver = self
+            .table
+            .receivers
+            .peek(slot)
+            .filter(|_| side == Side::Receiver);
         receiver.map(|receiver| (receiver.flow(), receiver.opened()))
     }
 
-    /// What has become of the symbols that this host has asked for, of the sender of a segment; `None`
-    /// where this host does not receive from it, or without credits
-    /// ([`Mode::Credit`](crate::scdp::Mode::Credit)). A session that has ended has an empty one.
+    /// Returns the counts of the symbols that this host requested from the sender of a segment. Returns `None` if this
+    /// host does not receive from that sender, or gives no credits ([`Mode::Credit`](crate::scdp::Mode::Credit)). The
+    /// balance of an ended session is empty.
     pub fn balance(&self, segment: &Segment) -> Option<Balance> {
-        let (side, slot) = self.directory.arriving(&segment.tuple)?;
-        let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);
+        let (side, slot) = self.table.directory.arriving(&segment.tuple)?;
+        let receiver = self
+            .table
+            .receivers
+            .peek(slot)
+            .filter(|_| side == Side::Receiver);
         receiver?.balance(segment)
     }
 
-    /// From now on this host has names of its own for the flows that it receives, counted from
-    /// `first`; [`Event::Opened`](crate::Event::Opened) tells each with its origin. Before, a flow
-    /// has the name that its sender gave it: two senders that know nothing of each other may give
-    /// the same one.
+    /// Sets the first of the numbers by which this host names flows that it receives after this call.
+    /// [`Event::Opened`](crate::Event::Opened) reports each name with the flow's origin. Without this call, a flow has
+    /// the name that its sender gave it, and independent senders may give the same name.
     pub fn name_incoming(&mut self, first: FlowId) {
-        self.directory.name_incoming(first);
+        self.table.directory.name_incoming(first);
     }
 
-    /// Objects that this host sends from now on have symbols of so many bytes, 1 to 65,535. Those that are
-    /// on their way keep theirs.
+    /// Sets the symbol size of objects that this host sends later, in bytes, 1 to 65,535. Objects on their
+    /// way keep their size.
     pub fn set_symbol(&mut self, symbol: u32) {
         self.config.symbol = symbol.clamp(1, 65_535);
     }
 
-    /// While pulls are held, those that could leave at once wait in the queue: a driver holds them while it
-    /// hands over segments that have arrived together, so that one pull gives the credits for all of them.
-    /// Those that wait leave with the next [`on_timeout`](Transport::on_timeout).
+    /// Turns holding of pulls on or off. While it is on, even pulls that could leave at once wait in the
+    /// queue. A driver turns it on while it passes several segments that arrived together, so that one pull
+    /// gives the credits for all of them. The waiting pulls leave with the next
+    /// [`on_timeout`](Transport::on_timeout).
     pub fn hold_pulls(&mut self, is_held: bool) {
         self.pulls.hold(is_held);
     }
 
-    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`
-    /// bytes beside its payload (headers, preamble and gap). Those that wait go on at that rate,
-    /// counted from the last one that was sent. Until then
-    /// [`pull_interval`](crate::scdp::ScdpConfig::pull_interval) holds.
+    /// Sets the pull rate, so that the requested packets fill `rate`. Each packet has `overhead` bytes in
+    /// addition to its payload (headers, preamble and gap). Waiting pulls continue at the new rate, counted
+    /// from the last pull that was sent. Before the first call,
+    /// [`pull_interval`](crate::scdp::ScdpConfig::pull_interval) applies.
     pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
         let full = u64::from(self.config.symbol) + u64::from(overhead);
         self.config.pull_interval = rate.serialisation(full);

@@ -1,4 +1,4 @@
-//! How sessions begin at a host that receives.
+//! Start of sessions at a host that receives.
 
 use super::Host;
 use crate::receiver_driven::{SessionKey, Side};
@@ -10,8 +10,8 @@ use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, Time};
 
 impl<C: Codec> Host<C> {
-    /// A symbol that cannot be of the session at `key`, by whose addresses it came. It may be the
-    /// first of another that takes its place.
+    /// Processes a symbol that is invalid for the session at `key`, which has the same addresses. The symbol
+    /// may be the first of a new session, which then replaces the old one.
     #[cold]
     pub(super) fn on_nonsense(
         &mut self,
@@ -20,15 +20,18 @@ impl<C: Codec> Host<C> {
         segment: &Segment,
         header: &ScdpHeader,
     ) {
-        let replaced = self.receivers.get(key).filter(|receiver| {
+        let replaced = self.table.receivers.get(key).filter(|receiver| {
             let (complete, heard_at) = (receiver.complete, receiver.heard_at);
             header.syn
                 && !receiver.is_collected()
                 && receiver.is_met_by_another(segment)
-                && self.directory.may_be_replaced(now, complete, heard_at)
+                && self
+                    .table
+                    .directory
+                    .may_be_replaced(now, complete, heard_at)
         });
         let Some(receiver) = replaced else {
-            self.ignored += 1;
+            self.table.ignored += 1;
             return;
         };
         if !receiver.complete {
@@ -36,24 +39,25 @@ impl<C: Codec> Host<C> {
         } else {
             self.drop_receiver(key);
         }
+        // The old session is gone, so the segment now opens the new one.
         self.on_segment(now, *segment);
     }
 
-    /// A sender has an object for this host, which gives credits.
+    /// Processes an offer in credit mode: a sender has an object for this host.
     pub(super) fn on_offer(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
-        let known = match self.directory.arriving(&segment.tuple) {
+        let known = match self.table.directory.arriving(&segment.tuple) {
             Some((Side::Receiver, slot)) => Some(slot),
             Some(_) => None,
             None => {
                 match self.on_new_source(now, segment, header) {
                     Some(slot) => self.settle_slot(now, slot, segment),
-                    None => self.ignored += 1,
+                    None => self.table.ignored += 1,
                 }
                 return;
             }
         };
-        let Some((key, receiver)) = known.and_then(|slot| self.receivers.at(slot)) else {
-            self.ignored += 1;
+        let Some((key, receiver)) = known.and_then(|slot| self.table.receivers.at(slot)) else {
+            self.table.ignored += 1;
             return;
         };
         if !receiver.on_offer_again(now, segment) {
@@ -65,27 +69,27 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// A source has joined, perhaps after the end.
+    /// Updates a session after a source has joined, possibly after the end of the session.
     fn settle_slot(&mut self, now: Time, slot: u32, segment: &Segment) {
-        match self.receivers.at(slot) {
+        match self.table.receivers.at(slot) {
             Some((key, receiver)) if receiver.complete => self.repeat_done(key, segment),
             Some((key, _)) => self.settle_receiver(now, key),
             None => {}
         }
     }
 
-    /// A sender tells how much it has sent.
+    /// Processes a status: the number of symbols that a sender has sent.
     pub(super) fn on_status(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
-        let slot = match self.directory.arriving(&segment.tuple) {
+        let slot = match self.table.directory.arriving(&segment.tuple) {
             Some((Side::Receiver, slot)) => Some(slot),
             _ => None,
         };
-        let Some((key, receiver)) = slot.and_then(|slot| self.receivers.at(slot)) else {
-            self.ignored += 1;
+        let Some((key, receiver)) = slot.and_then(|slot| self.table.receivers.at(slot)) else {
+            self.table.ignored += 1;
             return;
         };
         if !receiver.on_status(now, segment, header, &self.config) {
-            self.ignored += 1;
+            self.table.ignored += 1;
         } else if receiver.complete {
             self.repeat_done(key, segment);
         } else {
@@ -93,17 +97,18 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// The sender of `segment` does not know that the session is complete.
+    /// Repeats the final report, because the sender of `segment` has not received it.
     pub(super) fn repeat_done(&mut self, key: SessionKey, segment: &Segment) {
         let to = segment.tuple.reversed().dst;
-        if let Some(receiver) = self.receivers.get(key) {
-            self.control
+        if let Some(receiver) = self.table.receivers.get(key) {
+            self.table
+                .control
                 .extend(receiver.done().filter(|done| done.tuple.dst == to));
         }
     }
 
-    /// A symbol that opens a session, or comes from one more of its senders. Gives the session's
-    /// slot if it makes sense.
+    /// Processes the first symbol of a source, which opens a session or joins one with several senders.
+    /// Returns the session's slot if the symbol is valid.
     pub(super) fn on_new_source(
         &mut self,
         now: Time,
@@ -112,10 +117,10 @@ impl<C: Codec> Host<C> {
     ) -> Option<u32> {
         let to = segment.tuple.dst;
         let tuple = FiveTuple {
-            src: self.host,
+            src: self.table.host,
             ..segment.tuple.reversed()
         };
-        if to != self.host && !to.is_group() {
+        if to != self.table.host && !to.is_group() {
             return None;
         }
         let collected = match self.collections.get(&tuple.src_port) {
@@ -124,17 +129,19 @@ impl<C: Codec> Host<C> {
         };
         let known = collected.and_then(|collection| collection.session);
         let key = if let Some(key) = known {
-            let receiver = self.receivers.get_mut(key)?;
+            // The limits of sessions do not apply here, because `join` bounds the number of sources.
+            let receiver = self.table.receivers.get_mut(key)?;
             receiver
                 .join(now, tuple, segment.flow, header, &self.config)
                 .then_some(key)?
         } else {
             let limits = self.config.limits;
-            if self.receivers.len() >= limits.sessions as usize {
-                // Some may be remembered for nothing any more.
+            if self.table.receivers.len() >= limits.sessions as usize {
+                // Sessions whose time-wait is over may make room.
                 self.forget(now);
             }
-            let sessions = self.receivers.len();
+            let sessions = self.table.receivers.len();
+            // The application requested a collected object itself, so its sessions are never half-open.
             let is_vouched = self.is_vouched || collected.is_some();
             if !self
                 .census
@@ -142,32 +149,35 @@ impl<C: Codec> Host<C> {
             {
                 return None;
             }
+            // The session is created after the check of the limits, so that packets above the limits cost no memory.
             let mut receiver = Receiver::new(now, segment, header, &self.config)?;
             if !receiver.join(now, tuple, segment.flow, header, &self.config) {
                 return None;
             }
             let flow = match collected {
                 Some(collection) => collection.flow,
-                None => self.directory.name(segment, &mut self.events),
+                None => self.table.directory.name(segment, &mut self.table.events),
             };
+            // Finished sessions are removed when a new session opens, so that they need no timer.
             self.forget(now);
-            self.open += usize::from(collected.is_none());
+            // A collected object counts as open since the application requested it.
+            self.table.open += usize::from(collected.is_none());
             receiver.half_open = !is_vouched;
             self.census.half_open += u32::from(!is_vouched);
             self.census.enter(&limits, tuple.dst);
-            let key = self.receivers.insert(receiver);
-            if let Some(receiver) = self.receivers.get_mut(key) {
+            let key = self.table.receivers.insert(receiver);
+            if let Some(receiver) = self.table.receivers.get_mut(key) {
                 receiver.set_names(key, flow, collected.is_some());
             }
-            if self.register.reports || self.config.delivery != Delivery::Whole {
-                self.register.incoming.insert(flow, key);
+            if self.table.register.reports || self.config.delivery != Delivery::Whole {
+                self.table.register.incoming.insert(flow, key);
             }
             key
         };
         if let Some(collection) = self.collections.get_mut(&tuple.src_port) {
             collection.session = Some(key);
         }
-        self.directory.enter(&tuple, Side::Receiver, key);
+        self.table.directory.enter(&tuple, Side::Receiver, key);
         Some(key.slot)
     }
 }

@@ -1,9 +1,9 @@
-//! What the receivers of a group have asked for and not got. A symbol goes to all of them, so one is
-//! sent when each receiver that is not done has a pull pending (SCDP paper, section IV-D), whichever
-//! block that was for: no receiver is sent more than it has pulled.
+//! Demand of a group of receivers. Every symbol goes to all receivers, so the sender waits until each
+//! receiver that is not done has a pull pending (SCDP paper, section IV-D). The pull may be for any block. So
+//! no receiver gets more symbols than it has pulled.
 //!
-//! Which block it is of is another matter: the lowest that some receiver has asked for and that has not
-//! been sent so often. It is in vain for those who have that block.
+//! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent. For
+//! receivers that already have this block, the symbol is wasted.
 
 use crate::scdp::common::header::ScdpHeader;
 use crate::scdp::common::receivers::Receivers;
@@ -20,12 +20,12 @@ impl GroupDemand {
         }
     }
 
-    /// A receiver's pull. Says whether it makes sense: it is not about a block too far ahead.
+    /// Processes a pull of a receiver. Returns `false` if its block is too far ahead.
     pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
         let receivers = &mut self.receivers;
-        // Every receiver has what is before the first block.
+        // All receivers have the blocks before the first one, so no state is needed for them.
         if header.block >= receivers.first() {
-            // What is beyond any honest demand is not owed.
+            // The limit keeps a faulty receiver from requesting without end.
             let allowed = receivers.sent_of(header.block).saturating_add(most);
             let Some(wanted) = receivers.wanted(receiver, header.block) else {
                 return false;
@@ -38,7 +38,8 @@ impl GroupDemand {
         true
     }
 
-    /// The block of the symbol that may be sent now. Looks at the blocks that receivers have open.
+    /// Returns the block of the symbol that may be sent now. The search covers the blocks that receivers have
+    /// open.
     pub(crate) fn next(&self) -> Option<u32> {
         let receivers = &self.receivers;
         if receivers.open().any(|one| receivers.holds_up(one)) {
@@ -63,7 +64,8 @@ mod tests {
     use crate::scdp::common::limits::MAX_AHEAD;
     use alloc::vec::Vec;
 
-    /// A pull that says: so many pulls so far, so many symbols of `block` wanted, `whole` blocks there.
+    /// Returns a pull with the total of pulls so far, the total of symbols wanted of `block`, and the number
+    /// of complete blocks.
     fn pull(pulls: u32, block: u32, pull: u32, whole: u32) -> ScdpHeader {
         ScdpHeader {
             count: pulls,
@@ -84,7 +86,7 @@ mod tests {
             assert_eq!(answers(&mut demand), [block]);
             assert!(demand.receivers.remembered() <= 2);
         }
-        // A word that is late.
+        // This pull arrives late.
         assert!(demand.pull(0, &pull(1_001, 3, 1, 3), 100));
         assert_eq!(demand.next(), None);
     }
@@ -119,12 +121,12 @@ mod tests {
         let mut demand = GroupDemand::new(2);
         demand.pull(0, &pull(2, 0, 2, 0), 100);
         demand.pull(1, &pull(3, 1, 3, 1), 100);
-        // Two for the first, then the second has one pull left, and the first none.
+        // Two symbols of block 0 are sent. Then receiver 1 has one pull left, and receiver 0 has none.
         assert_eq!(answers(&mut demand), [0, 0]);
         assert!(demand.receivers.holds_up(0));
         demand.pull(0, &pull(5, 1, 3, 1), 100);
         assert_eq!(answers(&mut demand), [1]);
-        // The second has had three symbols, two of them in vain: it pulls again for what it wants.
+        // Receiver 1 got three symbols and needed only one of them, so it pulls two more.
         demand.pull(1, &pull(5, 1, 3, 1), 100);
         assert_eq!(answers(&mut demand), [1, 1]);
         assert!(demand.next().is_none());

@@ -1,33 +1,38 @@
-//! Paper mode: a fixed window of symbols, over switches that trim and have priorities (SCDP paper, section IV).
+//! Paper mode: a fixed window of symbols, for switches that trim and have priorities (SCDP paper, section
+//! IV).
 //!
-//! - The sender pushes a window of source symbols with SYN, the options and the highest priority. Then it sends, for each
-//!   block, as many symbols as the receiver's count of pulls for that block has grown: first source symbols, then repair
-//!   symbols. Symbols go down in class by the bytes that the session has sent. The answer to a pull with FIN has the highest
-//!   class.
-//! - The receiver keeps a window of requested symbols on their way while it needs symbols. Pulls leave through the paced
-//!   queue of the interface.
-//! - One to many (section IV-D): a symbol is sent to a multicast group when every receiver that is not done has a pull
-//!   pending. Receivers finish alone. The host reports receivers that delay the others, and the application decides what
-//!   happens to them.
-//! - Many to one (section IV-E): senders have disjoint shares of the symbols, and each pushes a window. The receiver's pulls
-//!   go round the senders. A sender that owes symbols for too long gets no pull until a packet of it arrives.
+//! - The sender pushes a window of source symbols, with SYN, the options and the highest priority. After
+//!   that, it sends symbols of a block as the receiver's count of pulls for the block grows: first source
+//!   symbols, then repair symbols. A session moves to a lower class as it sends more bytes. The answer to a
+//!   pull with FIN has the highest class.
+//! - While the receiver needs symbols, it keeps a window of requested symbols on their way. Pulls leave
+//!   through the paced queue of the interface.
+//! - One to many (section IV-D): the sender multicasts a symbol when every receiver that is not done has a
+//!   pull pending. Each receiver finishes on its own. The host reports receivers that delay the others, and
+//!   the application decides what happens to them.
+//! - Many to one (section IV-E): the senders have disjoint shares of the symbols, and each pushes a window.
+//!   The receiver pulls from the senders in turn. If a sender is late for too long, the receiver stops
+//!   pulling from it until one of its packets arrives.
 //!
 //! Deviations:
-//! - The count of pulls is one for each block, as the text of section IV-A says. Algorithms 1 and 2 leave it open, because
-//!   they have one block.
-//! - The window is an option of SYN symbols too: the receiver must know how many symbols were pushed. Symbols that are
-//!   pushed beyond the first block belong to the next one.
-//! - Requests are counted, not arrivals: a pull leaves while fewer than a window of requested symbols are on their way and
-//!   more are needed. Without loss of headers this gives the paper's K - w pulls, one for each header, and o more after the
-//!   first header.
-//! - In a group a symbol takes one pull of each receiver, for any block, and belongs to the lowest block that one of the
-//!   receivers wants. Otherwise a receiver that lost a symbol of one block and a receiver that waits for the next block would
-//!   wait for each other. So a pull has two more counts: of pulls of all blocks, and of blocks that the receiver has whole. A
-//!   receiver that gets a symbol that it did not request pulls once more.
-//! - A timeout of the sender sends one symbol to each receiver that is not done. A timeout of the receiver treats everything
-//!   requested as lost, and requests one symbol, then a window once that symbol has arrived.
-//! - A request that only a repair symbol can answer, without any loss, is treated as a loss: the block will have to be
-//!   decoded.
+//! - Pulls are counted for each block, as the text of section IV-A requires. Algorithms 1 and 2 have only one
+//!   block.
+//! - The window is also an option of SYN symbols, because the receiver needs the number of pushed symbols. If the
+//!   window is larger than the first block, its further symbols belong to the next block.
+//! - The receiver counts requests instead of arrivals: it pulls while fewer than a window of requested symbols are on
+//!   their way and it needs more. Without loss of headers, the result is the same as in the paper: for K source
+//!   symbols, a window w and an overhead o, there are K - w pulls, one more for each header, and o more after the first
+//!   header.
+//! - In a group, a symbol uses one pull of each receiver, for any block. It belongs to the lowest block that
+//!   one of the receivers wants. Otherwise a receiver that lost a symbol of one block and a receiver that
+//!   waits for the next block would wait for each other. So a pull contains two more counts: the pulls for
+//!   all blocks, and the blocks that the receiver has completely. A receiver that gets a symbol that it did
+//!   not request sends one more pull.
+//! - At a timeout, the sender sends one symbol to each receiver that is not done. At a timeout, the receiver
+//!   treats all requested symbols as lost. It requests one symbol, and requests a window again when that
+//!   symbol has arrived.
+//! - If only a repair symbol can answer a request, the receiver acts as after a loss, because it will have to
+//!   decode the block.
 
 pub(super) mod group_demand;
 pub(super) mod source;

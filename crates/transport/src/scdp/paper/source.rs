@@ -1,59 +1,59 @@
-//! One of the hosts that send to a session, as its receiver sees it.
+//! State of one sender of a session, at the receiver.
 
 use crate::Share;
 use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// What an answer counts in the smoothed time: one part in so many (as in RFC 6298).
+/// Reciprocal weight of a new sample in the smoothed answer time (1/8, as in RFC 6298).
 const SMOOTHING: u64 = 8;
 
-/// How the answers of a source that is one of several are judged.
+/// Criteria by which the receiver judges a source, if there are several sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge {
     pub(crate) now: Time,
-    /// Within this a source is to answer.
+    /// Time within which a source should answer.
     pub(crate) patience: Duration,
 }
 
-/// Symbols of one block asked of one source.
+/// Symbols of one block that were requested from one source.
 #[derive(Clone, Default, Debug)]
 struct Requests {
-    /// By pulls, so far.
+    /// Number of symbols requested by pulls so far.
     asked: u32,
-    /// Pushed without a pull.
+    /// Number of symbols that the source pushes without a pull.
     pushed: u32,
-    /// On their way: pushed or asked for, not arrived in any form.
+    /// Number of symbols on their way: pushed or requested, and not arrived in any form.
     coming: u32,
-    /// With several senders: when each of those was asked for, the oldest first. Which of them a symbol
-    /// answers is not known, so that it is taken for an answer to the oldest.
+    /// With several senders: request time of each symbol on its way, oldest first. A symbol does not show which request
+    /// it answers, so it counts as the answer to the oldest request.
     asked_at: VecDeque<Time>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Addresses as this host sends.
+    /// Addresses of the pulls, with this host as the source.
     pub(crate) tuple: FiveTuple,
-    /// Its name of the session.
+    /// The source's name for the session.
     pub(crate) session: FlowId,
-    /// Symbols that it pushes, and that are to be on their way afterwards.
+    /// Number of symbols that the source pushes. The receiver then keeps this number of symbols on their way.
     window: u32,
     share: Share,
-    /// Symbols of open blocks on their way.
+    /// Number of symbols of open blocks on their way.
     coming: u32,
-    /// Pulls so far.
+    /// Total pulls so far.
     pulls: u32,
-    /// Pushed and pulled symbols on their way, when they go to a group: of whichever block some receiver
-    /// wants. `None` when all are for this receiver, and just those of open blocks count.
+    /// In a group: number of pushed and pulled symbols on their way. They may belong to any block that a receiver
+    /// wants. `None` if all symbols are for this receiver. Then only symbols of open blocks count.
     to_group: Option<u32>,
-    /// From the first open block on.
+    /// Requests for each open block, starting with the first.
     blocks: VecDeque<Requests>,
-    /// Of the pushed symbols, those that have not come in any form. All were on their way at once, so
-    /// that only the last of them tells how long an answer takes.
+    /// Number of pushed symbols that have not arrived in any form. The source sends them all at once, so only the last
+    /// of them shows how long an answer takes.
     pushes_left: u32,
-    /// How long the source takes to answer a pull, smoothed; `None` before its first answer.
+    /// Smoothed time from a pull to its answer. `None` before the first answer.
     answers_in: Option<Duration>,
-    /// After a timeout only one symbol is to be on its way, until it has come.
+    /// Whether only one symbol may be on its way, after a timeout and until that symbol arrives.
     probing: bool,
     timeouts: u32,
     waits_since: Time,
@@ -61,7 +61,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A source that pushes `window` symbols of its share, when `open` blocks are open.
+    /// Returns a source that pushes `window` symbols of its share. `open` blocks are open.
     pub(crate) fn new(
         now: Time,
         (tuple, session): (FiveTuple, FlowId),
@@ -87,27 +87,29 @@ impl Source {
         }
     }
 
-    /// One more block is open.
+    /// Adds an open block.
     pub(crate) fn open_block(&mut self) {
         self.blocks.push_back(Requests::default());
     }
 
-    /// The first open block is whole: what is still coming of it is of no use.
+    /// Removes the first open block, which is complete. Its symbols that are still on their way are not
+    /// needed.
     pub(crate) fn close_block(&mut self) {
         if let Some(requests) = self.blocks.pop_front() {
             self.coming -= requests.coming;
         }
     }
 
-    /// Whether other hosts send to the session too, so that one may do what another does not.
+    /// Returns whether other hosts also send to the session. Then they can replace a slow source.
     fn has_others(&self) -> bool {
         self.share.of > 1
     }
 
-    /// So many symbols of the block at `place` were pushed.
+    /// Records that the source pushes `count` symbols of the block at `place`.
     pub(crate) fn push(&mut self, now: Time, place: usize, count: u32) {
         let has_others = self.has_others();
         let requests = &mut self.blocks[place];
+        // The times show which symbols are late, so that another source can take them over.
         if has_others {
             requests.asked_at.extend((0..count).map(|_| now));
             self.pushes_left += count;
@@ -117,21 +119,21 @@ impl Source {
         self.coming += count;
     }
 
-    /// What it sends goes to a group.
+    /// Records that the source sends to a group.
     #[inline]
     pub(crate) fn join_group(&mut self) {
         self.to_group.get_or_insert(self.coming);
     }
 
-    /// Whether source symbols of the block at `place`, which has `k`, are left that were neither pushed nor
-    /// asked for.
+    /// Returns whether the block at `place`, with `k` source symbols, has source symbols of this share that
+    /// were neither pushed nor requested.
     pub(crate) fn has_source_symbols(&self, place: usize, k: u32) -> bool {
         let requests = &self.blocks[place];
         requests.pushed.saturating_add(requests.asked) < self.share.of_first(k)
     }
 
-    /// Asks for a symbol of the block at `place`, which has `k` source symbols. Gives the number of
-    /// symbols asked of it so far, and whether it can only be a repair symbol.
+    /// Requests a symbol of the block at `place`, which has `k` source symbols. Returns the number of symbols
+    /// of the block requested so far, and whether only a repair symbol can answer.
     #[inline]
     pub(crate) fn ask(&mut self, now: Time, place: usize, k: u32) -> (u32, bool) {
         let has_others = self.has_others();
@@ -145,6 +147,7 @@ impl Source {
         let sent = requests.pushed.saturating_add(requests.asked);
         let asked = (requests.asked, sent > self.share.of_first(k));
         self.waits_since = now;
+        // In a group, an earlier pull may still be unused. It then serves this request too.
         if self.to_group.is_none() || self.lacks_pull() {
             self.pull();
         }
@@ -158,26 +161,28 @@ impl Source {
         }
     }
 
-    /// Whether a pull went on a symbol that was not asked for, and another has to be sent in its place.
+    /// Returns whether one more pull is needed, because a pull was used by a symbol that this receiver did
+    /// not request.
     #[inline]
     pub(crate) fn lacks_pull(&self) -> bool {
         self.to_group.is_some_and(|pulled| pulled < self.coming)
     }
 
-    /// Pulls once more for what was asked for. Gives the number of symbols asked of the first open block.
+    /// Pulls once more for the symbols already requested. Returns the number of symbols requested of the
+    /// first open block.
     pub(crate) fn pull_again(&mut self, now: Time) -> u32 {
         self.waits_since = now;
         self.pull();
         self.asked_of(0)
     }
 
-    /// Pulls so far.
+    /// Returns the total of pulls so far.
     #[inline]
     pub(crate) fn pulls(&self) -> u32 {
         self.pulls
     }
 
-    /// Something came from it.
+    /// Records that a packet of the source has arrived.
     #[inline]
     pub(crate) fn hear(&mut self, now: Time) {
         self.waits_since = now;
@@ -186,10 +191,12 @@ impl Source {
         self.probing = false;
     }
 
-    /// A symbol came in some form, of the block at `place` if that is open; `to_group` if others have got
-    /// it too. Whether one of that block was on its way.
+    /// Records that a symbol has arrived in some form. `place` is the place of its block, if the block is open.
+    /// `to_group` shows whether other receivers get the symbol too. Returns whether a symbol of this block was on its
+    /// way.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, place: Option<usize>, to_group: bool) -> bool {
+        // Every symbol uses up one pull of this receiver, even if another receiver requested the symbol.
         if let Some(pulled) = &mut self.to_group {
             *pulled = pulled.saturating_sub(1);
         }
@@ -204,14 +211,15 @@ impl Source {
                 self.measure_answer(now.since(asked_at));
             }
         } else if to_group {
-            // Another receiver asked for it: the sender counts it as sent to this one as well.
+            // Another receiver requested this symbol. The sender counts it as sent to this receiver too.
             requests.asked = requests.asked.saturating_add(1);
         }
         was_coming
     }
 
-    /// A symbol that was on its way has come after so long.
+    /// Adds a sample to the smoothed answer time.
     fn measure_answer(&mut self, took: Duration) {
+        // The source pushes its symbols at once. So only the last of them is a sample of the answer time.
         self.pushes_left = self.pushes_left.saturating_sub(1);
         if self.pushes_left > 0 {
             return;
@@ -222,19 +230,22 @@ impl Source {
         });
     }
 
-    /// How long it takes to answer a pull; `None` while that is not known, or while it is silent.
+    /// Returns the smoothed time from a pull to its answer, or `None` if it is unknown or the source is
+    /// silent.
     pub(crate) fn answers_in(&self) -> Option<Duration> {
         self.answers_in.filter(|_| !self.is_silent())
     }
 
-    /// When it is taken for silent if it is not heard before; `None` while it owes nothing.
+    /// Returns the time from which the source counts as silent, unless a packet arrives before. Returns `None` if the
+    /// source owes no symbols.
     fn silent_at(&self, patience: Duration) -> Option<Time> {
         let oldest = |requests: &Requests| requests.asked_at.front().copied();
         let owes_since = self.blocks.iter().filter_map(oldest).min()?;
         Some(self.heard_at.max(owes_since).saturating_add(patience))
     }
 
-    /// Whether nothing that it owes is to be counted on: it is slow, or silent.
+    /// Returns whether the receiver should not wait for symbols that the source owes, because it is slow or
+    /// silent.
     pub(crate) fn is_behind(&self, judge: Judge) -> bool {
         let silent_at = self.silent_at(judge.patience);
         silent_at.is_some_and(|silent_at| self.is_slow(judge) || silent_at <= judge.now)
@@ -245,8 +256,8 @@ impl Source {
         answers_in.is_some_and(|answers_in| answers_in > judge.patience)
     }
 
-    /// Symbols of the block at `place` that are on their way for too long: those that are lost, or all if
-    /// it is behind.
+    /// Returns how many symbols of the block at `place` are late. If the source is behind, all its symbols
+    /// are late.
     pub(crate) fn late_of(&self, place: usize, judge: Judge) -> u32 {
         let Some(requests) = self.blocks.get(place) else {
             return 0;
@@ -258,7 +269,7 @@ impl Source {
         requests.asked_at.iter().take_while(late).count() as u32
     }
 
-    /// When it is next late with something, unless it is late with all already.
+    /// Returns the time at which the next symbol becomes late, or `None` if all symbols are late already.
     pub(crate) fn next_late_at(&self, judge: Judge) -> Option<Time> {
         let silent_at = self.silent_at(judge.patience)?;
         if self.is_slow(judge) || silent_at <= judge.now {
@@ -275,18 +286,18 @@ impl Source {
         Time::earlier(late_at, Some(silent_at))
     }
 
-    /// The sender counts `symbols` of the block at `place` as sent, though nothing was asked.
+    /// Counts `symbols` symbols of the block at `place` as requested, because the sender counts them as sent.
     pub(crate) fn count_as_asked(&mut self, place: usize, symbols: u32) {
         let requests = &mut self.blocks[place];
         requests.asked = requests.asked.saturating_add(symbols);
     }
 
-    /// Symbols asked of it so far of the block at `place`.
+    /// Returns the number of symbols of the block at `place` that were requested from the source.
     pub(crate) fn asked_of(&self, place: usize) -> u32 {
         self.blocks.get(place).map_or(0, |requests| requests.asked)
     }
 
-    /// What it owes is not waited for any more. Says whether it owed anything.
+    /// Stops waiting for all symbols that the source owes. Returns whether the source owed any symbols.
     pub(crate) fn release_from_debt(&mut self) -> bool {
         self.pushes_left = 0;
         for requests in &mut self.blocks {
@@ -296,13 +307,13 @@ impl Source {
         core::mem::take(&mut self.coming) > 0
     }
 
-    /// Waits from now on.
+    /// Starts the timeout at `now`.
     #[inline]
     pub(crate) fn wait_from(&mut self, now: Time) {
         self.waits_since = now;
     }
 
-    /// Whether less than its window is on its way.
+    /// Returns whether less than a window of symbols is on its way.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         let window = if self.probing { 1 } else { self.window };
@@ -319,15 +330,14 @@ impl Source {
         self.coming > 0
     }
 
-    /// When what it was asked for is overdue.
+    /// Returns the time at which the requested symbols are overdue.
     #[inline]
     pub(crate) fn overdue_at(&self, config: &ScdpConfig) -> Time {
         let span = config.backed_off(self.timeouts);
         self.waits_since.saturating_add(span)
     }
 
-    /// What it was asked for is lost, or the pulls are. Gives the symbols of each open block that come
-    /// no more.
+    /// Treats all requests as lost. Returns, for each open block, the number of symbols that will not arrive.
     pub(crate) fn give_up_requests(&mut self, now: Time) -> impl Iterator<Item = u32> {
         self.timeouts = self.timeouts.saturating_add(1);
         self.waits_since = now;
@@ -341,12 +351,12 @@ impl Source {
         })
     }
 
-    /// Whether it has been silent for too long.
+    /// Returns whether the source has been silent for too many timeouts.
     pub(crate) fn is_given_up(&self, config: &ScdpConfig) -> bool {
         self.timeouts > config.max_timeouts
     }
 
-    /// The session has ended: gives back what is large.
+    /// Frees memory at the end of the session.
     pub(crate) fn release(&mut self) {
         self.blocks = VecDeque::new();
     }
@@ -357,7 +367,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// One of two senders, with one block open.
+    /// Returns one of two sources, with one open block.
     fn one_of_two() -> Source {
         let share = Share { index: 0, of: 2 };
         Source::new(Time::ZERO, (FiveTuple::default(), FlowId(0)), 3, share, 1)

@@ -1,5 +1,5 @@
-//! A receiver that gives credits ([`Mode::Credit`](crate::scdp::Mode::Credit)): each source has
-//! a window, and owes symbols of blocks that are assigned to it.
+//! Receiver in credit mode ([`Mode::Credit`](crate::scdp::Mode::Credit)). Each source has a window, and owes
+//! symbols of the blocks that are assigned to it.
 
 use super::Receiver;
 use crate::scdp::common::block::State;
@@ -8,19 +8,19 @@ use crate::scdp::common::header::{CreditHeader, MAX_ESI, ScdpHeader};
 use crate::scdp::common::limits::MAX_WINDOW;
 use crate::scdp::config::ScdpConfig;
 use crate::scdp::credit::control::Arrival;
+use crate::scdp::credit::credited_sender::CreditedSender;
 use crate::scdp::credit::credits::{Balance, Use};
-use crate::scdp::credit::line::Line;
 use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::{Duration, Time};
 
 impl Receiver {
-    /// Whether it gives credits.
+    /// Returns whether the receiver gives credits.
     #[inline]
     pub(crate) fn gives_credits(&self) -> bool {
         !self.lines.is_empty()
     }
 
-    /// What has become of the symbols that the source of a segment was asked for.
+    /// Returns the counts of the symbols requested from the source of a segment.
     pub(crate) fn balance(&self, segment: &Segment) -> Option<Balance> {
         let from = (segment.tuple.src, segment.tuple.src_port);
         let mut all = self.sources.iter().zip(&self.lines);
@@ -30,12 +30,13 @@ impl Receiver {
         source.map(|(_, line)| line.credits.balance())
     }
 
-    /// Credits of the last pull: what they ask for arrives on the host's link.
+    /// Returns the number of credits in the last pull. The requested symbols will use the host's link, so the pull
+    /// queue charges them.
     pub(crate) fn last_credits(&self) -> u32 {
         self.last_credits
     }
 
-    /// A symbol arrives, or its header. Says whether it can be.
+    /// Processes a symbol or its header. Returns `false` if it is invalid.
     pub(super) fn on_credit_symbol<C: Codec>(
         &mut self,
         now: Time,
@@ -45,6 +46,7 @@ impl Receiver {
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
+        // In credit mode an offer opens the session, so a valid symbol never has SYN.
         if header.block >= self.object.blocks() || header.esi >= MAX_ESI || header.syn {
             return false;
         }
@@ -54,6 +56,7 @@ impl Receiver {
             return true;
         }
         let trimmed = segment.condition == Condition::Trimmed;
+        // Only the line knows the round trip and `may_grow`, and it fills them in.
         let arrival = Arrival {
             now,
             number: header.pull,
@@ -81,7 +84,7 @@ impl Receiver {
             }
             self.receipt.in_vain += u32::from(enough || (!trimmed && !new));
             if new && used == Use::Late {
-                // It was not lost after all.
+                // The symbol was not lost after all.
                 self.lines[from].count(Some(place));
                 self.lines[from].credits.on_spurious();
             }
@@ -95,10 +98,11 @@ impl Receiver {
         true
     }
 
-    /// The place of a block that is not whole: those up to it are opened, as far as they may be. A group is
-    /// sent what others have asked for.
+    /// Returns the place of a block that is not complete. Opens the blocks up to it, as far as allowed,
+    /// because a group also gets symbols that other receivers have requested.
     fn place_of(&mut self, block: u32) -> Option<usize> {
         let place = block.checked_sub(self.first)?;
+        // The second limit bounds the number of open blocks, for any block number in a packet.
         if block >= self.openable || place >= MAX_WINDOW {
             return None;
         }
@@ -108,18 +112,20 @@ impl Receiver {
         Some(place as usize)
     }
 
-    /// What sources owe of a block is no more than it needs.
+    /// Reduces the assigned symbols of a block to the number that it needs.
     fn settle_block(&mut self, place: usize) {
         let needs = self.blocks[place].needs();
         if needs == 0 {
             self.lines.iter_mut().for_each(|line| line.cancel(place));
             return;
         }
+        // Only a complete block causes a pull at once (`cancel`). The next pull reports a smaller need.
         if let [only] = &mut *self.lines {
             let spare = only.assigned(place).saturating_sub(needs);
             only.take_back(place, spare);
             return;
         }
+        // Symbols are taken back one by one from the line with most, so that all lines keep a share.
         let mut spare = self.assigned(place).saturating_sub(needs);
         while spare > 0 {
             let most = self
@@ -132,7 +138,7 @@ impl Receiver {
         }
     }
 
-    /// Symbols of the block at `place` that are to come.
+    /// Returns the number of assigned symbols of the block at `place`.
     #[inline]
     fn assigned(&self, place: usize) -> u32 {
         if let [only] = &*self.lines {
@@ -141,8 +147,8 @@ impl Receiver {
         self.lines.iter().map(|line| line.assigned(place)).sum()
     }
 
-    /// Symbols are lost: where nothing else can be fetched meanwhile, a failure to decode would cost a round
-    /// trip.
+    /// Processes lost symbols. When all blocks are open, the first incomplete block gets extra symbols.
+    /// Otherwise a failed decoding would cost a round trip in which nothing else can be requested.
     fn on_lost(&mut self, lost: u32, config: &ScdpConfig) {
         if lost > 0 && !self.has_unopened() {
             let mut open = self.blocks.iter_mut();
@@ -152,7 +158,7 @@ impl Receiver {
         }
     }
 
-    /// A source tells how many symbols it has sent, and may ask for a word.
+    /// Processes a status: a source reports how many symbols it has sent, and may request an answer.
     pub(crate) fn on_status(
         &mut self,
         now: Time,
@@ -174,7 +180,7 @@ impl Receiver {
         true
     }
 
-    /// The source repeats its offer: it may not know that the session stands.
+    /// Processes a repeated offer. The source may not have received any answer yet.
     pub(crate) fn on_offer_again(&mut self, now: Time, segment: &Segment) -> bool {
         let from = self
             .source_of(&segment.tuple)
@@ -184,11 +190,12 @@ impl Receiver {
         };
         self.heard_at = now;
         self.lines[from].hear(now);
+        // The repeated offer gets an answer, although nothing has changed.
         self.lines[from].has_news = true;
         true
     }
 
-    /// The first block from the place `from` on that needs symbols which no source owes.
+    /// Returns the first block, at place `from` or later, that needs symbols not assigned to any source.
     #[inline]
     fn unassigned(&self, from: usize) -> Option<usize> {
         let places = from.min(self.blocks.len())..self.blocks.len();
@@ -198,35 +205,37 @@ impl Receiver {
             .map(|(_, place)| place)
     }
 
-    /// Whether symbols are needed that no source owes.
+    /// Returns whether symbols are needed that are not assigned to any source.
     #[inline]
     fn has_unassigned(&self) -> bool {
         self.may_open() || self.unassigned(0).is_some()
     }
 
-    /// Within what time a source of several is to answer: twice what the fastest takes.
+    /// Returns the time within which each of several sources should answer: twice the round trip of the
+    /// fastest.
     fn patience(&self) -> Option<Duration> {
         let heard = self.lines.iter().filter(|line| !line.is_silent());
         let fastest = heard.filter_map(|line| line.control.round_trip()).min()?;
         Some(fastest * 2)
     }
 
-    /// Where nothing is needed beside what sources owe: a block of which one that is behind owes some,
-    /// and that source.
+    /// Returns a block of which a late source owes symbols, and that source. It applies when all needed
+    /// symbols are assigned.
     fn overdue(&self, now: Time) -> Option<(usize, usize)> {
         let patience = self.patience()?;
-        let is_behind = |line: &&Line| line.is_behind(now, patience);
+        let is_behind = |line: &&CreditedSender| line.is_behind(now, patience);
+        // Usually no source is behind, and this check saves the search through the blocks.
         if !self.lines.iter().any(|line| is_behind(&line)) {
             return None;
         }
         let places = 0..self.blocks.len();
         places.into_iter().find_map(|place| {
-            let owes = |line: &Line| line.assigned(place) > 0 && is_behind(&line);
+            let owes = |line: &CreditedSender| line.assigned(place) > 0 && is_behind(&line);
             Some((place, self.lines.iter().position(owes)?))
         })
     }
 
-    /// Whether the source at `at` may be asked for more.
+    /// Returns whether a pull may request more symbols from the source at `at`.
     #[inline]
     fn can_ask(&self, now: Time, at: usize, unassigned: bool) -> bool {
         let line = &self.lines[at];
@@ -234,12 +243,14 @@ impl Receiver {
             return true;
         }
         let room = line.has_room(now);
+        // These symbols are assigned already, so even a silent source gets the credits for them.
         if line.lacks_credit() && room {
             return true;
         }
         if self.lines.len() == 1 {
             return unassigned && (room || line.has_spare_credit());
         }
+        // A silent source gets no further symbols while another source answers.
         let others = self.lines.iter().any(|line| !line.is_silent());
         if (line.is_silent() && others) || !(room || line.has_spare_credit()) {
             return false;
@@ -247,7 +258,7 @@ impl Receiver {
         unassigned || self.may_take_over(now, at)
     }
 
-    /// Whether the source at `at` may send what one that is behind owes.
+    /// Returns whether the source at `at` may take over symbols from a late source.
     fn may_take_over(&self, now: Time, at: usize) -> bool {
         let patience = self.patience();
         patience.is_some_and(|patience| !self.lines[at].is_behind(now, patience))
@@ -255,7 +266,7 @@ impl Receiver {
             && self.overdue(now).is_some_and(|(_, behind)| behind != at)
     }
 
-    /// The source that is asked next.
+    /// Returns the next source to ask.
     #[inline]
     fn next_line(&self, now: Time) -> Option<usize> {
         let unassigned = self.has_unassigned();
@@ -273,8 +284,8 @@ impl Receiver {
         self.next_line(now).is_some()
     }
 
-    /// Assigns one symbol more to the source at `at`, if one is needed. Blocks before the place `from` need
-    /// none; what is found is the next `from`.
+    /// Assigns one more symbol to the source at `at`. Returns `false` if none is needed. The search starts at
+    /// the place `from`, before which no block needs symbols, and updates `from`.
     fn assign(&mut self, now: Time, at: usize, from: &mut usize) -> bool {
         if let Some(place) = self.unassigned(*from) {
             self.lines[at].assign(now, place, 1, false);
@@ -285,9 +296,8 @@ impl Receiver {
         if self.may_open() {
             self.open_block();
             let place = self.blocks.len() - 1;
-            if self.blocks[place].needs() > self.assigned(place) {
-                self.lines[at].assign(now, place, 1, false);
-            }
+            // A new block needs at least one symbol, and none is assigned yet.
+            self.lines[at].assign(now, place, 1, false);
             return true;
         }
         if self.lines.len() == 1 || !self.may_take_over(now, at) {
@@ -301,7 +311,7 @@ impl Receiver {
         true
     }
 
-    /// A pull that gives the next source as many credits as it has room for. To be called only if one may be
+    /// Returns a pull that gives the next source as many credits as fit. The caller has checked that a pull may be
     /// sent.
     pub(super) fn give(&mut self, now: Time) -> Segment {
         let at = self.next_line(now).unwrap_or(0);
@@ -310,7 +320,7 @@ impl Receiver {
         let batch = self.lines[at].control.batch();
         let paced = self.lines[at].paced(now);
         let most = match several {
-            // Others have their turn.
+            // The pull gives only one batch, so that the other sources get their turns.
             true => batch,
             false => window,
         }
@@ -320,12 +330,14 @@ impl Receiver {
             let line = &self.lines[at];
             let in_flight = line.credits.in_flight() + credits;
             let has_room = in_flight < window && credits < most;
+            // The source owes a symbol for which it has no credit, so it gets one.
             if line.total() > in_flight {
                 if !has_room {
                     break true;
                 }
                 credits += 1;
             } else {
+                // All owed symbols have credits. A new symbol uses a spare credit, if the source has one.
                 let spare = in_flight > line.total();
                 if !spare && !has_room {
                     break true;
@@ -337,6 +349,8 @@ impl Receiver {
             }
         };
         let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
+        // The window may grow only while it limits the receiver. Room for less than a batch counts as a full window,
+        // because it gives no pull (`has_room`).
         let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));
@@ -350,16 +364,17 @@ impl Receiver {
         self.control(at, Header::Credit(header))
     }
 
-    /// When a source is overdue first, or late where another could take over.
+    /// Returns the earliest time at which a source is overdue, or is so late that another source can take over.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
-        let due = |line: &Line| {
-            // One of several may be to send what another owes.
+        let due = |line: &CreditedSender| {
+            // With several sources, this source may have to take over symbols of another source.
             let held = line
                 .held_until(now)
                 .filter(|_| self.lines.len() > 1 || line.lacks_credit() || self.has_unassigned());
             Time::earlier(line.overdue_at(config), held)
         };
         let overdue = self.lines.iter().filter_map(due).min();
+        // Another source takes over late symbols only if all needed symbols are assigned and no pull waits.
         if self.lines.len() == 1 || self.in_pull_queue || self.has_unassigned() {
             return overdue;
         }
@@ -368,19 +383,20 @@ impl Receiver {
                 .lines
                 .iter()
                 .filter_map(|line| line.silent_at(patience));
+            // With a time in the past, the timer would expire again at once.
             at.filter(|at| *at > now).min()
         });
         Time::earlier(overdue, late)
     }
 
-    /// Asks sources that are overdue whether anything comes. Says whether the session goes on.
+    /// Sends probes to overdue sources. Returns `false` if the session has failed.
     pub(super) fn ask_overdue(&mut self, now: Time, config: &ScdpConfig) -> bool {
         for line in &mut self.lines {
             if line.overdue_at(config).is_some_and(|at| at <= now) {
                 line.on_timeout(now);
             }
         }
-        let given_up = |line: &Line| line.timeouts > config.max_timeouts;
+        let given_up = |line: &CreditedSender| line.timeouts > config.max_timeouts;
         !self.lines.iter().all(given_up)
     }
 }

@@ -1,4 +1,4 @@
-//! From enough symbols of a block to its bytes, and on to the next block.
+//! Decoding of blocks that have enough symbols, and delivery of complete blocks.
 
 use super::Receiver;
 use crate::scdp::common::block::State;
@@ -6,7 +6,7 @@ use crate::scdp::common::codec::{Attempt, Codec, Decoding, Job};
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Has a block decoded, if it has enough symbols.
+    /// Starts to decode a block if it has enough symbols.
     pub(super) fn decode<C: Codec>(&mut self, now: Time, place: usize, codec: &mut C) {
         let block = &mut self.blocks[place];
         while block.is_decodable() {
@@ -18,6 +18,7 @@ impl Receiver {
                     session: self.key,
                     block: number,
                 },
+                // The addresses of each source identify the session, so the first source is enough.
                 session: self.sources[0].tuple.reversed(),
                 block: number,
                 source_symbols: self.object.source_symbols(number),
@@ -41,8 +42,7 @@ impl Receiver {
         }
     }
 
-    /// The driver has decoded block `number`, or it takes another symbol. Says whether it was at
-    /// work on it.
+    /// Processes the driver's result for block `number`. Returns `false` if the block was not being decoded.
     pub(crate) fn on_decoded<C: Codec>(
         &mut self,
         now: Time,
@@ -64,7 +64,7 @@ impl Receiver {
         true
     }
 
-    /// Decodings that are over by now.
+    /// Processes the decodings that have ended by now.
     pub(super) fn finish_decodings<C: Codec>(&mut self, now: Time, codec: &mut C) {
         for place in 0..self.blocks.len() {
             let block = &mut self.blocks[place];
@@ -78,6 +78,8 @@ impl Receiver {
                 block.state = State::Whole;
             } else {
                 block.on_failure();
+                // The sources owed nothing for this block while it was decoded, so their timeouts start now.
+                // In credit mode a source that owes nothing has no timeout.
                 for source in &mut self.sources {
                     source.wait_from(now);
                 }
@@ -87,7 +89,7 @@ impl Receiver {
         self.pass_on_whole_blocks();
     }
 
-    /// A symbol has come of the block at `place`: if that is whole, so may be what the application waits for.
+    /// Delivers blocks if the block at `place`, of which a symbol has arrived, is complete.
     #[inline]
     pub(super) fn pass_on_from(&mut self, place: Option<usize>) {
         let block = place.and_then(|place| self.blocks.get(place));
@@ -97,6 +99,7 @@ impl Receiver {
     }
 
     pub(super) fn pass_on_whole_blocks(&mut self) {
+        // Before blocks are removed, because only blocks in the list can be reported.
         if self.has_reader() {
             self.tell_blocks();
         }

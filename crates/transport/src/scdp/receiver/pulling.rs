@@ -1,4 +1,4 @@
-//! What a receiver asks for, and of which of its sources.
+//! Selection of the symbols that a receiver requests, and of the source for each.
 
 use super::Receiver;
 use crate::scdp::common::block::{Block, State};
@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Whether a pull may be sent: symbols are needed, and some source has less than its window of
-    /// them on its way; or what is owed is late, and another source has room for it.
+    /// Returns whether a pull may be sent. Either symbols are needed and a source has less than its window on
+    /// its way, or symbols are late and another source has room for them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -33,14 +33,14 @@ impl Receiver {
         }
     }
 
-    /// Whether a pull is to be sent again: a group has one sender.
+    /// Returns whether a pull must be repeated. Only a group needs this, and it has one sender.
     #[inline]
     fn lacks_pull(&self) -> bool {
         self.in_group && self.sources[0].lacks_pull()
     }
 
-    /// The source whose turn it is. One that owes symbols for too long is not asked while others
-    /// are there; what it still sends is welcome, and brings it back.
+    /// Returns the source whose turn it is. A silent source is skipped while others answer. A packet that
+    /// still arrives from it makes it eligible again.
     #[inline]
     fn next_source(&self) -> Option<usize> {
         if let [only] = &*self.sources {
@@ -49,8 +49,9 @@ impl Receiver {
         self.next_source_that(|_| true)
     }
 
-    /// The source whose turn it is of those that `may` be asked.
+    /// Returns the next source in turn for which `may` is true.
     fn next_source_that(&self, may: impl Fn(&Source) -> bool) -> Option<usize> {
+        // If all sources are silent, none is skipped. Otherwise nothing could be requested any more.
         let all_silent = self.sources.iter().all(Source::is_silent);
         let count = self.sources.len();
         (0..count)
@@ -61,8 +62,8 @@ impl Receiver {
             })
     }
 
-    /// The source to ask for a symbol of the block at `place`, if any has room: one that has
-    /// source symbols of it left, if it can be, so that the block need not be decoded.
+    /// Returns the source for a symbol of the block at `place`, if one has room. Sources with source symbols
+    /// of this block come first, because the block then needs no decoding.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
         if self.sources.len() > 1 {
@@ -75,7 +76,7 @@ impl Receiver {
         self.next_source()
     }
 
-    /// What sources that are several are measured by: the fastest, which may take twice as long.
+    /// Returns the criteria for several sources: each may take twice the answer time of the fastest.
     fn judge(&self, now: Time) -> Option<Judge> {
         let answers_in = self.sources.iter().filter_map(Source::answers_in);
         let fastest = answers_in.min()?;
@@ -83,8 +84,8 @@ impl Receiver {
         Some(Judge { now, patience })
     }
 
-    /// Where nothing is needed beside what is on its way, and there are several sources: whether
-    /// some of that is late. Gives the block to ask for a symbol of, and the source to ask.
+    /// Returns the block and the source for a request that replaces a late symbol. It applies to several
+    /// sources, when all needed symbols are already requested.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -98,7 +99,7 @@ impl Receiver {
         Some((place, at))
     }
 
-    /// Whether a symbol is needed that has not been asked for.
+    /// Returns whether a symbol is needed that was not requested.
     #[inline]
     pub(super) fn is_in_need(&self) -> bool {
         self.may_open() || self.lacks_symbols()
@@ -109,19 +110,19 @@ impl Receiver {
         self.blocks.iter().any(|block| block.needs() > 0)
     }
 
-    /// Whether there is a block that nothing has been asked of, and room for it.
+    /// Returns whether there is an unopened block with room for it.
     #[inline]
     pub(super) fn may_open(&self) -> bool {
         self.first + (self.blocks.len() as u32) < self.openable
     }
 
-    /// Whether there are blocks that nothing has been asked of.
+    /// Returns whether there are unopened blocks.
     #[inline]
     pub(super) fn has_unopened(&self) -> bool {
         self.first + (self.blocks.len() as u32) < self.object.blocks()
     }
 
-    /// A pull, for the first block that needs a symbol. To be called only if one may be sent.
+    /// Returns a pull for the first block that needs a symbol. The caller has checked that a pull may be sent.
     pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
         if self.gives_credits() {
             return self.give(now);
@@ -153,18 +154,19 @@ impl Receiver {
         let block = &mut self.blocks[place];
         block.coming += 1;
         if repair {
-            // It will have to be decoded.
+            // The block will have to be decoded.
             block.on_loss(config.overhead);
         }
         self.pull_of(now, at, number, pull)
     }
 
-    /// The pull that was just counted at a source, for a block of which so many symbols were asked
-    /// of it.
+    /// Returns the pull that was just counted at a source. `pull` is the number of symbols of the block requested from
+    /// this source.
     pub(super) fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
+            // A repeated pull, or a pull for a late symbol, would still follow this one.
             fin: is_last && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,
@@ -175,25 +177,26 @@ impl Receiver {
         self.control(source, Header::Scdp(header))
     }
 
-    /// Whether another source is to be asked for what is late.
+    /// Returns whether another source should replace a late symbol.
     #[inline]
     fn is_overdue(&self, now: Time) -> bool {
         self.has_several_sources() && self.find_overdue(now).is_some()
     }
 
-    /// Whether one source may do what another does not.
+    /// Returns whether there are several sources, so that one can replace another.
     #[inline]
     pub(crate) fn has_several_sources(&self) -> bool {
         self.sources.len() > 1
     }
 
-    /// Of several sources: once there is enough of every block, and decoding is all that is left:
-    /// the word for each source that still owes symbols that they are not needed.
+    /// Returns a pull for each source that still owes symbols, once all blocks have enough symbols and only decoding
+    /// remains. The pulls report that the symbols are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let receives = |block: &Block| block.state == State::Receiving;
         if self.has_unopened() || self.blocks.iter().any(receives) {
             return Vec::new();
         }
+        // Symbols that are still on their way are not needed, so nothing waits for them any more.
         for block in &mut self.blocks {
             block.coming = 0;
         }
@@ -209,6 +212,7 @@ impl Receiver {
                 kind: ScdpKind::Pull,
                 fin: true,
                 block: last,
+                // The count has not grown, so this pull requests nothing new.
                 pull: source.asked_of(place),
                 count: source.pulls(),
                 blocks: self.object.blocks(),
@@ -219,7 +223,7 @@ impl Receiver {
         words
     }
 
-    /// The word that the object is whole, for each source.
+    /// Returns the report that the object is complete, for each source.
     pub(crate) fn done(&self) -> impl Iterator<Item = Segment> {
         (0..self.sources.len()).map(|source| {
             self.control(
@@ -238,6 +242,7 @@ impl Receiver {
             flow: self.sources[source].session,
             payload: 0,
             ecn: Ecn::NotCapable,
+            // Pulls have the highest class, so that data in the queues does not delay them.
             priority: 0,
             path: self.pin,
             rank: 0,
@@ -247,7 +252,7 @@ impl Receiver {
         }
     }
 
-    /// When the next source is late with something that may then be asked of another.
+    /// Returns the earliest time at which a symbol becomes late, so that another source may replace it.
     #[inline(never)]
     pub(super) fn late_at(&self, now: Time) -> Option<Time> {
         let judge = self.judge(now)?;

@@ -1,5 +1,4 @@
-//! An application that is told of blocks and reads them in its own time, so that what is held for
-//! it has a bound.
+//! Delivery of single blocks to an application that reads them at its own rate. A window bounds the memory.
 
 use super::Receiver;
 use crate::scdp::common::block::State;
@@ -13,26 +12,28 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::Time;
 
-/// What one session's application has been told and has read.
+/// Progress of an application that reads single blocks of one session.
 #[derive(Debug)]
 pub(super) struct Reader {
     order: BlockOrder,
     window: u64,
-    /// Bytes of the blocks that the application knows of, and of those that it has read.
+    /// Number of bytes in the blocks that were reported to the application.
     told: u64,
+    /// Number of bytes that the application has read.
     consumed: u64,
-    /// Whole blocks that it is to be told of.
+    /// Complete blocks that are to be reported.
     news: VecDeque<BlockRange>,
-    /// Symbols for a group of blocks that have no room yet, by block: the sender counts them as
-    /// sent.
+    /// Number of symbols by block that arrived for a group while there was no room for the block. The sender counts
+    /// these symbols as sent.
     missed: BTreeMap<u32, u32>,
-    /// The source that sent something that nobody asked for, and waits for a word.
+    /// Source that sent an unrequested symbol and so waits for an answer.
     asks: Option<usize>,
 }
 
 impl Reader {
-    /// That of a session for `object`; `None` where one block of it is more than the window.
+    /// Returns the state for a session of `object`, or `None` if one of its blocks is larger than the window.
     pub(super) fn new(order: BlockOrder, window: u64, object: &Object) -> Option<Box<Self>> {
+        // Block 0 is one of the largest blocks, because long blocks come first.
         let fits = object.bytes_before(1) <= window;
         fits.then(|| {
             Box::new(Self {
@@ -47,20 +48,20 @@ impl Reader {
         })
     }
 
-    /// How many blocks, from the first, may be open.
+    /// Returns the number of blocks, counted from the first, that may be open.
     pub(super) fn openable(&self, object: &Object) -> u32 {
         object.blocks_within(self.consumed.saturating_add(self.window))
     }
 }
 
 impl Receiver {
-    /// Whether the application is told of blocks.
+    /// Returns whether single blocks are reported to the application.
     #[inline]
     pub(crate) fn has_reader(&self) -> bool {
         self.reader.is_some()
     }
 
-    /// How many blocks, from the first, are open or whole.
+    /// Returns the number of blocks, counted from the first, that are open or complete.
     pub(crate) fn opened(&self) -> u32 {
         match self.complete {
             true => self.object.blocks(),
@@ -68,7 +69,7 @@ impl Receiver {
         }
     }
 
-    /// Notes the blocks that have become whole, and may be told of.
+    /// Queues a report for each block that has become complete and may be reported.
     #[inline(never)]
     pub(super) fn tell_blocks(&mut self) {
         let Some(reader) = &mut self.reader else {
@@ -76,6 +77,7 @@ impl Receiver {
         };
         for (number, block) in (self.first..).zip(&mut self.blocks) {
             let is_whole = block.state == State::Whole;
+            // In ascending order, a whole block waits for all blocks before it.
             if !is_whole && reader.order == BlockOrder::Ascending {
                 return;
             }
@@ -92,21 +94,23 @@ impl Receiver {
         }
     }
 
-    /// A whole block that the application does not know of yet.
+    /// Returns the next complete block to report.
     pub(crate) fn next_block(&mut self) -> Option<BlockRange> {
         self.reader.as_mut()?.news.pop_front()
     }
 
-    /// The application has read `bytes` bytes more of the blocks that it knows of.
+    /// Records that the application has read `bytes` more bytes of the reported blocks.
     pub(crate) fn consume(&mut self, bytes: u64) {
         if let Some(reader) = &mut self.reader {
+            // An application cannot have read more than was reported to it.
             reader.consumed = reader.consumed.saturating_add(bytes).min(reader.told);
             self.openable = reader.openable(&self.object);
         }
     }
 
-    /// A symbol, or its header, of a block that is not open. It may be one that there was no room
-    /// for; says whether it can be. It is gone, and is asked for again when there is.
+    /// Processes a symbol, or its header, of a block that is not open. There may have been no room for the
+    /// block. The symbol is dropped, and is requested again when there is room. Returns `false` if the symbol
+    /// is invalid.
     #[cold]
     pub(super) fn on_beyond(
         &mut self,
@@ -129,7 +133,7 @@ impl Receiver {
             self.in_group = true;
             source.join_group();
             source.arrive(now, None, true);
-            // What is pushed does not count as asked for.
+            // Pushed symbols do not count as requested. The limit bounds the memory.
             if !header.syn && reader.missed.len() < MAX_WINDOW as usize {
                 *reader.missed.entry(header.block).or_default() += 1;
             }
@@ -139,8 +143,9 @@ impl Receiver {
         true
     }
 
-    /// A source sent something of a block that there is enough of. Where nothing else is expected,
-    /// because the application reads late or a block takes long to decode, it may have timed out.
+    /// Records that a source sent a symbol of a block that needs none. If this receiver expects no other
+    /// symbols, because the application reads slowly or decoding takes long, the source may have had a
+    /// timeout and need an answer.
     #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
         if self.has_reader() && !to_group {
@@ -151,19 +156,20 @@ impl Receiver {
         }
     }
 
-    /// What a group was sent of the block at `place`, which is open from now on, while there was
-    /// no room.
+    /// Counts the symbols of the newly opened block at `place` that the group was sent while there was no
+    /// room.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);
         let missed = missed.and_then(|missed| missed.remove(&number));
+        // A group has a single sender.
         if let (Some(missed), [source]) = (missed, &mut *self.sources) {
             source.count_as_asked(place, missed);
         }
     }
 
-    /// For a source that has heard nothing for too long: that the session stands, and which blocks
-    /// are whole. It asks for nothing new.
+    /// Returns a pull for a source that had a timeout. It shows that the session continues and which blocks
+    /// are complete. It requests nothing new.
     pub(crate) fn still_here(&mut self, now: Time) -> Option<Segment> {
         let source = self
             .reader

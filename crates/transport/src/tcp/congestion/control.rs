@@ -1,93 +1,112 @@
-//! What a controller is told, and what it decides.
+//! Input of a congestion controller, and the trait that it implements.
 
 use core::fmt::Debug;
 use tailcut_units::{Duration, Time};
 
-/// The congestion window and the slow-start threshold, in payload bytes.
+/// Congestion window and slow-start threshold, in payload bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// The congestion window.
+    /// Congestion window in payload bytes.
     pub cwnd: u64,
-    /// Below it the window grows by slow start. `u64::MAX` before the first congestion.
+    /// Slow-start threshold in payload bytes: below it the window grows by slow start. `u64::MAX` before the
+    /// first congestion.
     pub ssthresh: u64,
 }
 
 impl Window {
-    /// Whether the window grows by slow start.
+    /// Returns whether the window grows by slow start.
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 }
 
-/// An ACK that acknowledges new data.
+/// ACK that acknowledges new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Time,
-    /// Payload bytes that it acknowledges for the first time, at least 1.
+    /// Payload bytes that the ACK acknowledges for the first time, at least 1.
     pub acked: u64,
-    /// Whether it carries ECN-Echo.
+    /// Whether the ACK carries ECN-Echo.
     pub marked: bool,
-    /// The offset acknowledged now: every byte before it has arrived.
+    /// Cumulative acknowledgment: every byte before this offset has arrived.
     pub una: u64,
-    /// The offset of the next byte to send.
+    /// Offset of the next byte to send.
     pub nxt: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether the window may grow: not during recovery, not where the application or the NIC and
-    /// not the window held the sender back (RFC 9438, 5.8; RFC 7661), not on a marked ACK (RFC
-    /// 3168).
+    /// Whether the window may grow. It may not grow during recovery, on a marked ACK (RFC 3168), or if the
+    /// sender was held back by the application or the NIC and not by the window (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
-    /// Slow start counts at most so many bytes an ACK (RFC 3465, L): two segments, one after a
-    /// timeout.
+    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465): two segments, or
+    /// one segment after a timeout. `u64::MAX`: all acknowledged bytes count, and the bytes above `ssthresh` count towards
+    /// congestion avoidance, as in Linux.
     pub slow_start_limit: u64,
-    /// The smoothed round-trip time; zero before the first sample.
+    /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
+    /// Round-trip time that this ACK measured. `None` if it measured none: a sender times one segment at a time, and
+    /// none that it sent twice (Karn's algorithm).
+    pub rtt: Option<Duration>,
 }
 
-/// A sign of congestion.
+impl Ack {
+    /// Opens the window in slow start. Returns the acknowledged bytes that are left for congestion avoidance.
+    #[inline]
+    pub fn open(&self, window: &mut Window) -> u64 {
+        if self.slow_start_limit < u64::MAX {
+            window.cwnd += self.acked.min(self.slow_start_limit);
+            return 0;
+        }
+        let grown = self.acked.min(window.ssthresh - window.cwnd);
+        window.cwnd += grown;
+        self.acked - grown
+    }
+}
+
+/// Congestion event: a loss, a timeout or an ECN mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Congested {
-    /// When it was noticed.
+    /// Time at which the sender noticed the congestion.
     pub now: Time,
-    /// Payload bytes sent and not acknowledged, without those of limited transmit (RFC 5681, 3.2);
-    /// never more than the window.
+    /// Payload bytes sent and not acknowledged, without the bytes of limited transmit (RFC 5681, 3.2). It
+    /// never exceeds the window.
     pub in_flight: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
 }
 
-/// How a controller uses ECN.
+/// Use of ECN by a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
-    /// Only if the configuration says so, and then as RFC 3168.
+    /// ECN only if the configuration turns it on, and then as in RFC 3168.
     Classic,
-    /// Always; the receiver echoes every mark exactly (RFC 8257, 3.2).
+    /// ECN always. The receiver echoes every mark exactly (RFC 8257, 3.2).
     Accurate,
 }
 
-/// Opens and closes a connection's congestion window.
+/// Congestion controller of one connection: it sets the congestion window.
 ///
-/// The sender keeps `cwnd` between one MSS and the configured maximum after each call. A loss or a
-/// timeout never raises the window, but to the two segments that RFC 5681 leaves at least.
+/// After each call the sender clamps `cwnd` to the range from one MSS to the configured maximum. A loss or a
+/// timeout must not raise the window, except to the minimum of two segments in RFC 5681.
 pub trait CongestionControl: Debug + Send {
-    /// New data was acknowledged, also during recovery.
+    /// Handles an ACK for new data. The sender also calls this during recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
-    /// Duplicate ACKs or SACK blocks showed a loss; at most once a window. Sets both `ssthresh`
-    /// and `cwnd`.
+    /// Handles a loss that duplicate ACKs or SACK blocks showed; called at most once per window. Sets both
+    /// `ssthresh` and `cwnd`.
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
-    /// The retransmission timer expired for the first time since data was acknowledged, and not in
-    /// recovery, whose loss `on_loss` has answered. Sets `ssthresh`; the sender then sets `cwnd`
-    /// to one segment.
+    /// Handles the first expiry of the retransmission timer since data was acknowledged. The sender does not
+    /// call this during recovery, because `on_loss` has already handled that loss. Sets `ssthresh`; the
+    /// sender then sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
-    /// An ACK carried ECN-Echo outside recovery; at most once a window, after `on_ack`.
+    /// Handles an ACK that carries ECN-Echo outside recovery; called at most once per window, after `on_ack`.
+    /// By default a mark counts as a loss (RFC 3168, 6.1.2).
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         self.on_loss(window, congested);
     }
-    /// Data up to the offset `end` leaves, `again` where it repeats bytes. For controllers that
-    /// time every segment.
+    /// Records that data up to the offset `end` leaves. `again` is true if the segment repeats bytes. Only controllers
+    /// that time every segment use this call.
     fn on_sent(&mut self, _now: Time, _end: u64, _again: bool) {}
-    /// How ECN is used.
+    /// Returns the use of ECN.
     fn ecn_use(&self) -> EcnUse {
         EcnUse::Classic
     }

@@ -1,34 +1,38 @@
-//! CUBIC: RFC 9438. Windows in segments, time in seconds.
+//! CUBIC: RFC 9438. Windows are in segments, times in seconds.
 //!
-//! Deviations: no HyStart++ (RFC 9406; Linux's HyStart is [`super::HyStart`]) and no rollback of a spurious congestion response (4.9). A
-//! time in which the window is not the limit ends the epoch; the next one starts from the window as
-//! it then is (5.8 asks only that such time not count).
+//! Deviations
+//! - There is no HyStart++ (RFC 9406; [`super::HyStart`] is Linux's older HyStart).
+//! - A spurious congestion response is not rolled back (4.9).
+//! - A time in which the window is not the limit ends the epoch, and the next epoch starts from the window of
+//!   that moment. The RFC (5.8) only requires that such a time does not count.
+//! - After a timeout the window grows towards the old `w_max`. The RFC (4.8) starts with K = 0 and the
+//!   current window instead.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 use tailcut_units::Time;
 
-/// How fast the window grows (5.1).
+/// Growth constant C, in segments per cubic second (5.1).
 const C: f64 = 0.4;
-/// What remains of the window after congestion (4.6).
+/// Share of the window that remains after congestion (4.6).
 const BETA: f64 = 0.7;
 
-/// CUBIC's window.
+/// CUBIC's state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cubic {
-    /// The window before the last congestion, or less by fast convergence.
+    /// Window before the last congestion, in segments; fast convergence makes it smaller.
     w_max: f64,
-    /// Seconds from the start of the epoch to the plateau at `w_max`.
+    /// Seconds from the start of the epoch until the window reaches `w_max`.
     k: f64,
-    /// What a Reno flow would have by now.
+    /// Window that a Reno flow would have now, in segments.
     w_est: f64,
-    /// The window at the last congestion.
+    /// Window at the last congestion, in segments.
     cwnd_prior: f64,
-    /// The fraction of a byte by which the true window exceeds the integer one.
+    /// Fraction of a byte by which the exact window exceeds the integer window.
     fraction: f64,
-    /// What remained of the window at the last congestion: [`BETA`], unless a controller of its own says
-    /// otherwise.
+    /// Share of the window that remained after the last congestion: [`BETA`], unless a controller that uses
+    /// this one gives another share.
     kept: f64,
-    /// When the current stage of congestion avoidance began; `Time::MAX` outside one.
+    /// Start of the current stage of congestion avoidance; `Time::MAX` outside one.
     epoch: Time,
 }
 
@@ -39,7 +43,7 @@ impl Default for Cubic {
 }
 
 impl Cubic {
-    /// The state of a new connection.
+    /// Creates the state of a new connection.
     pub const fn new() -> Self {
         Self {
             w_max: 0.0,
@@ -58,26 +62,30 @@ impl Cubic {
         if cwnd < self.w_max {
             self.k = libm::cbrt((self.w_max - cwnd) / self.growth());
         } else {
+            // The flow has passed its old maximum, or had no congestion yet (RFC 9438, 4.10: K = 0).
             self.w_max = cwnd;
             self.k = 0.0;
         }
     }
 
-    /// `C`, in proportion to the last cut: so the average window at a given loss rate hardly depends on how deep cuts
-    /// are (equation 6 of RFC 9438, with its `C (3 + BETA) / (1 - BETA)`).
+    /// Returns C, scaled by the last cut: the deeper the cut, the faster the growth. So the average window at
+    /// a given loss rate hardly depends on the depth of cuts (equation 6 of RFC 9438, with its
+    /// `C (3 + BETA) / (1 - BETA)`).
     fn growth(&self) -> f64 {
         C * ((1.0 - self.kept) / (1.0 - BETA))
     }
 
-    /// Equation 1.
+    /// Returns the window of the cubic function after `seconds` of the epoch, in segments (equation 1).
     fn w_cubic(&self, seconds: f64) -> f64 {
         let from_plateau = seconds - self.k;
         self.growth() * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
-    /// 4.6 and 4.7: what every congestion event sets.
+    /// Updates the state that every congestion event changes, and `ssthresh` (4.6 and 4.7).
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
+        // Fast convergence (4.7): a flow that backs off before it reaches its old maximum probably has a new
+        // competitor, so it aims lower than its present window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {
@@ -87,11 +95,13 @@ impl Cubic {
         self.fraction = 0.0;
         self.epoch = Time::MAX;
         self.kept = kept;
+        // RFC 9438 (4.6) computes `ssthresh` from the bytes in flight, and `w_max` from the window.
         let left = congested.in_flight as f64 * kept;
         window.ssthresh = (left as u64).max(2 * congested.mss);
     }
 
-    /// Congestion after which the share `kept` of the window remains, more than 0 and less than 1.
+    /// Handles congestion after which the share `kept` of the window remains. `kept` is more than 0 and less
+    /// than 1.
     pub(crate) fn on_congestion(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         self.back_off(window, congested, kept);
         window.cwnd = window.ssthresh;
@@ -101,35 +111,46 @@ impl Cubic {
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.may_grow {
+            // A time in which the window is not the limit ends the epoch (see the deviations).
             self.epoch = Time::MAX;
             return;
         }
+        let mut acked = ack.acked;
         if window.in_slow_start() {
-            window.cwnd += ack.acked.min(ack.slow_start_limit);
-            return;
+            acked = ack.open(window);
+            if acked == 0 {
+                return;
+            }
         }
         let mss = ack.mss as f64;
         let cwnd = (window.cwnd as f64 + self.fraction) / mss;
-        let acked = ack.acked as f64 / mss;
+        let acked = acked as f64 / mss;
         if self.epoch == Time::MAX {
             self.start_epoch(ack.now, cwnd);
         }
         let seconds = ack.now.since(self.epoch).as_secs_f64();
         let reno = if self.w_est < self.cwnd_prior {
-            // The growth of a Reno flow that backs off so far and gets Reno's average window (4.3).
+            // A Reno flow with this growth that also keeps the share `kept` gets the average window of Reno
+            // (4.3).
             3.0 * (1.0 - self.kept) / (1.0 + self.kept)
         } else {
             1.0
         };
         self.w_est += reno * acked / cwnd;
         let grown = if self.w_cubic(seconds) < self.w_est {
+            // The Reno-friendly region (4.3): the cubic function would give less than Reno. The window never
+            // shrinks on an ACK.
             self.w_est.max(cwnd)
         } else {
+            // The target is one round trip ahead (4.4), and at most 1.5 windows, so that a window doubles no
+            // faster than in slow start.
             let target = self.w_cubic(seconds + ack.srtt.as_secs_f64());
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
         };
         let bytes = grown * mss;
         window.cwnd = bytes as u64;
+        // `cwnd` is an integer. The fraction is carried over, because a large window grows by less than a
+        // byte per ACK.
         self.fraction = bytes - window.cwnd as f64;
     }
 
@@ -137,7 +158,7 @@ impl CongestionControl for Cubic {
         self.on_congestion(window, congested, BETA);
     }
 
-    /// 4.8.
+    /// Sets `ssthresh` as for a loss (4.8). The sender then sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
         self.back_off(window, congested, BETA);
     }

@@ -1,11 +1,11 @@
-//! DCTCP: RFC 8257, sender side. Without marks it is NewReno to the byte.
+//! DCTCP, the sender's part of RFC 8257. Without marks it behaves exactly like NewReno.
 //!
-//! Deviations: the window is not cut below two segments (as in Linux; the RFC gives no floor).
+//! Deviation: a mark does not cut the window below two segments (as in Linux; the RFC gives no minimum).
 
 use super::control::{Ack, Congested, CongestionControl, EcnUse, Window};
 use super::newreno::NewReno;
 
-/// DCTCP's estimate of how much is marked, over NewReno's window.
+/// DCTCP's window: NewReno, and an estimate of the fraction of marked bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dctcp {
     growth: NewReno,
@@ -17,12 +17,13 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// The g of RFC 8257, 4.2.
+    /// Weight of the newest window in the estimate: g of RFC 8257, 4.2.
     pub const GAIN: f64 = 1.0 / 16.0;
-    /// The first estimate of RFC 8257, 4.2: the first mark halves the window.
+    /// First estimate (RFC 8257, 4.2). With 1.0 the first mark halves the window.
     pub const FIRST_ALPHA: f64 = 1.0;
 
-    /// The state of a new connection. `gain` is g, in (0, 1]; `alpha` the first estimate, in [0, 1].
+    /// Creates the state of a new connection. `gain` is g, in (0, 1]; `alpha` is the first estimate, in [0,
+    /// 1].
     pub const fn new(gain: f64, alpha: f64) -> Self {
         Self {
             growth: NewReno::new(),
@@ -34,14 +35,15 @@ impl Dctcp {
         }
     }
 
-    /// The estimated fraction of bytes that were marked.
+    /// Returns the estimated fraction of marked bytes, from 0 to 1.
     pub const fn alpha(&self) -> f64 {
         self.alpha
     }
 }
 
 impl CongestionControl for Dctcp {
-    /// RFC 8257, 3.3, steps 1 to 9.
+    /// Counts acknowledged and marked bytes, and updates the estimate once per window (RFC 8257, 3.3, steps 1
+    /// to 9).
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.acked += ack.acked;
@@ -55,10 +57,12 @@ impl CongestionControl for Dctcp {
             self.acked = 0;
             self.marked = 0;
         }
+        // The estimate comes first: if this ACK ends a window and carries a mark, `on_mark` follows and cuts
+        // the window by the new estimate.
         self.growth.on_ack(window, ack);
     }
 
-    /// RFC 8257, 3.5: as any TCP.
+    /// Reacts like NewReno (RFC 8257, 3.5).
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
         self.growth.on_loss(window, congested);
     }
@@ -67,11 +71,13 @@ impl CongestionControl for Dctcp {
         self.growth.on_timeout(window, congested);
     }
 
-    /// RFC 8257, 3.3: `cwnd (1 - alpha / 2)`.
+    /// Sets the window to `cwnd (1 - alpha / 2)` (RFC 8257, 3.3).
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         let kept = window.cwnd as f64 * (1.0 - self.alpha / 2.0);
+        // The minimum is two segments, as after a loss (RFC 5681, equation 4).
         window.cwnd = (kept as u64).max(2 * congested.mss);
         window.ssthresh = window.cwnd;
+        // As after a loss, the next growth needs a full window of new ACKs.
         self.growth = NewReno::new();
     }
 

@@ -1,22 +1,24 @@
-//! HighSpeed TCP (RFC 3649): above 38 segments the window grows by more than a segment a round trip, and a loss takes less
-//! than half of it, so that long fat paths fill at realistic loss rates.
+//! HighSpeed TCP (RFC 3649). Above a window of 38 segments, the window grows by more than one segment per
+//! round trip, and a loss reduces it by less than half. So long paths with high rates stay full at realistic
+//! loss rates.
 //!
 //! Deviations:
-//! - The functions a(w) and b(w) of section 5 are computed; the RFC's appendix B and Linux look them up in a table of
+//! - The functions a(w) and b(w) of section 5 are computed. RFC 3649, appendix B, and Linux use a table of
 //!   integers.
-//! - A timeout halves the window (RFC 5681); Linux takes b(w) there too.
-//! - The optional changes to slow start (section 9, RFC 3742) are left out.
+//! - A timeout halves the window (RFC 5681). Linux reduces it by b(w) there too.
+//! - The optional changes to slow start (section 9, RFC 3742) are not implemented.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
+use super::newreno::NewReno;
 
-/// Low_Window: up to this window, in segments, the response is standard TCP's (RFC 3649, section 5).
+/// Low_Window, in segments. Up to this window HighSpeed TCP behaves like standard TCP (RFC 3649, section 5).
 const LOW_WINDOW: f64 = 38.0;
-/// High_Window: the window of a loss rate of 1e-7, in segments.
+/// High_Window, in segments: the window at a loss rate of 1e-7 (RFC 3649, section 5).
 const HIGH_WINDOW: f64 = 83_000.0;
-/// High_Decrease: the share of the window that a loss takes at the high window.
+/// High_Decrease: the share by which a loss reduces the window at High_Window (RFC 3649, section 5).
 const HIGH_DECREASE: f64 = 0.1;
 
-/// Returns b(w): the share of a window of `w` segments that a loss takes.
+/// Returns b(w): the share by which a loss reduces a window of `w` segments.
 fn decrease(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 0.5;
@@ -26,7 +28,7 @@ fn decrease(w: f64) -> f64 {
     decrease.max(HIGH_DECREASE)
 }
 
-/// Returns a(w): the segments by which a window of `w` segments grows in a round trip.
+/// Returns a(w): the segments by which a window of `w` segments grows per round trip.
 fn increase(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 1.0;
@@ -34,33 +36,36 @@ fn increase(w: f64) -> f64 {
     // Loss rate of the response function (RFC 3649, section 5): p(w) = 0.078 / w^1.2.
     let loss_rate = 0.078 / libm::pow(w, 1.2);
     let b = decrease(w);
+    // Just above Low_Window the formula gives less than 1 (0.96 at 38.1), but growth must not be below standard TCP.
     (w * w * loss_rate * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
-/// The window of HighSpeed TCP.
+/// Congestion control of HighSpeed TCP.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct HighSpeed {
-    /// Bytes by which the window has still to grow, below one segment.
+    /// State of standard TCP, for slow start and timeouts.
+    standard: NewReno,
+    /// Growth that is not yet applied to the window, in bytes, less than one segment.
     growth: f64,
 }
 
 impl HighSpeed {
     /// Returns the state of a new connection.
     pub const fn new() -> Self {
-        Self { growth: 0.0 }
+        Self {
+            standard: NewReno::new(),
+            growth: 0.0,
+        }
     }
 }
 
 impl CongestionControl for HighSpeed {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.may_grow {
-            return;
+        if !ack.may_grow || window.in_slow_start() {
+            return self.standard.on_ack(window, ack);
         }
-        if window.in_slow_start() {
-            window.cwnd += ack.acked.min(ack.slow_start_limit);
-            return;
-        }
-        // A round trip acknowledges a window, so each byte has its share of a(w) segments.
+        // One window is acknowledged per round trip, so each acknowledged byte adds its share of the a(w)
+        // segments.
         let cwnd = window.cwnd as f64;
         let segments = increase(cwnd / ack.mss as f64);
         self.growth += segments * ack.mss as f64 * ack.acked as f64 / cwnd;
@@ -72,13 +77,15 @@ impl CongestionControl for HighSpeed {
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
         let in_flight = congested.in_flight as f64;
         let left = in_flight * (1.0 - decrease(in_flight / congested.mss as f64));
+        // The minimum is two segments, as for standard TCP (RFC 5681, equation 4).
         window.ssthresh = (left as u64).max(2 * congested.mss);
         window.cwnd = window.ssthresh;
+        // Growth that was collected under the old window does not count.
         self.growth = 0.0;
     }
 
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
-        window.ssthresh = (congested.in_flight / 2).max(2 * congested.mss);
+        self.standard.on_timeout(window, congested);
         self.growth = 0.0;
     }
 }
@@ -136,6 +143,7 @@ mod tests {
                 may_grow: true,
                 slow_start_limit: 2 * MSS,
                 srtt: Duration::ZERO,
+                rtt: None,
             };
             control.on_ack(&mut window, &ack);
         }

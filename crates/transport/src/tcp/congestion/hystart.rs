@@ -1,62 +1,109 @@
-//! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55
-//! (2011), as in Linux 2.6.29 to 2.6.38 (`net/ipv4/tcp_cubic.c`), whose clock is the jiffy.
+//! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55 (2011),
+//! as in Linux 2.6.29 to 2.6.38 (`net/ipv4/tcp_cubic.c`), whose clock is the jiffy, or since 5.6, whose clock counts
+//! microseconds.
 //!
-//! From a window of 16 segments on, slow start ends without a loss when a round's ACKs have come as a
-//! train for half of the least round trip, or when the least of a round's first eight round trips is
-//! above the least of all by a sixteenth, at least 2 and at most 16 ticks. Instants are read off a clock
-//! that ticks; a round trip counts as the ticks that it has begun, at least one. So where round trips
-//! take less than a tick, half of the least one is no tick at all, and the first ACK of any window from
-//! 16 segments on ends slow start.
+//! HyStart ends slow start before a loss. It is active while the window is at least 16 segments, and ends
+//! slow start in two cases. First, the ACKs of a round arrive as a train for at least half of the minimum
+//! round-trip time. Second, the minimum of the first eight round trips of a round exceeds the overall minimum
+//! by more than a sixteenth, at least 2 and at most 16 ticks.
+//!
+//! With microseconds the train is longer than half of the minimum round-trip time and of the time in which the sender
+//! sends 256 KB (at most 1 ms), because ACKs of large segments arrive in bursts. The margin of the round trips is an
+//! eighth, at least 4 ms and at most 16 ms. So slow start ends early only if the round trip grows by 4 ms.
+//!
+//! A coarse clock ticks. A round-trip time is the number of ticks that have begun in
+//! it, at least one. If round trips are shorter than a tick, half of the minimum is zero ticks. Then the
+//! first ACK of any window of at least 16 segments ends slow start.
 //!
 //! Deviations
-//! - Linux 2.6.39 and later read milliseconds (with round trips to an eighth), ask for more than half of
-//!   the round trip and for 4 to 16 ms: here these are a clock of 1 ms.
-//! - Linux starts to look again after a timeout; so does this. It ignores what it sees within a second of
-//!   the start of an epoch of CUBIC; here, within a second of a loss.
+//! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips. They require
+//!   more than half of the round trip, and a margin of 4 to 16 ms. Here they correspond to a clock of 1 ms.
+//! - The rate at which the sender sends is twice the window in a round trip, as in Linux while the window is below half of
+//!   `ssthresh`.
+//! - Like in Linux, HyStart starts again after a timeout. Linux ignores samples within a second of the start of an
+//!   epoch of CUBIC; here, within a second of a loss.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 use super::cubic::Cubic;
+use super::linux_cubic::LinuxCubic;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// The least window that is looked at, in segments (`hystart_low_window`).
+/// Smallest window at which HyStart is active, in segments (`hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
-/// ACKs that are no farther apart belong to a train.
+/// Largest gap between two ACKs of one train.
 const TRAIN_GAP: Duration = Duration::from_ms(2);
-/// Round trips of a round whose least one counts (`HYSTART_MIN_SAMPLES`).
+/// Number of round-trip samples per round whose minimum counts (`HYSTART_MIN_SAMPLES`).
 const SAMPLES: u32 = 8;
-/// How long after a loss nothing counts.
+/// Bytes of a large send of Linux (`sk_gso_max_size`).
+const LARGE_SEND: u64 = 65_536;
+/// Time after a loss in which samples are ignored.
 const AFTER_LOSS: Duration = Duration::from_ms(1_000);
+
+/// Clock of HyStart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HyStartClock {
+    /// Clock with this period, more than 0: the jiffy (1, 4 or 10 ms) in Linux 2.6.29 to 2.6.38.
+    Ticks(Duration),
+    /// Clock in microseconds, and the thresholds of Linux since 5.6.
+    Microseconds,
+}
+
+/// CUBIC below HyStart.
+#[derive(Clone, Debug)]
+enum Inner {
+    Real(Cubic),
+    Whole(LinuxCubic),
+}
+
+impl Inner {
+    fn controller(&mut self) -> &mut dyn CongestionControl {
+        match self {
+            Self::Real(cubic) => cubic,
+            Self::Whole(cubic) => cubic,
+        }
+    }
+}
 
 /// CUBIC that leaves slow start by HyStart.
 #[derive(Clone, Debug)]
 pub struct HyStart {
-    cubic: Cubic,
+    cubic: Inner,
+    /// Period of the clock.
     tick: Duration,
-    /// Until it has ended slow start, or another timeout.
+    /// Whether HyStart has the thresholds of Linux since 5.6.
+    modern: bool,
+    /// Whether HyStart is active: until it has ended slow start, and again after a timeout.
     looks: bool,
-    /// The ends of the segments that are being timed, and when they left; each once.
+    /// End offset and send time of each segment that is being timed.
     sent: VecDeque<(u64, Time)>,
-    /// The least round trip so far, in ticks; 0 before the first.
+    /// Minimum round-trip time so far, in ticks; 0 before the first sample.
     least: u64,
-    /// What ends the round: the ACK of this offset.
+    /// Offset whose ACK ends the round.
     round_end: u64,
-    /// When the round began and when the train's latest ACK came, in ticks.
+    /// Start of the round, in ticks.
     round_start: u64,
+    /// Time of the latest ACK of the train, in ticks.
     latest: u64,
-    /// The least round trip of this round, in ticks, and of how many.
+    /// Minimum round-trip time of this round, in ticks.
     least_of_round: u64,
+    /// Number of samples of this round.
     samples: u32,
-    /// Nothing counts before.
+    /// Time before which samples are ignored.
     quiet_until: Time,
 }
 
 impl HyStart {
-    /// The state of a new connection of a host whose clock ticks every `tick`, more than 0.
-    pub const fn new(tick: Duration) -> Self {
+    /// Creates the state of a new connection of a host with this clock.
+    pub const fn new(clock: HyStartClock) -> Self {
+        let (tick, modern) = match clock {
+            HyStartClock::Ticks(tick) => (tick, false),
+            HyStartClock::Microseconds => (Duration::from_us(1), true),
+        };
         Self {
-            cubic: Cubic::new(),
+            cubic: Inner::Real(Cubic::new()),
             tick,
+            modern,
             looks: true,
             sent: VecDeque::new(),
             least: 0,
@@ -69,11 +116,19 @@ impl HyStart {
         }
     }
 
+    /// Replaces the window's growth by that in whole segments. `tick` is the period of the host's clock, more than 0.
+    pub(crate) fn in_whole_segments(self, tick: Duration) -> Self {
+        Self {
+            cubic: Inner::Whole(LinuxCubic::new(tick)),
+            ..self
+        }
+    }
+
     const fn ticks(&self, now: Time) -> u64 {
         now.as_ps() / self.tick.as_ps()
     }
 
-    /// The round trip of the latest segment that an ACK covers, in ticks.
+    /// Returns the round-trip time, in ticks, of the latest segment that an ACK covers.
     fn round_trip(&mut self, ack: &Ack) -> Option<u64> {
         let mut left = None;
         while let Some((end, at)) = self.sent.front().copied()
@@ -86,21 +141,32 @@ impl HyStart {
         Some(took.div_ceil(self.tick.as_ps()).max(1))
     }
 
-    /// Whether slow start is to end, by an ACK with this round trip.
-    fn ends(&mut self, now: Time, round_trip: u64) -> bool {
-        let now = self.ticks(now);
+    /// Returns whether an ACK with this round-trip time ends slow start.
+    fn ends(&mut self, window: &Window, ack: &Ack, round_trip: u64) -> bool {
+        let now = self.ticks(ack.now);
+        // The gap is rounded up, as by Linux's `msecs_to_jiffies`, so that it is never zero ticks.
         let gap = TRAIN_GAP.as_ps().div_ceil(self.tick.as_ps());
         let mut ends = false;
         if now - self.latest <= gap {
             self.latest = now;
-            ends = now - self.round_start >= self.least / 2;
+            let train = now - self.round_start;
+            ends = if self.modern {
+                train > (self.least + large_sends(window, ack)) / 2
+            } else {
+                train >= self.least / 2
+            };
         }
         if self.samples < SAMPLES {
+            // As in Linux, these samples only form the minimum. The ninth and later samples of the round compare it.
             self.least_of_round = self.least_of_round.min(round_trip);
             self.samples += 1;
             return ends;
         }
-        // In eighths of a tick, as Linux has them.
+        if self.modern {
+            let margin = (self.least / 8).clamp(4_000, 16_000);
+            return ends || self.least_of_round > self.least + margin;
+        }
+        // Linux stores round-trip times in eighths of a tick, so its threshold rounds in eighths.
         let margin = (self.least * 8 / 16).clamp(2 * 8, 16 * 8);
         ends || self.least_of_round * 8 > self.least * 8 + margin
     }
@@ -114,8 +180,19 @@ impl HyStart {
     }
 }
 
+/// Returns the time in which the sender sends four large segments, in microseconds, at most 1,000 (`hystart_ack_delay`).
+fn large_sends(window: &Window, ack: &Ack) -> u64 {
+    let srtt = ack.srtt.as_ps() / 1_000_000;
+    let bytes = 2 * window.cwnd.max(ack.mss);
+    (4 * LARGE_SEND * srtt / bytes).min(1_000)
+}
+
 impl CongestionControl for HyStart {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if self.modern && window.in_slow_start() && ack.una > self.round_end {
+            self.start_round(ack);
+        }
+        // The filter comes after `round_trip`, which must drop the acknowledged segments in any case.
         let round_trip = self.round_trip(ack).filter(|_| ack.now >= self.quiet_until);
         if let Some(round_trip) = round_trip {
             let least = if self.least == 0 {
@@ -125,33 +202,37 @@ impl CongestionControl for HyStart {
             };
             self.least = least.min(round_trip);
             let watched = self.looks && window.cwnd >= LOW_WINDOW * ack.mss;
-            if watched && window.in_slow_start() && self.ends(ack.now, round_trip) {
+            if watched && window.in_slow_start() && self.ends(window, ack, round_trip) {
                 self.looks = false;
                 self.sent.clear();
                 window.ssthresh = window.cwnd;
             }
         }
-        if window.in_slow_start() && ack.una > self.round_end {
+        // The round changes after the check, as in Linux up to 5.5: `pkts_acked` runs before `cong_avoid`.
+        if !self.modern && window.in_slow_start() && ack.una > self.round_end {
             self.start_round(ack);
         }
-        self.cubic.on_ack(window, ack);
+        self.cubic.controller().on_ack(window, ack);
     }
 
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
         self.quiet_until = congested.now.saturating_add(AFTER_LOSS);
-        self.cubic.on_loss(window, congested);
+        self.cubic.controller().on_loss(window, congested);
     }
 
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
+        // As in Linux, HyStart starts again after a timeout.
         self.looks = true;
         self.least = 0;
         self.quiet_until = congested.now.saturating_add(AFTER_LOSS);
-        self.cubic.on_timeout(window, congested);
+        self.cubic.controller().on_timeout(window, congested);
     }
 
     fn on_sent(&mut self, now: Time, end: u64, again: bool) {
+        self.cubic.controller().on_sent(now, end, again);
         if again {
-            // The ACK of what was sent twice does not say which one it answers (Karn).
+            // The ACK of a segment that was sent twice does not show which of the two arrived (Karn's
+            // algorithm).
             self.sent.clear();
         } else if self.looks {
             self.sent.push_back((end, now));

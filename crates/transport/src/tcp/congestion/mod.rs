@@ -1,36 +1,37 @@
-//! What governs the congestion window: one trait, three standard controllers, and a place for the
-//! user's own.
+//! Congestion control: the trait of a controller, the standard controllers, and the enum that holds one.
 //!
-//! A controller decides how far the window opens and closes. *When* there was a loss, and what is
-//! sent during recovery, is the sender's business (RFC 6582, RFC 6675), alike for all controllers.
+//! A controller decides how far the window grows and shrinks. The sender decides *when* there was a loss and
+//! which segments leave during recovery (RFC 6582, RFC 6675). These rules are the same for all controllers.
 
 mod control;
 mod cubic;
 mod dctcp;
 mod highspeed;
 mod hystart;
+mod linux_cubic;
 mod newreno;
 
 pub use control::{Ack, Congested, CongestionControl, EcnUse, Window};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
-pub use hystart::HyStart;
+pub use hystart::{HyStart, HyStartClock};
+pub use linux_cubic::LinuxCubic;
 pub use newreno::NewReno;
 
 use alloc::boxed::Box;
 use tailcut_units::Time;
 
-/// A connection's controller. An enum keeps the standard ones inline, without a pointer to follow.
+/// Controller of a connection. The enum holds a standard controller inline, which saves a pointer per ACK.
 #[derive(Debug)]
 pub enum Controller {
-    /// RFC 5681 and 6582.
+    /// NewReno (RFC 5681 and 6582).
     NewReno(NewReno),
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic(Cubic),
-    /// RFC 8257.
+    /// DCTCP (RFC 8257).
     Dctcp(Dctcp),
-    /// [`HyStart`], or the user's own.
+    /// [`HyStart`], or a controller that the user provides.
     Custom(Box<dyn CongestionControl>),
 }
 
@@ -59,7 +60,7 @@ impl CongestionControl for Controller {
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         delegate!(self, controller => controller.on_mark(window, congested));
     }
-    /// The standard controllers do not ask when data leaves.
+    /// Forwards to a custom controller only: the standard controllers do not use the send times.
     #[inline]
     fn on_sent(&mut self, now: Time, end: u64, again: bool) {
         if let Self::Custom(controller) = self {

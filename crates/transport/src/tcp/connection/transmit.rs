@@ -1,4 +1,6 @@
-//! What a connection sends: data, ACKs, SYNs and resets as segments.
+//! Segments that a connection sends: data, ACKs, SYNs and resets.
+//!
+//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4). Resets never are.
 
 use super::{Connection, Negotiated, Role, State};
 use crate::tcp::config::TcpConfig;
@@ -8,8 +10,8 @@ use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::Time;
 
 impl Connection {
-    /// What leaves next, if anything. The caller settles the connection and only then lets it
-    /// [`build`](Self::build) the segment, so that the segment is written once, where it goes.
+    /// Returns the next segment to send, if any. The caller first updates the connection and then calls
+    /// [`build`](Self::build), so that the segment is written once, at its final place.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Outgoing> {
         if self.state == State::Established {
@@ -19,7 +21,7 @@ impl Connection {
             self.sender.on_blocked();
         }
         if self.ack_due {
-            return Some(self.send_ack());
+            return Some(self.send_ack(config));
         }
         self.syn_due.then(|| self.send_syn(now, config))
     }
@@ -27,14 +29,16 @@ impl Connection {
     #[inline]
     fn send_data(&mut self, now: Time, plan: &Plan, config: &TcpConfig) -> Outgoing {
         let again = self.sender.on_sent(now, plan, config);
-        let mut outgoing = self.send_ack();
+        self.receiver.on_data_sent(now, config);
+        // Each data segment carries the newest ACK, so a delayed ACK need not leave alone.
+        let mut outgoing = self.send_ack(config);
         outgoing.offset = plan.offset;
         outgoing.payload = plan.payload;
         if plan.fin {
             outgoing.flags = outgoing.flags.with(TcpFlags::FIN);
         }
-        // RFC 3168, 6.1.5: nothing that repeats bytes is ECN-capable. DCTCP's switches may drop what
-        // is not, so that DCTCP makes all its data capable (as Linux does).
+        // RFC 3168, 6.1.5: retransmissions are not ECN-capable. But DCTCP's switches may drop segments that
+        // are not ECN-capable, so DCTCP makes all its data capable (as Linux does).
         let capable = match self.ecn {
             Negotiated::NoEcn => false,
             Negotiated::Classic => !again,
@@ -50,7 +54,7 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) fn send_ack(&mut self) -> Outgoing {
+    pub(super) fn send_ack(&mut self, config: &TcpConfig) -> Outgoing {
         self.ack_due = false;
         self.receiver.on_ack_sent();
         let mut flags = TcpFlags::ACK;
@@ -62,7 +66,7 @@ impl Connection {
             offset,
             payload: 0,
             flags,
-            ecn: Ecn::NotCapable,
+            ecn: control_ecn(self.ecn, config),
         }
     }
 
@@ -79,15 +83,19 @@ impl Connection {
             }
             (Role::Acceptor, _) => TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE),
         };
+        let ecn = match self.role {
+            Role::Opener => self.ecn_offer(config),
+            Role::Acceptor => self.ecn,
+        };
         Outgoing {
             offset: 0,
             payload: 0,
             flags,
-            ecn: Ecn::NotCapable,
+            ecn: control_ecn(ecn, config),
         }
     }
 
-    /// The segment that tells the peer that this connection is no more.
+    /// Returns the segment that reports to the peer that this connection has ended.
     pub(crate) fn reset_segment(&self, config: &TcpConfig) -> Segment {
         let offset = self.sender.next_offset();
         let flags = TcpFlags::RST;
@@ -103,7 +111,7 @@ impl Connection {
         )
     }
 
-    /// The segment for `outgoing`, with the acknowledgment of all that has arrived.
+    /// Returns the segment for `outgoing`, with an acknowledgment of all data that has arrived.
     #[inline]
     pub(crate) fn build(&self, outgoing: &Outgoing, config: &TcpConfig) -> Segment {
         let acknowledges = outgoing.flags.has(TcpFlags::ACK);
@@ -112,9 +120,11 @@ impl Connection {
             flow: self.flow,
             payload: outgoing.payload,
             ecn: outgoing.ecn,
+            // A class depends on the bytes sent before this segment. `payload_sent` already includes it.
             priority: config.tags.as_ref().map_or(0, |tags| {
                 let sent = self.sender.stats().payload_sent;
-                tags.class(outgoing.offset, sent - u64::from(outgoing.payload))
+                let sent = sent - u64::from(outgoing.payload);
+                self.sender.class(tags, outgoing.offset, sent)
             }),
             path: self.path,
             rank: 0,
@@ -129,7 +139,7 @@ impl Connection {
                     0
                 },
                 sack: if config.sack {
-                    self.receiver.sack_blocks()
+                    self.receiver.sack_blocks(config.detects_by_time())
                 } else {
                     Default::default()
                 },
@@ -139,7 +149,17 @@ impl Connection {
     }
 }
 
-/// A segment about to be built.
+/// Returns the ECN field of segments without data.
+#[inline]
+fn control_ecn(ecn: Negotiated, config: &TcpConfig) -> Ecn {
+    if config.control_ect && ecn == Negotiated::Accurate {
+        Ecn::Capable
+    } else {
+        Ecn::NotCapable
+    }
+}
+
+/// Fields of a segment that is about to be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outgoing {
     offset: u64,

@@ -1,13 +1,14 @@
-//! Loss that duplicate ACKs and SACK blocks show, and the recovery from it. RFC 5681, 3.2; RFC 6582; RFC 6675;
-//! RFC 3042.
+//! Fast retransmit and fast recovery: losses that duplicate ACKs and SACK blocks show. The sources are RFC 5681 (3.2),
+//! RFC 6582, RFC 6675 and RFC 3042.
 
 use super::{AckInput, Sender};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::congestion::CongestionControl;
+use crate::tcp::congestion::{CongestionControl, EcnUse};
 use tailcut_units::Time;
 
 impl Sender {
-    /// RFC 6582, 3.2, steps 3 to 5, or RFC 6675. Says whether the timer is to be restarted.
+    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675). Returns whether the timer
+    /// restarts.
     #[cold]
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, config: &TcpConfig) -> bool {
         let mss = u64::from(config.mss);
@@ -16,6 +17,8 @@ impl Sender {
             self.resend_first = false;
             self.duplicate_acks = 0;
             self.limited_bytes = 0;
+            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight, and a window of
+            // `ssthresh` would release a burst. With SACK, `pipe` has kept the flight near `ssthresh`.
             self.window.cwnd = if config.sack {
                 self.window.ssthresh
             } else {
@@ -28,19 +31,24 @@ impl Sender {
         if config.sack {
             return true;
         }
+        // A partial ACK: the next segment is lost too. The window shrinks by the acknowledged bytes, and
+        // grows again by one segment for the retransmission (RFC 6582, 3.2, step 3).
         self.resend_first = true;
         self.window.cwnd = self.window.cwnd.saturating_sub(acked);
         if acked >= mss {
             self.window.cwnd += mss;
         }
+        // Only the first partial ACK restarts the timer, so that a timeout can end a recovery of many losses.
         !core::mem::replace(&mut self.partial_seen, true)
     }
 
     pub(super) fn on_duplicate_ack(&mut self, now: Time, config: &TcpConfig) {
         self.duplicate_acks = self.duplicate_acks.saturating_add(1);
-        // Limited transmit takes over: what is left of a burst asks the window again.
+        // Limited transmit decides now: the rest of a burst must fit into the window again.
         self.burst_left = 0;
         if self.recovering {
+            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4). With
+            // SACK, `pipe` counts this.
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
             }
@@ -54,20 +62,36 @@ impl Sender {
         if self.duplicate_acks < threshold && !reported_lost {
             return;
         }
-        // After a timeout, duplicate ACKs for what was resent show no new loss. An ACK of just
-        // `recover` may still be such a one, unless SACK blocks tell (RFC 6582, 3.2; RFC 6675, 5).
+        // After a timeout, duplicate ACKs for segments that were sent again show no new loss. An ACK of exactly
+        // `recover` may still be such an ACK, unless SACK blocks show otherwise (RFC 6582, 3.2; RFC 6675, 5). Before
+        // the first loss `recover` is 0, and `una` may be 0 too.
         let past = self.una > self.recover || (config.sack && self.una == self.recover);
         if past || self.recover == 0 {
             self.start_recovery(now, config);
         }
     }
 
+    /// Returns whether a mark has reduced the window of the first unacknowledged segment. A window is reduced once (RFC
+    /// 3168, 6.1.2). DCTCP reduces it by the share of marks, which a loss exceeds.
+    pub(super) fn mark_has_reduced(&self) -> bool {
+        self.una < self.mark_answered && self.controller.ecn_use() == EcnUse::Classic
+    }
+
     pub(super) fn start_recovery(&mut self, now: Time, config: &TcpConfig) {
-        let congested = self.congested(now, config);
-        self.controller.on_loss(&mut self.window, &congested);
+        if self.controller.ecn_use() == EcnUse::Classic {
+            // The receiver ends its echo for any reduction (RFC 3168, 6.1.2).
+            self.reduced = true;
+        }
+        if self.mark_has_reduced() {
+            self.window.cwnd = self.window.ssthresh;
+        } else {
+            let congested = self.congested(now, config);
+            self.controller.on_loss(&mut self.window, &congested);
+        }
         self.recovering = true;
         self.partial_seen = false;
         self.resend_first = true;
+        // The recovery ends with an ACK of everything sent so far (RFC 6582, 3.2).
         self.recover = self.high;
         self.burst_left = 0;
         if config.sack {
@@ -80,21 +104,24 @@ impl Sender {
                 config.duplicate_ack_threshold,
             );
         } else {
+            // The duplicate ACKs show that these segments have left the network (RFC 5681, 3.2, step 3).
             let left_network = u64::from(config.duplicate_ack_threshold) * u64::from(config.mss);
             self.window.cwnd += left_network;
         }
     }
 
-    /// Takes the SACK blocks of an ACK. Says whether they told something new.
+    /// Reads the SACK blocks of an ACK. Returns whether they report new bytes.
     pub(super) fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
-        let told = input.blocks[0].end > 0 && input.ack >= self.una;
-        if !told && self.scoreboard.is_none() {
+        // An ACK below `una` was overtaken, but its blocks still report what arrived (RFC 6675, 2: "any ACK").
+        let reports = input.blocks[0].end > 0;
+        if !reports && self.scoreboard.is_none() {
             return false;
         }
+        // `on_new_ack` runs later, so `self.una` may still be lower than this ACK.
         let una = self.una.max(input.ack);
         let board = self.scoreboard.get_or_insert_default();
         board.on_cumulative(una);
-        let news = told && board.on_blocks(input.ack, self.high, input.blocks);
+        let news = reports && board.on_blocks(input.ack, una, self.high, input.blocks);
         let nxt = self.nxt.max(una);
         board.update(
             una,
@@ -102,6 +129,7 @@ impl Sender {
             u64::from(config.mss),
             config.duplicate_ack_threshold,
         );
+        // During a recovery the board stays, because it stores the progress of the retransmissions.
         if board.is_empty() && !(self.recovering && una < self.recover) {
             self.scoreboard = None;
         }

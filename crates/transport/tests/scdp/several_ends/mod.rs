@@ -1,4 +1,4 @@
-//! SCDP from one host to many and from many to one, as stories.
+//! Tests of SCDP with several receivers or several senders.
 
 mod read;
 mod write;
@@ -14,7 +14,7 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
-/// 7 blocks of 98 symbols.
+/// Size of the object in bytes: 7 blocks of 98 symbols.
 const OBJECT: u64 = 686 * T;
 
 fn hub(count: u32) -> Hub<Host<ModelCodec>> {
@@ -32,7 +32,7 @@ const fn patient(policy: StragglerPolicy) -> Stragglers {
     }
 }
 
-/// Host 0 writes `bytes` to all others.
+/// Host 0 writes `bytes` to all other hosts.
 fn write(hub: &mut Hub<Host<ModelCodec>>, bytes: u64, policy: StragglerPolicy) -> HostId {
     let receivers: Vec<HostId> = (1..hub.hosts.len() as u32).map(HostId).collect();
     let group = hub.form_group(&receivers);
@@ -47,7 +47,7 @@ fn write(hub: &mut Hub<Host<ModelCodec>>, bytes: u64, policy: StragglerPolicy) -
     group
 }
 
-/// Host 0 reads `bytes` from all others. Sender n's flow is n.
+/// Host 0 reads `bytes` from all other hosts. Host n sends flow n.
 fn read(hub: &mut Hub<Host<ModelCodec>>, bytes: u64) {
     let port = 2_000;
     hub.take_part(
@@ -74,7 +74,7 @@ fn is_symbol(segment: &Segment) -> bool {
     header(segment).kind == ScdpKind::Symbol
 }
 
-/// Blocks and identifiers of the symbols that `host` sent.
+/// Returns the blocks and identifiers of the symbols that `host` sent.
 fn symbols(hub: &Hub<Host<ModelCodec>>, host: usize) -> Vec<(u32, u32)> {
     let of_host = hub.sent.iter().filter(|(_, from, _)| *from == host);
     of_host
@@ -83,7 +83,7 @@ fn symbols(hub: &Hub<Host<ModelCodec>>, host: usize) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Symbols to one host are trimmed where their header is such.
+/// Trims symbols to one host, if their header satisfies a condition.
 fn trimmed_for(
     host: usize,
     is_such: impl Fn(ScdpHeader) -> bool,
@@ -119,7 +119,7 @@ fn all_released(hub: &Hub<Host<ModelCodec>>) {
     }
 }
 
-/// Nothing reaches host 3, nor comes from it, during a time.
+/// Loses all segments to and from host 3 during a time.
 fn host_3_silent(during: impl RangeBounds<Time>) -> impl FnMut(Time, usize, &Segment) -> Fate {
     move |at, to, segment| {
         let of_host_3 = to == 3 || segment.tuple.src == HostId(3);
@@ -131,5 +131,5 @@ fn host_3_silent(during: impl RangeBounds<Time>) -> impl FnMut(Time, usize, &Seg
     }
 }
 
-/// When host 3 dies in the stories of a dead receiver.
+/// Time at which host 3 fails in the tests of a failed receiver.
 const DEATH: Time = Time::from_ns(200_000);

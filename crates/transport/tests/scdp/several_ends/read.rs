@@ -1,4 +1,4 @@
-//! Many hosts to one.
+//! Tests of an object that several hosts send to one host.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn a_read_from_three_senders_takes_disjoint_symbols_in_one_senders_time() {
         all.extend(of_sender);
     }
     assert_eq!(all.len(), sent, "the same symbol of two senders");
-    // Windows of three are more than a receiver needs at once, and each block may need two more.
+    // Three windows exceed the receiver's need, and each block may need two more symbols.
     assert!((686..686 + 7 * 2 + 24).contains(&sent), "{sent}");
     let end = hub.completed(0, 0).expect("all of it");
     assert!(end < Time::from_ns(1_900_000), "{end:?}");
@@ -29,17 +29,18 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
         let mut hub = hub(4).with_fault(host_3_silent(Time::from_ns(dies_at)..));
         read(&mut hub, OBJECT);
         hub.run_until(Time::from_ns(100_000_000));
-        let end = hub.completed(0, 0).expect("the others have it all");
-        // What one owes that died is asked of the others; one that never spoke owes nothing.
+        let end = hub.completed(0, 0).expect("the other hosts have all data");
+        // The others replace the symbols that a failed sender owed. A sender that never sent owes nothing.
         assert!(end < Time::from_ns(2_500_000), "dies at {dies_at}: {end:?}");
         assert!(
             receipt(&hub, 0).decoded > 0,
-            "its symbols are replaced by others"
+            "other symbols replace the lost symbols"
         );
     }
 }
 
-/// With the defaults: 20 ms doubled up to 1 s, of which there are 10.
+/// Time after which a silent peer is given up. With the defaults, the timeout is 20 ms, doubles up to 1 s, and expires
+/// 16 times.
 const PATIENCE: Time = Time::from_ns(11_260_000_000);
 
 #[test]
@@ -89,7 +90,7 @@ fn a_read_whose_senders_all_die_fails_and_tells_how_much_came() {
             .iter()
             .any(|(_, at, event)| *at == 0 && *event == failed)
     );
-    // Half a millisecond at 10 Gb/s is half of the object, less what is in flight, in whole blocks.
+    // Half a millisecond at 10 Gb/s is half of the object, minus the data in flight, in whole blocks.
     let came = receipt(&hub, 0).bytes;
     assert!((2 * 98 * T..=4 * 98 * T).contains(&came), "{came}");
     assert_eq!(came % (98 * T), 0);
@@ -112,7 +113,8 @@ fn a_read_that_was_answered_is_not_given_up_when_the_wait_for_answers_would_end(
     );
 }
 
-/// Four hosts with links of 1 Gb/s, which decode in no time: a read takes as long as it waits for symbols.
+/// Creates four hosts with links of 1 Gb/s that decode in no time, so that the duration of a read is the time
+/// it waits for symbols.
 fn gigabit() -> Hub<Host<ModelCodec>> {
     let config = ScdpConfig {
         pull_interval: Duration::from_ns(12_304),
@@ -128,13 +130,13 @@ fn gigabit() -> Hub<Host<ModelCodec>> {
     hub
 }
 
-/// Symbols that came to the reader when it had everything.
+/// Returns the number of symbols that arrived after the reader had everything.
 fn late(hub: &Hub<Host<ModelCodec>>) -> usize {
     let late = |(_, at, event): &&(Time, usize, Event)| *at == 0 && matches!(event, Event::Late(_));
     hub.events.iter().filter(late).count()
 }
 
-/// What a read of 1 MB takes while all senders are at full speed.
+/// Returns the duration of a read of 1 MB while all senders run at full speed.
 fn usual_time() -> Duration {
     let mut hub = gigabit();
     read(&mut hub, OBJECT);
@@ -143,7 +145,7 @@ fn usual_time() -> Duration {
     hub.completed(0, 0).expect("all of it").since(Time::ZERO)
 }
 
-/// Percent of `usual` that a read took longer.
+/// Returns by how many percent a read took longer than `usual`.
 fn longer_by(hub: &Hub<Host<ModelCodec>>, usual: Duration) -> f64 {
     let took = hub.completed(0, 0).expect("all of it").since(Time::ZERO);
     100.0 * (took.as_secs_f64() / usual.as_secs_f64() - 1.0)
@@ -160,7 +162,7 @@ fn a_slow_sender_does_not_hold_a_read_up() {
         let longer = longer_by(&hub, usual);
         assert!(longer <= 5.0, "{mbps} Mb/s: {longer} % longer");
         let in_vain = receipt(&hub, 0).in_vain;
-        assert!(in_vain <= 4, "{mbps} Mb/s: {in_vain} of 686 in vain");
+        assert!(in_vain <= 4, "{mbps} Mb/s: {in_vain} of 686 wasted");
         assert!(late(&hub) <= 8, "{mbps} Mb/s: {} late", late(&hub));
         all_released(&hub);
     }
@@ -185,7 +187,8 @@ fn single_symbols_and_pulls_that_are_lost_do_not_hold_a_read_up() {
     let mut seen = 0;
     let mut hub = gigabit().with_fault(move |_, _, segment| {
         seen += 1;
-        // Neither the first words of a sender nor the last ones to it: these take the simple timeout.
+        // The first segments of a sender and the last segments to it are excluded: their loss costs a simple
+        // timeout.
         let header = header(segment);
         if !header.syn && header.kind != ScdpKind::Done && seen % 97 == 0 {
             Fate::Drop
@@ -196,7 +199,7 @@ fn single_symbols_and_pulls_that_are_lost_do_not_hold_a_read_up() {
     read(&mut hub, OBJECT);
     hub.run();
     let longer = longer_by(&hub, usual);
-    // Not a timeout, which would be 240 %.
+    // With a timeout the read would take 240 % longer.
     assert!(longer <= 30.0, "{longer} % longer");
 }
 

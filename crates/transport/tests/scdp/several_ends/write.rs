@@ -1,4 +1,4 @@
-//! One host to many.
+//! Tests of an object that one host sends to several hosts.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn a_write_without_loss_sends_each_symbol_once_and_all_receivers_have_all() {
 
 #[test]
 fn receivers_that_lose_different_symbols_are_served_by_the_same_further_ones() {
-    // Host n loses three symbols of block 0, no two hosts the same.
+    // Host n loses three symbols of block 0. No two hosts lose the same symbol.
     let mut hub = hub(4).with_fault(|_, to, segment| {
         let header = header(segment);
         let of_block = is_symbol(segment) && header.block == 0;
@@ -49,7 +49,7 @@ fn receivers_that_lose_different_symbols_are_served_by_the_same_further_ones() {
         .iter()
         .filter(|(block, _)| *block == 0)
         .count();
-    // K source symbols; four for the four lost and two for the code: enough for each of them.
+    // K source symbols, four for the four lost, and two for the code: enough for each of them.
     assert_eq!(of_block_0, 98 + 4 + 2);
     for to in 1..4 {
         assert!(hub.completed(0, to).is_some(), "host {to}");
@@ -66,13 +66,13 @@ fn what_one_receiver_lost_is_in_vain_for_the_others_and_does_not_wait_for_them()
     }));
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
-    // Ten lost and two for the code.
+    // The sender sends ten more symbols for the lost symbols and two for the code.
     assert_eq!(symbols(&hub, 0).len(), 686 + 12);
     assert_eq!(receipt(&hub, 1).in_vain, 12);
     assert_eq!(receipt(&hub, 2).in_vain, 12);
     assert_eq!(receipt(&hub, 3).in_vain, 0);
     let last = (1..4).filter_map(|to| hub.completed(0, to)).max();
-    // No timeout was needed: the sender knew who had block 1.
+    // No timeout was necessary: the sender had the state of block 1 at every receiver.
     assert!(last.expect("all") < Time::from_ns(2_000_000), "{last:?}");
     all_released(&hub);
 }
@@ -94,14 +94,14 @@ fn nobody_is_sent_more_symbols_than_it_has_pulled_whatever_the_others_lose() {
             }
         }
     }
-    // 20 lost and two for the code of each of five blocks.
+    // The sender sends 20 more symbols for the lost symbols and two for the code, in each of five blocks.
     assert_eq!(sent, 686 + 5 * 22);
     all_released(&hub);
 }
 
 #[test]
 fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout() {
-    // Host 3 hears of its losses late, when what host 1 asked for is there.
+    // Host 3 notices its losses late, when the symbols that host 1 requested have arrived.
     let mut hub = hub(4).with_fault(|_, to, segment| {
         let header = header(segment);
         let of_block = is_symbol(segment) && header.block == 0;
@@ -123,7 +123,7 @@ fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout(
         let end = hub.completed(0, to).expect("all");
         assert!(end < Time::from_ns(15_000_000), "host {to}: {end:?}");
     }
-    // Six lost and two for the code.
+    // The sender sends six more symbols for the lost symbols and two for the code.
     assert_eq!(symbols(&hub, 0).len(), 686 + 8);
     all_released(&hub);
 }
@@ -131,7 +131,7 @@ fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout(
 #[test]
 fn the_slowest_receiver_throttles_the_rest_and_nobody_is_sent_more() {
     let mut hub = hub(3);
-    // Host 2 asks at a tenth of the rate: its pulls take so long on its link.
+    // Host 2 pulls at a tenth of the rate, because its pulls take that long on its link.
     hub.rates[2] = Rate::from_mbps(50);
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
@@ -203,7 +203,7 @@ fn under_the_policy_to_wait_a_dead_receiver_is_reported_and_the_others_wait() {
 
 #[test]
 fn a_quorum_ends_the_transfer_without_the_rest() {
-    // Host 3 loses half of the last block again and again.
+    // Host 3 loses half of the last block repeatedly.
     let mut hub = hub(4).with_fault(trimmed_for(3, |header| header.block == 6));
     write(&mut hub, OBJECT, StragglerPolicy::Quorum(2));
     hub.run();
@@ -241,7 +241,7 @@ fn a_quorum_does_without_a_dead_receiver_and_with_all_that_it_needs() {
 
 #[test]
 fn a_quorum_does_without_one_receiver_but_not_without_a_second_that_it_needs() {
-    // Host 3 dies, is left out after 10 ms, and then host 4 dies.
+    // Host 3 fails and is dropped after 10 ms. Then host 4 fails.
     let second_death = Time::from_ns(10_500_000);
     let mut hub = hub(5).with_fault(move |at, to, segment| {
         let of = |host: u32| to == host as usize || segment.tuple.src == HostId(host);
@@ -258,7 +258,7 @@ fn a_quorum_does_without_one_receiver_but_not_without_a_second_that_it_needs() {
         dropped,
     };
     assert_eq!(stragglers(&hub), [straggler(3, true), straggler(4, false)]);
-    assert_eq!(hub.completed(0, 1), None, "the others wait for host 4");
+    assert_eq!(hub.completed(0, 1), None, "the other hosts wait for host 4");
 }
 
 #[test]

@@ -1,43 +1,43 @@
-//! Checks: whether an endpoint is there, and what the path to it does to packets. They belong to no
-//! session, and the end that answers keeps nothing of them.
+//! Checks and their answers. A check tests whether an endpoint answers, and how the path to it changes packets. Checks
+//! belong to no session, and the answering end stores no state for them.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Bytes of a check without padding.
+/// Length of a check without padding in bytes.
 pub(super) const CHECK_BYTES: usize = 20;
-/// Bytes of an echo without padding.
+/// Length of an echo without padding in bytes.
 pub const ECHO_BYTES: usize = 40;
-/// A check has at least as many bytes, so that no echo is longer than the check it answers.
+/// Smallest length of a check in bytes, so that no echo is longer than the check that it answers.
 pub const LEAST_CHECK: u16 = 40;
 
-/// Asks an endpoint to answer.
+/// Check: a request to an endpoint to answer.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// Bytes of this packet, at least [`LEAST_CHECK`]; filled with zeros.
+    /// Size of this packet in bytes, at least [`LEAST_CHECK`]. It is filled with zeros.
     pub size: u16,
-    /// Which check it is.
+    /// Number of the check.
     pub number: u16,
-    /// The TOS or traffic-class byte that the answer is to have.
+    /// TOS or traffic-class byte that the answer has to have.
     pub class: u8,
-    /// Whether the answer is to be as long as the check.
+    /// Whether the answer has to be as long as the check.
     pub is_full: bool,
 }
 
-/// Answers a check, and tells how it arrived.
+/// Echo: the answer to a check, which reports how the check arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
-    /// The check's number.
+    /// Number of the check.
     pub number: u16,
-    /// The address that the check came from, as it is seen there.
+    /// Source address of the check, as the answering end sees it.
     pub seen: SocketAddr,
-    /// Bytes that the end which answers has got as its receive buffer, without what the system adds.
+    /// Size of the answering end's receive buffer in bytes, without the memory that the system adds.
     pub buffer: u32,
-    /// The TOS or traffic-class byte that the check arrived with.
+    /// TOS or traffic-class byte of the received check.
     pub class: u8,
-    /// Whether the check came by a multicast group.
+    /// Whether the check was sent to a multicast group.
     pub is_group: bool,
-    /// Bytes of the packet, with zeros at its end; 0: no padding.
+    /// Size of the packet in bytes, including padding with zeros. 0: no padding.
     pub padded: u16,
 }
 
@@ -54,7 +54,7 @@ impl Check {
         writer.put([self.class, 0, 0, 0])
     }
 
-    /// Of a packet of `length` bytes.
+    /// Decodes a check from a packet of `length` bytes.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         length: usize,
@@ -90,7 +90,7 @@ impl Echo {
         writer.put([self.class, 0, 0, 0])
     }
 
-    /// Of a packet of `length` bytes.
+    /// Decodes an echo from a packet of `length` bytes.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         length: usize,

@@ -1,4 +1,4 @@
-// As pg and mysql2 open their connections.
+// pg and mysql2 open their connections in this way.
 const { Socket } = require('net');
 
 const socket = new Socket();

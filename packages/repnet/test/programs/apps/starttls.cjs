@@ -1,4 +1,4 @@
-// The shape of pg: a plain socket, eight bytes, one byte back, then TLS on the same connection.
+// Same order as pg: a plain socket, eight bytes, one byte back, then TLS on the same connection.
 const net = require('net');
 const tls = require('tls');
 

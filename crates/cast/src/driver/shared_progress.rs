@@ -1,0 +1,123 @@
+//! Progress of an object at each of its receivers.
+
+use super::outcome::Failure;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// State of one receiver of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// The receiver has not answered yet.
+    Offered,
+    /// The receiver is getting the object.
+    Receiving,
+    /// The receiver is getting the object so slowly that the other receivers wait for it.
+    Straggling,
+    /// The receiver has the whole object.
+    Done,
+    /// The sender has given up the receiver, because the other receivers had waited for it too
+    /// long.
+    Dropped,
+    /// The object did not arrive at the receiver, for this reason.
+    Failed(Failure),
+}
+
+impl Stage {
+    /// Returns whether the state is final.
+    pub const fn is_over(&self) -> bool {
+        matches!(self, Self::Done | Self::Dropped | Self::Failed(_))
+    }
+}
+
+/// Progress of one receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Address of the receiver.
+    pub to: SocketAddr,
+    /// Bytes from the start of the object that the receiver has without a gap, according to its last
+    /// report.
+    pub bytes: u64,
+    /// State of the receiver.
+    pub stage: Stage,
+    /// Symbols that the receiver has reported as arrived or lost.
+    pub settled: u32,
+    /// Symbols that the receiver has reported as lost. They are included in `settled`.
+    pub lost: u32,
+}
+
+/// Progress of all receivers of an object. Clones share the data.
+#[derive(Clone, Debug)]
+pub(super) struct SharedProgress(Arc<Mutex<Vec<Progress>>>);
+
+impl SharedProgress {
+    pub(super) fn new(to: &[SocketAddr]) -> Self {
+        let progress = |to: &SocketAddr| Progress {
+            to: *to,
+            bytes: 0,
+            stage: Stage::Offered,
+            settled: 0,
+            lost: 0,
+        };
+        Self(Arc::new(Mutex::new(to.iter().map(progress).collect())))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Progress>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a copy of the progress of all receivers.
+    pub(super) fn read(&self) -> Vec<Progress> {
+        self.lock().clone()
+    }
+
+    /// Sets the state of the receiver with index `at`. With `bytes`, also sets its number of bytes. A final
+    /// state never changes. A straggler remains a straggler until its number of bytes grows.
+    pub(super) fn set(&self, at: usize, bytes: Option<u64>, stage: Stage) {
+        let mut all = self.lock();
+        let Some(one) = all.get_mut(at).filter(|one| !one.stage.is_over()) else {
+            return;
+        };
+        let more = bytes.is_some_and(|bytes| bytes > one.bytes);
+        if one.stage != Stage::Straggling || stage != Stage::Receiving || more {
+            one.stage = stage;
+        }
+        // The number may become smaller: after a restart, the receiver gets the object from its beginning.
+        one.bytes = bytes.unwrap_or(one.bytes);
+    }
+
+    /// Records two numbers of the receiver with index `at`: the symbols that it has reported as arrived or
+    /// lost (`settled`), and the symbols that it has reported as lost. Reports may arrive out of order, so
+    /// smaller values are ignored.
+    pub(super) fn count(&self, at: usize, settled: u32, lost: u32) {
+        if let Some(one) = self.lock().get_mut(at) {
+            one.settled = settled.max(one.settled);
+            one.lost = lost.max(one.lost);
+        }
+    }
+
+    /// Returns the number of receivers without the whole object, and the failure of the first receiver that
+    /// failed.
+    pub(super) fn missed(&self) -> (usize, Option<Failure>) {
+        let all = self.lock();
+        let missed = all.iter().filter(|one| one.stage != Stage::Done);
+        let reasons = missed.clone().filter_map(|one| match one.stage {
+            Stage::Failed(failure) => Some(failure),
+            _ => None,
+        });
+        // The inner block moves the iterator, so that `next` may change it.
+        (missed.clone().count(), { reasons }.next())
+    }
+
+    /// Returns the number of receivers.
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Marks all receivers without a final state as failed.
+    pub(super) fn fail(&self, failure: Failure) {
+        let mut all = self.lock();
+        for one in all.iter_mut().filter(|one| !one.stage.is_over()) {
+            one.stage = Stage::Failed(failure);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Execution of a study: its runs, its directory and its report.
+
+use crate::build;
+use crate::captures::Captures;
+use crate::failure::Failure;
+use crate::output::{note, print, print_json, width};
+use crate::pool::Pool;
+use crate::sensitivity;
+use crate::shared::Shared;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tailcut_scenario::record::{Earlier, Found, Manifest, OutputDir, RunSummary};
+use tailcut_scenario::sim::RunConfig;
+use tailcut_scenario::{CapturePlan, Study};
+
+/// Name of the report in a study's directory.
+pub const REPORT: &str = "report.html";
+
+/// Options of a study's execution.
+#[derive(Clone)]
+pub struct StudyOptions {
+    /// Existing runs that the study reuses.
+    pub earlier: Earlier,
+    /// Whether to repeat the runs with other timers and buffers.
+    pub sensitivity: bool,
+    /// Packets to capture.
+    pub capture: Option<CapturePlan>,
+}
+
+/// Result of a study's execution.
+pub struct StudyResult {
+    /// Directory of the study. It stays locked against other processes until this value is dropped.
+    pub output: OutputDir,
+    /// Summaries of the runs; `None` for runs that did not finish.
+    pub runs: Vec<Option<RunSummary>>,
+}
+
+impl StudyResult {
+    /// Returns the number of finished runs.
+    pub fn finished(&self) -> usize {
+        self.runs.iter().flatten().count()
+    }
+}
+
+/// Executes the runs that are missing in `dir` and writes each run to `dir` when it finishes. Runs that `capture`
+/// includes are executed even if they exist.
+///
+/// # Errors
+/// A run cannot be executed or written. Runs that are already finished stay.
+pub fn execute_study(
+    study: &Study,
+    dir: PathBuf,
+    earlier: Earlier,
+    pool: Pool<'_>,
+    capture: Option<&CapturePlan>,
+) -> Result<StudyResult, Failure> {
+    let output = open(study, &dir, earlier)?;
+    report_existing_runs(output.found(), &dir);
+    run_missing(study, output, pool, capture)
+}
+
+/// Opens the directory of a study and finds the existing runs.
+///
+/// # Errors
+/// The directory contains files but no study, or the operating system reports an error.
+pub fn open(study: &Study, dir: &Path, earlier: Earlier) -> Result<OutputDir, Failure> {
+    let manifest = Manifest::new(
+        env!("CARGO_PKG_VERSION"),
+        build::command_line(),
+        study.seed,
+        study.config.clone(),
+        study.runs.iter().map(RunConfig::key),
+    );
+    let manifest = manifest.with_origins(study.origins(&build::hash()?));
+    let output = OutputDir::open(dir, manifest, study.format, earlier)?;
+    remove_if_there(&dir.join(REPORT))?;
+    Ok(output)
+}
+
+/// Executes the runs that are missing in `output`, and the runs that are captured.
+///
+/// # Errors
+/// The errors of [`execute_study`].
+pub fn run_missing(
+    study: &Study,
+    output: OutputDir,
+    pool: Pool<'_>,
+    capture: Option<&CapturePlan>,
+) -> Result<StudyResult, Failure> {
+    let taken = &output.found().taken;
+    let captures = Captures::new(study, &output, capture);
+    let outcome = pool.run(
+        &study.runs,
+        &captures.done(),
+        |index| captures.begin(index),
+        |index, record, capture| {
+            captures.keep(index, capture, &record)?;
+            match &taken[index] {
+                // The run was repeated only for its capture. Its existing tables stay.
+                Some(summary) => Ok(summary.clone()),
+                None => Ok(output.write_run(index, &record)?),
+            }
+        },
+    );
+    // If both fail, only the first error is reported, because both often have the same cause.
+    let concluded = output.conclude();
+    let runs = outcome?;
+    concluded?;
+    captures.report();
+    // A run that already existed counts as finished, even if the repetition for its capture was interrupted.
+    let runs = runs.into_iter().zip(taken);
+    let runs = runs.map(|(run, taken)| run.or_else(|| taken.clone()));
+    Ok(StudyResult {
+        runs: runs.collect(),
+        output,
+    })
+}
+
+/// Prints which existing runs are reused, moved or damaged.
+fn report_existing_runs(found: &Found, dir: &Path) {
+    let runs = |count: usize| match count {
+        1 => "1 run".to_owned(),
+        _ => format!("{count} runs"),
+    };
+    let shown = dir.display();
+    for reason in &found.damaged {
+        note(&format!("{reason}; this run is executed again"));
+    }
+    if found.count() > 0 {
+        let (here, planned) = (found.count(), found.taken.len());
+        note(&format!("{here} of {planned} runs are in {shown} already"));
+    }
+    if found.of_other_builds > 0 {
+        let others = runs(found.of_other_builds);
+        note(&format!(
+            "from another build of tailcut, reused with --accept-older: {others}"
+        ));
+    }
+    if found.left_of_other_builds > 0 {
+        let others = runs(found.left_of_other_builds);
+        note(&format!(
+            "from another build of tailcut, executed again: {others} in {shown}; --accept-older reuses them"
+        ));
+    }
+    if found.set_aside > 0 {
+        let others = runs(found.set_aside);
+        note(&format!(
+            "{others} of earlier studies: moved to {shown}/kept, where a later study finds them; \
+             --fresh removes them"
+        ));
+    }
+}
+
+/// Executes a study, optionally also with other timers and buffers, prints its answer and writes its report.
+///
+/// # Errors
+/// The errors of [`execute_study`]. After an interruption the finished runs are reported first, and then
+/// [`Failure::Interrupted`] is returned.
+pub fn execute_and_report(
+    study: &Study,
+    shared: &Shared,
+    options: StudyOptions,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let dir = shared
+        .out
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("out").join(&study.name));
+    let pool = Pool::new(shared.threads, shared.json, stop)?;
+    let planned = study.runs.len();
+    if !study.about.is_empty() {
+        note(&study.about);
+    }
+    let executed = execute_study(study, dir, options.earlier, pool, options.capture.as_ref())?;
+    let dir = executed.output.path();
+    // The sensitivity file of an earlier study does not describe this study.
+    remove_if_there(&dir.join(tailcut_report::SENSITIVITY_FILE))?;
+    let finished: Vec<&RunSummary> = executed.runs.iter().flatten().collect();
+    let mut interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
+    if options.sensitivity && !interrupted {
+        match sensitivity::vary(study, dir, options.earlier, pool) {
+            Err(Failure::Interrupted) => interrupted = true,
+            outcome => outcome?,
+        }
+    }
+    if interrupted {
+        note(&format!(
+            "interrupted: {} of {planned} runs had finished; they are in {}",
+            finished.len(),
+            dir.display()
+        ));
+    }
+    report(dir, &finished, shared.json.json)?;
+    if interrupted {
+        Err(Failure::Interrupted)
+    } else {
+        Ok(())
+    }
+}
+
+/// Writes the report of a directory's runs. Prints their answer, or with `--json` the summaries.
+///
+/// # Errors
+/// The runs cannot be read, or the report cannot be written.
+pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(), Failure> {
+    if !finished.is_empty() {
+        let loaded = tailcut_report::load(dir)?;
+        let report = dir.join(REPORT);
+        tailcut_report::write_html(&loaded, &report)?;
+        let shown = report.display();
+        if !is_json {
+            let answer = tailcut_report::text_answer(&loaded);
+            let table = tailcut_report::text_table_within(&loaded, width());
+            return print(&format!("{answer}\n\n{table}\nReport: {shown}"));
+        }
+        note(&format!("report: {shown}"));
+    }
+    match is_json {
+        true => print_json(&finished),
+        false => Ok(()),
+    }
+}
+
+/// Removes an earlier report. Otherwise an interrupted study would have the report of another study in its directory.
+///
+/// # Errors
+/// The operating system reports an error.
+pub fn remove_if_there(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,157 @@
+//! Ties: the order of events of one instant.
+//!
+//! Equal rates lock senders to the same picosecond. If entity numbers decided then, the same sender would
+//! always win the last place in a queue. So the order is drawn for each instant, from the seed, the time and
+//! the entity. Nothing else enters the draw. So it does not depend on other pending events, on slots of
+//! packets, on threads or on the width of the calendar's days.
+//!
+//! The draw lies in the key of the event, in the bits of its entity between class and number. So a queue
+//! compares keys as before, at the same cost.
+
+use super::event::Event;
+use tailcut_units::{Time, stream_seed};
+
+/// Draws of the order of events of one instant. The order of classes is fixed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ties {
+    /// Odd multipliers, so that each multiplication is a bijection.
+    of_instant: u64,
+    of_entity: u64,
+    of_both: u64,
+    /// Mask of the drawn bits in the lower 64 bits of a key. Entities of one class with equal draws keep the
+    /// order of their numbers. So of two entities the lower is first in `2^-(bits + 1)` more of the instants.
+    drawn: u64,
+    /// Mask of the number in an entity.
+    number: u32,
+}
+
+/// Random stream of the draws, for [`stream_seed`].
+const TIES: u64 = 0x7469_6573;
+
+impl Ties {
+    /// Creates the draws of a seed. The numbers of entities within their class are below `numbers`, at most
+    /// 2^30.
+    pub const fn new(seed: u64, numbers: u32) -> Self {
+        let number_bits = 32 - numbers.saturating_sub(1).leading_zeros();
+        assert!(number_bits <= 32 - Event::CLASS_BITS);
+        let above_number = u64::MAX << 32 << number_bits;
+        Self {
+            of_instant: stream_seed(seed, TIES, 0) | 1,
+            of_entity: stream_seed(seed, TIES, 1) | 1,
+            of_both: stream_seed(seed, TIES, 2) | 1,
+            drawn: above_number & (u64::MAX >> Event::CLASS_BITS),
+            number: !((above_number >> 32) as u32),
+        }
+    }
+
+    /// Returns the draw of an entity at an instant.
+    #[inline(always)]
+    pub const fn draw(&self, time: Time, entity: u32) -> u64 {
+        // Times of packets have many factors of two, so their low bits may be equal, also in the product. The
+        // rotation replaces them with high bits, because the last multiplication spreads low bits to all others.
+        let instant = time.as_ps().wrapping_mul(self.of_instant);
+        let instant = instant.rotate_left(32);
+        let entity = (entity as u64).wrapping_mul(self.of_entity);
+        (instant ^ entity).wrapping_mul(self.of_both)
+    }
+
+    /// Returns the event with its draw in its key.
+    #[inline(always)]
+    pub const fn ranked(&self, event: Event) -> Event {
+        event.with(self.draw(event.time(), event.entity()) & self.drawn)
+    }
+
+    /// Returns an entity's number within its class.
+    #[inline(always)]
+    pub const fn number(&self, event: Event) -> u32 {
+        event.entity() & self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const INSTANTS: u64 = 10_000;
+    const CLASS: u32 = 1 << (32 - Event::CLASS_BITS);
+
+    /// Returns how often each entity is first, and how often it is before each other entity, in instants that
+    /// are `step` picoseconds apart.
+    fn orders(numbers: &[u32], step: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
+        let count = numbers.len();
+        let ties = Ties::new(seed, numbers[count - 1] + 1);
+        let (mut first, mut before) = (alloc::vec![0; count], alloc::vec![0; count * count]);
+        for instant in 0..INSTANTS {
+            let time = Time::from_ps(5_000_000 + instant * step);
+            let places = 0..count as u32;
+            let mut events: Vec<Event> = places
+                .map(|place| ties.ranked(Event::new(time, numbers[place as usize] | CLASS, place)))
+                .collect();
+            events.sort_unstable();
+            let order = |at: usize| events[at].payload() as usize;
+            first[order(0)] += 1;
+            for at in 0..count {
+                for later in at + 1..count {
+                    before[order(at) * count + order(later)] += 1;
+                }
+            }
+        }
+        (first, before)
+    }
+
+    fn is_even(found: u64, share: f64) -> bool {
+        let expected = INSTANTS as f64 * share;
+        let deviation = libm::sqrt(expected * (1.0 - share));
+        libm::fabs(found as f64 - expected) < 6.0 * deviation
+    }
+
+    #[test]
+    fn every_entity_is_first_and_before_every_other_as_often() {
+        for (count, first, stride) in [
+            (2, 0, 1),
+            (2, 5, 2),
+            (3, 1, 1),
+            (16, 1, 1),
+            (17, 0, 5),
+            (60, 40, 2),
+        ] {
+            let numbers: Vec<u32> = (0..count).map(|at| first + at * stride).collect();
+            for (step, seed) in [
+                (1, 1),
+                (1_230_400, 2),
+                (615_200, 3),
+                (1_000_000, 4),
+                (723_040, 5),
+            ] {
+                let (firsts, before) = orders(&numbers, step, seed);
+                for a in 0..count as usize {
+                    assert!(
+                        is_even(firsts[a], 1.0 / f64::from(count)),
+                        "{count} {step} {a}"
+                    );
+                    for b in 0..a {
+                        let before = before[a * count as usize + b];
+                        assert!(is_even(before, 0.5), "{count} {step} {a} {b}: {before}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn classes_keep_their_order_and_entities_their_numbers() {
+        let ties = Ties::new(3, 1_000);
+        for ps in 0..1_000 {
+            let event = |class: u32, number| {
+                ties.ranked(Event::new(Time::from_ps(ps), (class * CLASS) | number, 0))
+            };
+            for number in [0, 1, 998, 999] {
+                for class in 0..3 {
+                    assert_eq!(ties.number(event(class, number)), number);
+                    assert!(event(class, number) < event(class + 1, 999 - number));
+                }
+            }
+        }
+    }
+}

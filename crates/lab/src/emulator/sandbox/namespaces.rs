@@ -1,0 +1,91 @@
+//! Namespaces of the kernel: functions that create, open and enter them.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Result;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Kind of namespace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Namespace {
+    /// Users and their privileges.
+    User,
+    /// Processes. A new namespace applies to child processes that start later, and not to the process itself.
+    Process,
+    /// Mounted file systems.
+    Mount,
+    /// Network devices, addresses and routes.
+    Network,
+    /// Host name.
+    HostName,
+    /// System V and POSIX interprocess communication.
+    Ipc,
+}
+
+impl Namespace {
+    /// Namespaces of a lab that a program on a host enters before the network namespace of the host, in the required
+    /// order.
+    pub const OF_LAB: [Self; 4] = [Self::User, Self::Process, Self::Ipc, Self::Mount];
+
+    const fn flag(self) -> UnshareFlags {
+        match self {
+            Self::User => UnshareFlags::NEWUSER,
+            Self::Process => UnshareFlags::NEWPID,
+            Self::Mount => UnshareFlags::NEWNS,
+            Self::Network => UnshareFlags::NEWNET,
+            Self::HostName => UnshareFlags::NEWUTS,
+            Self::Ipc => UnshareFlags::NEWIPC,
+        }
+    }
+
+    const fn kind(self) -> LinkNameSpaceType {
+        match self {
+            Self::User => LinkNameSpaceType::User,
+            Self::Process => LinkNameSpaceType::ProcessID,
+            Self::Mount => LinkNameSpaceType::Mount,
+            Self::Network => LinkNameSpaceType::Network,
+            Self::HostName => LinkNameSpaceType::HostNameAndNISDomainName,
+            Self::Ipc => LinkNameSpaceType::InterProcessCommunication,
+        }
+    }
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Process => "pid",
+            Self::Mount => "mnt",
+            Self::Network => "net",
+            Self::HostName => "uts",
+            Self::Ipc => "ipc",
+        }
+    }
+}
+
+/// Creates a namespace and moves the calling thread into it. If the process has several threads, only network
+/// namespaces are possible.
+///
+/// # Errors
+/// The kernel rejects the call.
+pub fn leave_for_new(kind: Namespace) -> Result<()> {
+    // SAFETY: the call is unsafe only for flags that remove file descriptors or memory from other threads of the
+    // process. `Namespace` contains none of these flags.
+    unsafe { unshare_unsafe(kind.flag()) }
+}
+
+/// Opens the namespace in which this thread is, so that a thread can enter it later.
+///
+/// # Errors
+/// The kernel rejects the call.
+pub fn current(kind: Namespace) -> Result<OwnedFd> {
+    let path = format!("/proc/thread-self/ns/{}", kind.file());
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+/// Moves the calling thread into a namespace.
+///
+/// # Errors
+/// The kernel rejects the call.
+pub fn enter(namespace: impl AsFd, kind: Namespace) -> Result<()> {
+    move_into_link_name_space(namespace.as_fd(), Some(kind.kind()))
+}

@@ -1,0 +1,57 @@
+//! Errors of requests to a server.
+
+use h2::Reason;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Reason why a request got no answer.
+#[derive(Clone, Debug)]
+pub enum ConnectionError {
+    /// There is no connection to the server. All requests that waited for it receive the same error.
+    Connect(Arc<dyn Error + Send + Sync>),
+    /// The connection or the request ended before the answer was complete. With HTTP/1.1 this is hyper's error, with
+    /// HTTP/2 h2's error.
+    Http(Arc<dyn Error + Send + Sync>),
+    /// The address of the request cannot be sent.
+    Address,
+}
+
+impl ConnectionError {
+    pub(super) fn http(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Http(Arc::new(error))
+    }
+}
+
+/// Whether the server reports that it did not process the request, so that any request may be sent again: the stream
+/// was refused, or is beyond the last stream that a GOAWAY names (RFC 9113, section 8.7).
+pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
+    // h2 reports a remote GOAWAY only on streams beyond its last one.
+    let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
+    error.is_remote() && (error.is_go_away() || refused)
+}
+
+/// Whether the server ended the connection because of an error that it attributes to the client.
+pub(super) fn is_accusation(error: &h2::Error) -> bool {
+    error.is_remote() && error.is_go_away() && error.reason() != Some(Reason::NO_ERROR)
+}
+
+impl fmt::Display for ConnectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(error) => write!(f, "no connection to the server: {error}"),
+            Self::Http(error) => write!(f, "no answer from the server: {error}"),
+            Self::Address => f.write_str("the request's address cannot be sent"),
+        }
+    }
+}
+
+impl Error for ConnectionError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Connect(error) => error.source(),
+            Self::Http(error) => error.source(),
+            Self::Address => None,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Gateway with its listeners and the routes behind them. A new configuration is applied at run time: completely, or
+//! not at all.
+
+use super::body::ResponseBody;
+use super::config::{GatewayConfig, RouteConfig};
+use super::metrics::{self, RouteMetrics};
+use super::route::Route;
+use super::translate::ClientInfo;
+use crate::socket::SocketOptions;
+use anyhow::{Context as _, Result};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tailcut_proxy::Running;
+use tailcut_proxy::admin::{Admin, Pages};
+use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, Slot};
+use tailcut_proxy::tls::{self, ServerConfig, Stream};
+use tokio::net::TcpStream;
+
+/// Present route behind a listener.
+#[derive(Clone)]
+struct RouteTarget {
+    route: Arc<Route>,
+    tls: Option<Arc<ServerConfig>>,
+}
+
+impl RouteTarget {
+    async fn open(config: &RouteConfig, before: Option<&Arc<Route>>) -> Result<Self> {
+        let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
+        let tls = tls.transpose();
+        let tls = tls.with_context(|| format!("route {}", config.name))?;
+        let route = match before {
+            Some(before) if before.config == *config => Arc::clone(before),
+            _ => Route::open(config, before.map(|before| &**before)).await?,
+        };
+        Ok(Self { route, tls })
+    }
+}
+
+impl Accept for RouteTarget {
+    type Stream = Stream;
+    /// Whether the connection uses TLS.
+    type ConnectionInfo = bool;
+
+    async fn accept(&self, stream: TcpStream) -> io::Result<(Stream, bool)> {
+        SocketOptions::default().set(&stream);
+        tls::accept(self.tls.clone(), stream).await
+    }
+}
+
+impl HttpService for RouteTarget {
+    type Body = ResponseBody;
+    type Error = Infallible;
+
+    fn answer(
+        self,
+        address: SocketAddr,
+        is_secure: bool,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
+        let client_info = ClientInfo { address, is_secure };
+        async move { Ok(self.route.answer(client_info, request).await) }
+    }
+}
+
+/// State of a gateway that the admin page shows.
+struct GatewayStatus {
+    listeners: Mutex<Vec<Slot<RouteTarget>>>,
+    is_accepting: AtomicBool,
+}
+
+impl GatewayStatus {
+    fn listeners(&self) -> MutexGuard<'_, Vec<Slot<RouteTarget>>> {
+        self.listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pages for GatewayStatus {
+    fn is_healthy(&self) -> bool {
+        self.is_accepting.load(Relaxed)
+    }
+
+    fn metrics(&self) -> String {
+        let listeners = self.listeners();
+        let routes: Vec<_> = listeners
+            .iter()
+            .map(|slot| (slot.service().route, slot.connections()))
+            .collect();
+        let shown = routes.iter().map(|(route, connections)| RouteMetrics {
+            route,
+            connections: *connections,
+        });
+        metrics::page(&shown.collect::<Vec<_>>())
+    }
+}
+
+/// Gateway that accepts requests.
+pub struct Gateway {
+    listeners: Listeners<RouteTarget>,
+    admin: Option<Admin>,
+    status: Arc<GatewayStatus>,
+    drain: Duration,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.listeners.all().map(|(name, ..)| name);
+        f.debug_struct("Gateway")
+            .field("routes", &names.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// Address of a route's listener. Useful if its port was 0.
+    pub fn address(&self, name: &str) -> Option<SocketAddr> {
+        let mut listeners = self.listeners.all();
+        listeners.find_map(|(known, at, _)| (known == name).then_some(at))
+    }
+
+    /// Address of health and metrics.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(Admin::address)
+    }
+
+    /// Text of the metrics page.
+    pub fn metrics(&self) -> String {
+        self.status.metrics()
+    }
+}
+
+impl Running for Gateway {
+    const NAME: &'static str = "tailcut gateway";
+    const WORK: &'static str = "requests";
+    type Config = GatewayConfig;
+
+    fn routes(config: &GatewayConfig) -> usize {
+        config.routes.len()
+    }
+
+    fn files(config: &GatewayConfig) -> Vec<PathBuf> {
+        config.files()
+    }
+
+    /// Opens the listeners of all routes and the admin address. If one fails, none stays open.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved, with its route.
+    async fn start(config: &GatewayConfig) -> Result<Self> {
+        let status = GatewayStatus {
+            listeners: Mutex::default(),
+            is_accepting: AtomicBool::new(true),
+        };
+        let mut gateway = Self {
+            listeners: Listeners::default(),
+            admin: None,
+            status: Arc::new(status),
+            drain: config.drain,
+        };
+        gateway.reload(config).await?;
+        Ok(gateway)
+    }
+
+    fn addresses(&self, config: &GatewayConfig) -> Vec<String> {
+        let mut lines = Vec::new();
+        for route in &config.routes {
+            if let Some(at) = self.address(&route.name) {
+                let replicas = route.replicas.iter().map(|replica| replica.to.to_string());
+                let replicas = replicas.collect::<Vec<_>>().join(", ");
+                let tls = if route.tls.is_some() { " (TLS)" } else { "" };
+                lines.push(format!("{}: {at}{tls} -> {replicas}", route.name));
+            }
+        }
+        let admin = self.admin_address();
+        lines.extend(admin.map(|at| format!("admin: http://{at}/metrics")));
+        lines
+    }
+
+    /// Applies a new configuration. A listener whose address is unchanged stays open and receives its new route, so
+    /// no connection is refused. Open requests finish with their old route.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved. All routes then stay
+    /// unchanged.
+    async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
+        // All steps that can fail come before the first change, so that a failed reload changes nothing.
+        let admin_endpoint = config.admin.as_ref();
+        let admin =
+            Admin::start_if_changed(self.admin.as_ref(), admin_endpoint, &self.status).await?;
+        let mut specs = Vec::new();
+        let mut replaced = Vec::new();
+        for config in &config.routes {
+            let mut listeners = self.listeners.all().map(|(.., slot)| slot.service().route);
+            let old = listeners.find(|old| old.config.name == config.name);
+            let service = RouteTarget::open(config, old.as_ref()).await?;
+            replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &service.route)));
+            specs.push(ListenerSpec {
+                name: config.name.clone(),
+                listen: config.listen.clone(),
+                limits: config.limits.listener,
+                service,
+            });
+        }
+        self.listeners.exchange(specs).await?;
+        for old in replaced {
+            // The new route shares the counters of the old one, so the sum stays complete.
+            old.counts.keep(old.pool().client.counts());
+        }
+        self.drain = config.drain;
+        // The admin page reads this list, so it changes only after the exchange has succeeded.
+        *self.status.listeners() = self
+            .listeners
+            .all()
+            .map(|(.., slot)| slot.clone())
+            .collect();
+        // With a configured address, `None` means that the present page already serves it.
+        if admin.is_some() || config.admin.is_none() {
+            self.admin = admin;
+        }
+        Ok(())
+    }
+
+    /// Stops accepting, lets open requests finish during the drain time, and resets all others.
+    async fn stop(self) {
+        self.status.is_accepting.store(false, Relaxed);
+        self.listeners.stop(self.drain).await;
+    }
+}

@@ -1,0 +1,181 @@
+//! Guard that accepts requests. A new configuration is applied at run time: completely, or not at all.
+
+use super::config::ProgramConfig;
+use super::forward::{ForwardedBody, Forwarder};
+use super::metrics::metrics;
+use crate::guard::{GuardLayer, GuardedBody};
+use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
+use anyhow::Result;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use tailcut_proxy::admin::{Admin, Pages};
+use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners};
+use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
+use tailcut_proxy::{Endpoint, Running};
+use tokio::net::TcpStream;
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Guarded service behind a listener, and the TLS configuration of the listener.
+#[derive(Clone)]
+struct ServiceTarget {
+    guard: GuardLayer,
+    to: Endpoint,
+    forwarder: Forwarder,
+    marks: ClassMarks,
+    tls: Option<Arc<ServerConfig>>,
+}
+
+impl ServiceTarget {
+    fn open(config: &ProgramConfig, guard: &GuardLayer, before: Option<Self>) -> Result<Self> {
+        let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
+        // If the address of the service is unchanged, its open connections are kept.
+        let forwarder = match before {
+            Some(before) if before.to == config.to => before.forwarder,
+            _ => Forwarder::to(&config.to)?,
+        };
+        Ok(Self {
+            guard: guard.clone(),
+            to: config.to.clone(),
+            forwarder,
+            marks: config.dscp,
+            tls: tls.transpose()?,
+        })
+    }
+}
+
+impl Accept for ServiceTarget {
+    type Stream = Stream<MarkedStream>;
+    type ConnectionInfo = ConnectionMark;
+
+    async fn accept(&self, stream: TcpStream) -> io::Result<(Self::Stream, ConnectionMark)> {
+        SocketOptions::default().set(&stream);
+        let (stream, mark) = MarkedStream::new(stream, self.marks);
+        let (stream, _) = tls::accept(self.tls.clone(), stream).await?;
+        Ok((stream, mark))
+    }
+}
+
+impl HttpService for ServiceTarget {
+    type Body = GuardedBody<ForwardedBody>;
+    type Error = Infallible;
+
+    fn answer(
+        self,
+        _: SocketAddr,
+        mark: ConnectionMark,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
+        mark.on_request(&request);
+        self.guard.layer(self.forwarder).call(request)
+    }
+}
+
+/// Pages of health and metrics.
+struct GuardStatus {
+    guard: GuardLayer,
+    is_accepting: AtomicBool,
+}
+
+impl Pages for GuardStatus {
+    fn is_healthy(&self) -> bool {
+        self.is_accepting.load(Relaxed)
+    }
+
+    fn metrics(&self) -> String {
+        metrics(&self.guard.counts())
+    }
+}
+
+/// Guard that accepts requests.
+pub struct Program {
+    listeners: Listeners<ServiceTarget>,
+    admin: Option<Admin>,
+    status: Arc<GuardStatus>,
+    drain: Duration,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at: Vec<_> = self.listeners.all().map(|(_, at, _)| at).collect();
+        f.debug_struct("Program")
+            .field("listen", &at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Running for Program {
+    const NAME: &'static str = "tailcut guard";
+    const WORK: &'static str = "requests";
+    type Config = ProgramConfig;
+
+    fn routes(_: &ProgramConfig) -> usize {
+        1
+    }
+
+    fn files(config: &ProgramConfig) -> Vec<PathBuf> {
+        config.tls.iter().flat_map(ServerTls::files).collect()
+    }
+
+    async fn start(config: &ProgramConfig) -> Result<Self> {
+        let status = GuardStatus {
+            guard: GuardLayer::new(config.guard),
+            is_accepting: AtomicBool::new(true),
+        };
+        let mut program = Self {
+            listeners: Listeners::default(),
+            admin: None,
+            status: Arc::new(status),
+            drain: config.drain,
+        };
+        program.reload(config).await?;
+        Ok(program)
+    }
+
+    fn addresses(&self, config: &ProgramConfig) -> Vec<String> {
+        let (to, workers) = (&config.to, config.guard.workers);
+        let plural = if workers == 1 { "" } else { "s" };
+        let tls = if config.tls.is_some() { " (TLS)" } else { "" };
+        let listeners = self.listeners.all();
+        let listeners =
+            listeners.map(|(_, at, _)| format!("{at}{tls} -> {to} ({workers} worker{plural})"));
+        let admin = self.admin.as_ref().map(Admin::address);
+        let admin = admin.map(|at| format!("admin: http://{at}/metrics"));
+        listeners.chain(admin).collect()
+    }
+
+    async fn reload(&mut self, config: &ProgramConfig) -> Result<()> {
+        // All steps that can fail come before the first change, so that a failed reload changes nothing.
+        let admin_endpoint = config.admin.as_ref();
+        let admin =
+            Admin::start_if_changed(self.admin.as_ref(), admin_endpoint, &self.status).await?;
+        let before = self.listeners.all().next().map(|(.., slot)| slot.service());
+        let spec = ListenerSpec {
+            name: "guard".to_owned(),
+            listen: config.listen.clone(),
+            limits: config.limits,
+            service: ServiceTarget::open(config, &self.status.guard, before)?,
+        };
+        self.listeners.exchange(vec![spec]).await?;
+        self.status.guard.set(config.guard);
+        self.drain = config.drain;
+        // With a configured address, `None` means that the present page already serves it.
+        if admin.is_some() || config.admin.is_none() {
+            self.admin = admin;
+        }
+        Ok(())
+    }
+
+    async fn stop(self) {
+        self.status.is_accepting.store(false, Relaxed);
+        self.listeners.stop(self.drain).await;
+    }
+}

@@ -1,0 +1,135 @@
+//! Forwarding of requests to one HTTP/1.1 service.
+
+use crate::client::Once;
+use crate::connection_fields;
+use crate::connections::{
+    ConnectionBody, ConnectionConfig, ConnectionError, Connections, Connector, Protocol,
+};
+use crate::socket::SocketOptions;
+use anyhow::{Context as _, Result, anyhow};
+use bytes::Bytes;
+use http::uri::Authority;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tailcut_proxy::Endpoint;
+use tower_service::Service;
+
+/// Time in which the service has to accept a connection. It is longer than the first three retransmission timeouts of
+/// a SYN (1 s, 2 s and 4 s, RFC 6298), so the loss of three SYNs does not end an attempt.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Time after which an idle connection to the service is closed. With a longer time, the service more often
+/// closes a connection at the moment when the guard uses it again.
+const IDLE_TIME: Duration = Duration::from_secs(30);
+/// Largest number of idle connections. A guard may have many workers, and each of them uses one connection.
+const IDLE: usize = 1_024;
+
+/// Connections to the service. Dropping the future of an answer closes its connection.
+#[derive(Clone, Debug)]
+pub(super) struct Forwarder(Connections<Connector, Once<Incoming>>);
+
+impl Forwarder {
+    pub fn to(target: &Endpoint) -> Result<Self> {
+        let name = || format!("to {target}");
+        let to: Authority = target.to_string().parse().with_context(name)?;
+        let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+        let connector = connector.map_err(|why| anyhow!("to {target}: {why}"))?;
+        let config = ConnectionConfig {
+            protocol: Protocol::One,
+            idle: IDLE,
+            idle_time: IDLE_TIME,
+            // The service stops when its connection is closed, so a purge closes it at once.
+            linger: Duration::ZERO,
+            ..ConnectionConfig::default()
+        };
+        Ok(Self(Connections::new(connector, to, config)))
+    }
+}
+
+/// Answer of the service, or the text of a refusal.
+type Answered = Either<ConnectionBody<Once<Incoming>>, Full<Bytes>>;
+
+impl Service<Request<Incoming>> for Forwarder {
+    type Response = Response<ForwardedBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
+        // CONNECT requests a tunnel, and a tunnel has no answer that a worker could finish.
+        if request.method() == Method::CONNECT {
+            let answer = own(StatusCode::BAD_REQUEST, "CONNECT is not forwarded\n");
+            return Box::pin(std::future::ready(Ok(answer)));
+        }
+        // This also removes the request for an upgrade, which a server may ignore (RFC 9110, section 7.8).
+        connection_fields::remove(request.headers_mut());
+        let answering = self.0.call(request.map(Once));
+        Box::pin(async move {
+            Ok(match answering.await {
+                Ok(mut answer) => {
+                    connection_fields::remove(answer.headers_mut());
+                    answer.map(|body| ForwardedBody(Either::Left(body)))
+                }
+                Err(ConnectionError::Connect(_)) => {
+                    own(StatusCode::BAD_GATEWAY, "the service cannot be reached\n")
+                }
+                Err(ConnectionError::Http(_)) => own(
+                    StatusCode::BAD_GATEWAY,
+                    "the service ended the connection before its answer\n",
+                ),
+                Err(ConnectionError::Address) => {
+                    own(StatusCode::BAD_REQUEST, "the address cannot be forwarded\n")
+                }
+            })
+        })
+    }
+}
+
+/// Body of an answer.
+pub(super) struct ForwardedBody(Answered);
+
+impl http_body::Body for ForwardedBody {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        match &mut self.0 {
+            Either::Left(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Either::Right(body) => Pin::new(body)
+                .poll_frame(cx)
+                .map_err(|never| match never {}),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Either::Left(body) => body.is_end_stream(),
+            Either::Right(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match &self.0 {
+            Either::Left(body) => body.size_hint(),
+            Either::Right(body) => body.size_hint(),
+        }
+    }
+}
+
+fn own(status: StatusCode, text: &'static str) -> Response<ForwardedBody> {
+    let body = Full::new(Bytes::from_static(text.as_bytes()));
+    let mut response = Response::new(ForwardedBody(Either::Right(body)));
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,44 @@
+//! Seeds that gave the same run. Without any difference between seeds, a figure has no interval.
+
+use crate::format::count;
+use crate::run::{are_same, different};
+use crate::study::Study;
+
+/// Returns whether all seeds of each design gave the same run in a setting.
+pub(crate) fn nothing_varies(study: &Study, setting: usize) -> bool {
+    let cells = study.cells();
+    let cell = cells.get(setting);
+    cell.is_some_and(|cell| cell.designs.iter().all(|(_, runs)| are_same(runs)))
+}
+
+/// Returns the sentence on seeds that gave the same run in a setting. `None` if all seeds gave different runs.
+pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
+    let cells = study.cells();
+    let designs = &cells.get(setting)?.designs;
+    if nothing_varies(study, setting) {
+        let seeds = designs.iter().map(|(_, runs)| runs.len()).max()?;
+        return Some(format!(
+            "All {} seeds gave the same run: nothing varies here, so there is no interval. Add jitter \
+             (workload.jitter, host.jitter) or flows.",
+            count(seeds as u64)
+        ));
+    }
+    let repeated = designs.iter().filter_map(|(design, runs)| {
+        let different = different(runs);
+        (different < runs.len()).then(|| {
+            let plural = if different == 1 { "" } else { "s" };
+            format!(
+                "{} seeds, {} different run{plural} with {design}",
+                count(runs.len() as u64),
+                count(different as u64)
+            )
+        })
+    });
+    let repeated: Vec<String> = repeated.collect();
+    (!repeated.is_empty()).then(|| {
+        format!(
+            "Some seeds gave the same run: {}. Each of them counts.",
+            repeated.join("; ")
+        )
+    })
+}

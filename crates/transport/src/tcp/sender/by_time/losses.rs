@@ -1,0 +1,83 @@
+//! Detection of losses by the times at which segments were sent (RACK, RFC 8985, 6).
+
+use super::{Duration, Episode, Flight, Marks, News, Phase, Sender, Time, Timer};
+use crate::tcp::config::TcpConfig;
+
+impl Sender {
+    /// Marks the segments that are lost, after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later
+    /// search may find more.
+    pub(super) fn find_losses(
+        &mut self,
+        now: Time,
+        news: &mut News,
+        flight: &mut Flight,
+        episode: &mut Episode,
+        config: &TcpConfig,
+    ) {
+        if !core::mem::take(&mut episode.rack.advanced) || flight.segments.is_empty() {
+            return;
+        }
+        let (lost, resent) = (episode.counts.lost, episode.counts.resent);
+        let wait = self.mark_losses(now, flight, episode);
+        news.retransmission_lost |= episode.counts.resent < resent;
+        news.lost |= episode.counts.lost > lost || episode.counts.resent < resent;
+        if wait > Duration::ZERO {
+            flight.timer = Timer::Reordering;
+            self.rto_deadline = now.saturating_add(wait + config.tick.saturating_mul(2));
+            news.sets_timer = false;
+        }
+    }
+
+    /// Marks every segment as lost that was sent before a segment that has arrived, and has not arrived within the
+    /// reordering window (`tcp_rack_detect_loss`). Returns the longest time until another segment counts as lost; zero
+    /// if there is none.
+    fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
+        let window = episode.reordering_window(flight.least_rtt, self.rtt.smoothed());
+        let limit = episode.rack.newest_rtt + window;
+        let mut wait = Duration::ZERO;
+        let mut start = self.una;
+        for sent in &mut flight.segments {
+            let (begin, end) = (start.max(self.una), sent.end);
+            start = end;
+            let waits = sent.marks.has(Marks::LOST) && !sent.marks.has(Marks::RESENT);
+            let newer = (sent.at, end) >= episode.rack.newest;
+            if newer && !sent.marks.has(Marks::EVER_RESENT) {
+                // Later segments left first after this one. So they are newer too, also if they were sent again.
+                break;
+            }
+            if newer || waits || sent.marks.has(Marks::SACKED) {
+                continue;
+            }
+            let age = now.since(sent.at);
+            if age >= limit {
+                episode.mark_lost(sent, begin);
+            } else {
+                wait = wait.max(limit - age);
+            }
+        }
+        wait
+    }
+
+    /// Handles an expiry of the reordering timer (`tcp_rack_reo_timeout`).
+    pub(super) fn on_reordering_timer(
+        &mut self,
+        now: Time,
+        flight: &mut Flight,
+        episode: &mut Episode,
+        config: &TcpConfig,
+    ) {
+        let before = self.in_network(Some(episode));
+        flight.timer = Timer::Retransmission;
+        let wait = self.mark_losses(now, flight, episode);
+        if self.in_network(Some(episode)) != before && episode.phase != Phase::Recovery {
+            self.enter_recovery(now, false, episode, config);
+            self.reduce_by_rate(u64::from(config.mss), &News::default(), episode, config);
+        }
+        if wait > Duration::ZERO {
+            flight.timer = Timer::Reordering;
+            self.rto_deadline = now.saturating_add(wait + config.tick.saturating_mul(2));
+        } else {
+            self.set_remaining_timeout(now, flight);
+        }
+    }
+}

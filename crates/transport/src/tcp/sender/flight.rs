@@ -1,0 +1,172 @@
+//! Segments that were sent and not acknowledged, with the time at which each was sent last (the retransmission queue of
+//! Linux). RACK (RFC 8985) decides by these times which segments are lost.
+//!
+//! Deviation: a SACK block that covers only a part of a segment does not report the segment. Receivers here report
+//! whole segments.
+
+use super::episode::{Episode, Phase};
+use crate::tcp::congestion::Window;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use tailcut_units::{Duration, Time};
+
+/// Sets of flags of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// A SACK block reports the segment.
+    pub(super) const SACKED: Self = Self(1);
+    /// The segment counts as lost.
+    pub(super) const LOST: Self = Self(2);
+    /// A retransmission of the segment is in the network.
+    pub(super) const RESENT: Self = Self(4);
+    /// The segment was sent more than once.
+    pub(super) const EVER_RESENT: Self = Self(8);
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+    pub(super) const fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+    pub(super) const fn clear(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+}
+
+/// Segment that was sent. It starts where the segment before it ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// One past the last offset. A FIN takes one offset.
+    pub(super) end: u64,
+    /// Time at which the segment was sent last.
+    pub(super) at: Time,
+    pub(super) marks: Marks,
+}
+
+/// Timer of the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Timer {
+    /// Retransmission timeout (RFC 6298).
+    Retransmission,
+    /// Probe timeout of TLP (RFC 8985, 7.2).
+    Probe,
+    /// Reordering timer of RACK (RFC 8985, 6.2, step 5).
+    Reordering,
+}
+
+/// Use of the congestion window (`tcp_cwnd_validate` of Linux).
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Usage {
+    /// Offset whose ACK ends the round trip.
+    end: u64,
+    /// Largest number of bytes in flight in the round trip.
+    most: u64,
+    /// Whether the window limited the sender.
+    limited: bool,
+}
+
+impl Usage {
+    /// Records that `out` bytes are in flight, and whether the window limits the sender.
+    #[inline]
+    pub(super) fn record(&mut self, una: u64, next: u64, out: u64, limited: bool) {
+        if una >= self.end || limited || (!self.limited && out > self.most) {
+            self.limited = limited;
+            self.most = out;
+            self.end = next;
+        }
+    }
+
+    /// Returns whether the window may grow.
+    #[inline]
+    pub(super) fn lets_grow(&self, window: &Window) -> bool {
+        self.limited || (window.in_slow_start() && window.cwnd < 2 * self.most)
+    }
+}
+
+/// Segments in flight, in the order of their offsets.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) segments: VecDeque<Sent>,
+    /// End of the last segment that was acknowledged as a whole: the start of the first in flight.
+    pub(super) acknowledged: u64,
+    /// Timer whose expiry is `rto_deadline` of the sender.
+    pub(super) timer: Timer,
+    /// Least round-trip time so far; `Duration::MAX` before the first sample.
+    pub(super) least_rtt: Duration,
+    /// Time at which the last segment left before nothing was in flight.
+    pub(super) last_sent: Time,
+    /// Use of the window in the present round trip.
+    pub(super) usage: Usage,
+    /// State of loss recovery. It exists from the first SACK block, mark, probe or timeout.
+    pub(super) episode: Option<Box<Episode>>,
+}
+
+impl Flight {
+    pub(super) fn new() -> Self {
+        Self {
+            segments: VecDeque::new(),
+            acknowledged: 0,
+            timer: Timer::Retransmission,
+            least_rtt: Duration::MAX,
+            last_sent: Time::ZERO,
+            usage: Usage::default(),
+            episode: None,
+        }
+    }
+
+    /// Returns whether ACKs need no treatment except the growth of the window.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        match &self.episode {
+            None => true,
+            Some(episode) => episode.is_calm(),
+        }
+    }
+
+    /// Removes the segments that `ack` acknowledges while the flight is calm. Returns the end of the last removed segment,
+    /// before and after.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, ack: u64) -> (u64, u64) {
+        let before = self.acknowledged;
+        while let Some(sent) = self.segments.front()
+            && sent.end <= ack
+        {
+            self.last_sent = sent.at;
+            self.acknowledged = sent.end;
+            self.segments.pop_front();
+        }
+        (before, self.acknowledged)
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, end: u64, at: Time) {
+        let marks = Marks::default();
+        self.segments.push_back(Sent { end, at, marks });
+    }
+
+    /// Returns the position of the first segment that ends above `offset`.
+    pub(super) fn position_above(&self, offset: u64) -> usize {
+        self.segments.partition_point(|sent| sent.end <= offset)
+    }
+
+    /// Returns the offset at which the segment at `position` starts, if `una` is the first unacknowledged offset.
+    pub(super) fn start(&self, position: usize, una: u64) -> u64 {
+        let before = position.checked_sub(1).and_then(|at| self.segments.get(at));
+        before.map_or(una, |sent| sent.end.max(una))
+    }
+
+    /// Returns start and end of the first lost segment that was not sent again since.
+    pub(super) fn next_lost(&self, una: u64) -> Option<(u64, u64)> {
+        let episode = self.episode.as_ref()?;
+        let from = self.position_above(episode.counts.resend_from);
+        let waits = |sent: &Sent| sent.marks.has(Marks::LOST) && !sent.marks.has(Marks::RESENT);
+        let at = from + self.segments.iter().skip(from).position(waits)?;
+        Some((self.start(at, una), self.segments[at].end))
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.episode.as_ref().map_or(Phase::Open, |it| it.phase)
+    }
+}

@@ -1,0 +1,275 @@
+//! Queries: an aggregator asks several workers, and all of them answer. Its next query starts after the last answer.
+
+use super::closed_loop::ThinkTime;
+use super::interface::{Numbering, Source};
+use crate::coflow::{Coflow, CoflowKind, Coflows};
+use crate::error::Error;
+use crate::flow::{Class, Flow};
+use crate::random::{Purpose, Stream};
+use crate::sizes::SizeDistribution;
+use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
+use alloc::format;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use tailcut_units::{FlowId, HostId, Time};
+
+/// Specification of queries in a closed loop. Each aggregator keeps a number of queries outstanding.
+#[derive(Clone, Debug)]
+pub struct QueriesSpec {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Number of the workload. Each workload of a run has its own random streams.
+    pub label: u64,
+    /// Hosts that ask.
+    pub aggregators: Vec<HostId>,
+    /// Hosts that answer. A query draws its workers evenly from these hosts without its aggregator.
+    pub workers: Vec<HostId>,
+    /// Number of workers of a query, at least 1.
+    pub fan_out: u32,
+    /// Sizes of the answers.
+    pub sizes: SizeDistribution,
+    /// Size of the question to each worker, in bytes. The answer starts when the worker has the question. `None`: no
+    /// question, and all answers start with the query.
+    pub question: Option<u64>,
+    /// Number of outstanding queries per aggregator, including queries in their think time. At least one.
+    pub outstanding: u32,
+    /// Time from the last answer of a query to the start of the next one.
+    pub think: ThinkTime,
+    /// Start of the first queries.
+    pub start: Time,
+    /// End of the workload. All queries start before it.
+    pub until: Time,
+    /// Largest number of queries of all aggregators together. `None` for no limit.
+    pub queries_at_most: Option<u64>,
+    /// Role of the flows in the experiment.
+    pub class: Class,
+    /// Path of the flows.
+    pub path: Option<u16>,
+}
+
+/// Flows of a [`QueriesSpec`].
+#[derive(Clone, Debug)]
+pub struct Queries {
+    spec: QueriesSpec,
+    streams: Vec<AggregatorStreams>,
+    /// Scheduled starts of queries. Equal times are in the order of the aggregators.
+    due: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Flows that have started and were not taken, in the order of their starts.
+    ready: VecDeque<(Flow, Part)>,
+    /// Part of each flow that has not ended.
+    running: BTreeMap<FlowId, (Flow, Part)>,
+    /// Aggregator of each query, as an index.
+    aggregators: Vec<u32>,
+    coflows: Coflows,
+    queries_left: u64,
+    numbering: Numbering,
+}
+
+/// Part of a flow in its query.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// Question, with the query and the size of the answer.
+    Question(u32, u64),
+    /// Answer, with the query.
+    Answer(u32),
+}
+
+#[derive(Clone, Debug)]
+struct AggregatorStreams {
+    sizes: Stream,
+    workers: Stream,
+    think: Stream,
+}
+
+impl Queries {
+    /// Creates the flows of `spec`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if no query may be outstanding, or more than 65,536 per aggregator, or if the fan-out is
+    /// not 1 to the number of workers of each aggregator.
+    pub fn new(spec: QueriesSpec) -> Result<Self, Error> {
+        let out_of_range = |parameter, found, allowed| {
+            Err(Error::OutOfRange {
+                parameter,
+                found,
+                allowed,
+            })
+        };
+        if !(1..=65_536).contains(&spec.outstanding) {
+            let found = format!("{}", spec.outstanding);
+            return out_of_range("outstanding queries of an aggregator", found, "1 to 65,536");
+        }
+        let fewest = spec.workers.len().saturating_sub(1) as u64;
+        if !(1..=fewest).contains(&u64::from(spec.fan_out)) {
+            let found = format!("{} of {} workers", spec.fan_out, spec.workers.len());
+            return out_of_range(
+                "fan-out",
+                found,
+                "1 to the number of workers without the aggregator",
+            );
+        }
+        let mut due = BinaryHeap::new();
+        let mut streams = Vec::new();
+        for (index, host) in (0u32..).zip(&spec.aggregators) {
+            let of = |purpose| Stream::of(spec.seed, spec.label, purpose, u64::from(host.0));
+            for _ in 0..spec.outstanding {
+                due.push(Reverse((spec.start, index)));
+            }
+            streams.push(AggregatorStreams {
+                sizes: of(Purpose::Sizes),
+                workers: of(Purpose::Workers),
+                think: of(Purpose::Think),
+            });
+        }
+        Ok(Self {
+            streams,
+            due,
+            ready: VecDeque::new(),
+            running: BTreeMap::new(),
+            aggregators: Vec::new(),
+            coflows: Coflows::default(),
+            queries_left: spec.queries_at_most.unwrap_or(u64::MAX),
+            numbering: Numbering::default(),
+            spec,
+        })
+    }
+
+    fn next_query(&self) -> Option<Time> {
+        let Reverse((start, _)) = *self.due.peek()?;
+        (self.queries_left > 0 && start < self.spec.until).then_some(start)
+    }
+
+    /// Starts the next query: its questions, or its answers if there are no questions.
+    fn begin(&mut self) {
+        let Some(Reverse((start, index))) = self.due.pop() else {
+            return;
+        };
+        self.queries_left -= 1;
+        let aggregator = self.spec.aggregators[index as usize];
+        let streams = &mut self.streams[index as usize];
+        let workers = draw(
+            &self.spec.workers,
+            aggregator,
+            self.spec.fan_out,
+            &mut streams.workers,
+        );
+        let sizes = workers
+            .iter()
+            .map(|_| self.spec.sizes.sample(&mut streams.sizes));
+        let sizes: Vec<u64> = sizes.collect();
+        let query = self.coflows.begin(Coflow {
+            kind: CoflowKind::Query,
+            start,
+            receiver: Some(aggregator),
+            flows: self.spec.fan_out,
+            bytes: sizes.iter().sum(),
+            end: None,
+            class: self.spec.class,
+        });
+        self.aggregators.push(index);
+        for (worker, bytes) in workers.into_iter().zip(sizes) {
+            let answer = Flow {
+                id: FlowId(0),
+                start,
+                src: worker,
+                dst: aggregator,
+                bytes,
+                path: self.spec.path,
+                class: self.spec.class,
+            };
+            let first = match self.spec.question {
+                None => (answer, Part::Answer(query)),
+                Some(size) => {
+                    let question = Flow {
+                        src: aggregator,
+                        dst: worker,
+                        bytes: size.max(1),
+                        ..answer
+                    };
+                    (question, Part::Question(query, bytes))
+                }
+            };
+            self.ready.push_back(first);
+        }
+    }
+
+    /// Records that a flow of a query has ended and that no other flow follows it.
+    fn flow_ended(&mut self, now: Time, query: u32, failed: bool) {
+        if !self.coflows.flow_ended(now, query, failed) {
+            return;
+        }
+        let index = self.aggregators[query as usize];
+        let stream = &mut self.streams[index as usize].think;
+        let think = self.spec.think.draw(stream);
+        self.due.push(Reverse((now.saturating_add(think), index)));
+    }
+}
+
+/// Draws `count` different hosts without `without`, in random order.
+fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> Vec<HostId> {
+    let own = hosts.iter().position(|host| *host == without);
+    let others = hosts.len() - usize::from(own.is_some());
+    // Fisher-Yates shuffle of the indices of the others, of which only the moved ones are stored.
+    let mut moved: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut drawn = Vec::with_capacity(count as usize);
+    for place in 0..others.min(count as usize) {
+        let chosen = place + stream.below((others - place) as u64) as usize;
+        let index = moved.get(&chosen).copied().unwrap_or(chosen);
+        let first = moved.get(&place).copied().unwrap_or(place);
+        moved.insert(chosen, first);
+        // The index counts the hosts without the excluded one.
+        drawn.push(hosts[index + usize::from(own.is_some_and(|own| index >= own))]);
+    }
+    drawn
+}
+
+impl Source for Queries {
+    fn peek(&self) -> Option<Time> {
+        let ready = self.ready.front().map(|(flow, _)| flow.start);
+        let next = ready.or_else(|| self.next_query());
+        next.filter(|_| self.numbering.has_more())
+    }
+
+    fn next(&mut self) -> Option<Flow> {
+        self.peek()?;
+        if self.ready.is_empty() {
+            self.begin();
+        }
+        let (flow, part) = self.ready.pop_front()?;
+        let flow = Flow {
+            id: self.numbering.take(),
+            ..flow
+        };
+        self.running.insert(flow.id, (flow, part));
+        Some(flow)
+    }
+
+    fn completed(&mut self, now: Time, flow: FlowId) {
+        match self.running.remove(&flow) {
+            Some((question, Part::Question(query, bytes))) => {
+                let answer = Flow {
+                    start: now,
+                    src: question.dst,
+                    dst: question.src,
+                    bytes,
+                    ..question
+                };
+                self.ready.push_back((answer, Part::Answer(query)));
+            }
+            Some((_, Part::Answer(query))) => self.flow_ended(now, query, false),
+            None => {}
+        }
+    }
+
+    fn failed(&mut self, now: Time, flow: FlowId) {
+        if let Some((_, Part::Question(query, _) | Part::Answer(query))) =
+            self.running.remove(&flow)
+        {
+            self.flow_ended(now, query, true);
+        }
+    }
+
+    fn coflows(&self) -> Vec<Coflow> {
+        self.coflows.all().to_vec()
+    }
+}
