@@ -65,6 +65,20 @@ impl RttEstimator {
         self.rto
     }
 
+    /// Returns the time from an ACK to the probe of TLP while more than one segment is in flight (RFC 8985, 7.2). Linux
+    /// rounds timeouts up to two ticks.
+    pub(crate) fn probe_timeout(&self, config: &TcpConfig) -> Duration {
+        self.probe_timeout_with(config.tick.saturating_mul(2))
+    }
+
+    /// Does the same with this margin above two round-trip times.
+    pub(crate) fn probe_timeout_with(&self, margin: Duration) -> Duration {
+        if self.smoothed == Duration::ZERO {
+            return self.rto;
+        }
+        (self.smoothed.saturating_mul(2) + margin).min(self.rto)
+    }
+
     /// Returns the smoothed round-trip time; zero before the first sample.
     pub(crate) fn smoothed(&self) -> Duration {
         self.smoothed

@@ -232,6 +232,15 @@ impl Sender {
     /// Returns the segment that may leave now, if any.
     #[inline]
     pub(crate) fn plan(&self, config: &TcpConfig) -> Option<Plan> {
+        // A pure receiver asks after each segment that arrives, so its answer must be cheap.
+        if self.una == self.written && !self.finishing {
+            return None;
+        }
+        self.plan_unacknowledged(config)
+    }
+
+    /// Does the same as `plan` while bytes or the FIN are not acknowledged.
+    fn plan_unacknowledged(&self, config: &TcpConfig) -> Option<Plan> {
         // A fast retransmission, and the retransmission after a partial ACK, ignore the window (RFC 5681, 3.2;
         // RFC 6582, 3.2).
         if self.resend_first {
@@ -292,9 +301,11 @@ impl Sender {
     /// Returns the window, including the segments that limited transmit adds (RFC 3042).
     #[inline]
     fn sending_window(&self, config: &TcpConfig) -> u64 {
+        if self.duplicate_acks == 0 {
+            return self.window.cwnd;
+        }
         // With SACK, `plan_by_scoreboard` subtracts the reported bytes instead, which has the same effect.
-        let extends = self.duplicate_acks > 0
-            && config.limited_transmit
+        let extends = config.limited_transmit
             && !self.recovering
             && self.scoreboard.is_none()
             && self.nxt == self.high;
@@ -368,7 +379,6 @@ impl Sender {
             self.timed_at = now;
         }
         if config.detects_by_time() {
-            self.flight.get_or_insert_with(|| Box::new(Flight::new()));
             self.on_sent_by_time(now, end, again, config);
         } else if self.rto_deadline == Time::MAX {
             // A transmission starts the timer, but does not restart it (RFC 6298, 5.1).

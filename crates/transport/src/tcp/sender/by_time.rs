@@ -15,7 +15,7 @@ mod phases;
 mod timers;
 
 use super::episode::{Episode, Phase};
-use super::flight::{Flight, Marks, Timer};
+use super::flight::{Flight, Mark, Timer};
 use super::{AckInput, Plan, Sender, UNTIMED};
 use crate::tcp::config::{TcpConfig, WindowUse};
 use crate::tcp::congestion::{Ack, CongestionControl};
@@ -119,16 +119,33 @@ impl Sender {
         }
     }
 
-    /// Records that the segment from `start` to `end` leaves. `again` is true if it repeats bytes.
+    /// Records that a segment that ends at `end` leaves. `again` is true if it repeats bytes.
     #[inline]
     pub(super) fn on_sent_by_time(&mut self, now: Time, end: u64, again: bool, config: &TcpConfig) {
+        let fresh = || Box::new(Flight::new(self.rtt.probe_timeout(config)));
+        let flight = self.flight.get_or_insert_with(fresh);
+        let usual = !again && flight.episode.is_none();
+        if !usual || flight.segments.is_empty() || flight.is_probed_alone() {
+            self.on_unusual_sent(now, end, again, config);
+            return;
+        }
+        // With more segments in flight a transmission only moves the probe to a later time. `on_other_timer` computes
+        // this time, once the timer expires.
+        flight.push(end, now);
+        let out = end - self.una;
+        let full = out + u64::from(config.mss) > self.window.cwnd;
+        flight.usage.record(self.una, end, out, full);
+    }
+
+    /// Does the same as `on_sent_by_time` for a segment that sets a timer, or while loss recovery has state.
+    fn on_unusual_sent(&mut self, now: Time, end: u64, again: bool, config: &TcpConfig) {
         let Some(mut flight) = self.flight.take() else {
             return;
         };
         if again {
             self.on_repeated(now, end, &mut flight);
         } else {
-            let first = flight.segments.is_empty();
+            let sets_timer = flight.segments.is_empty() || flight.is_probed_alone();
             flight.push(end, now);
             if let Some(episode) = flight.episode.as_deref_mut() {
                 if core::mem::take(&mut episode.probe.due) {
@@ -138,9 +155,7 @@ impl Sender {
                     episode.reduction.out += end - self.high;
                 }
             }
-            // With more segments in flight a transmission only moves the probe to a later time. `on_other_timer` computes
-            // this time, once the timer expires.
-            if first || (flight.timer == Timer::Probe && flight.segments.len() == 2) {
+            if sets_timer {
                 let phase = flight.phase();
                 self.set_timer(now, &mut flight, phase, false, config);
             }
@@ -166,12 +181,12 @@ impl Sender {
             return;
         };
         sent.at = now;
-        sent.marks.set(Marks::EVER_RESENT);
+        sent.set(Mark::EVER_RESENT);
         if core::mem::take(&mut episode.probe.due) {
             // A probe is not a retransmission of a lost segment: its original may be in the network.
             return;
         }
-        sent.marks.set(Marks::RESENT);
+        sent.set(Mark::RESENT);
         episode.counts.resent += length;
         episode.counts.resent_segments += 1;
         episode.undo.resent = Some(episode.undo.resent.unwrap_or(0) + 1);
@@ -211,47 +226,50 @@ impl Sender {
         // Linux counts segments: a segment counts once it is acknowledged as a whole.
         let (from, to) = flight.acknowledge(input.ack);
         let acked = to.min(self.written) - from.min(self.written);
-        let mut news = News {
-            before,
-            arrived: acked,
-            ..News::default()
-        };
+        let mut sample = None;
         if input.ack >= self.timed_end {
             let rtt = input.now.since(self.timed_at);
             self.timed_end = UNTIMED;
-            news.rtt = Some(rtt);
+            sample = Some(rtt);
             self.on_round_trip(rtt, flight, config);
         }
         self.timeouts_in_row = 0;
         if acked > 0 {
-            self.grow_by_time(input, &news, flight, true, config);
+            self.grow_by_time(input, (before, acked), sample, flight, true, config);
         }
-        self.set_timer(input.now, flight, Phase::Open, true, config);
+        if flight.episode.is_none() && flight.timer == Timer::Probe && flight.segments.len() > 1 {
+            // The usual case of `set_timer`.
+            self.rto_deadline = input.now.saturating_add(flight.probe_timeout);
+        } else {
+            self.set_timer(input.now, flight, Phase::Open, true, config);
+        }
     }
 
     fn on_round_trip(&mut self, rtt: Duration, flight: &mut Flight, config: &TcpConfig) {
         flight.least_rtt = flight.least_rtt.min(rtt);
         self.rtt.on_sample(rtt, config);
+        flight.probe_timeout = self.rtt.probe_timeout(config);
     }
 
-    /// Passes the news of an ACK to the controller.
+    /// Passes an ACK to the controller. It reports `arrived` new bytes; `before` was the first unacknowledged offset.
     #[inline]
     fn grow_by_time(
         &mut self,
         input: &AckInput,
-        news: &News,
+        (before, arrived): (u64, u64),
+        rtt: Option<Duration>,
         flight: &Flight,
         may_grow: bool,
         config: &TcpConfig,
     ) {
         let mss = u64::from(config.mss);
         let used = match config.window_use {
-            WindowUse::Full => news.before < self.limited_until,
+            WindowUse::Full => before < self.limited_until,
             WindowUse::Half => flight.usage.lets_grow(&self.window),
         };
         let ack = Ack {
             now: input.now,
-            acked: news.arrived,
+            acked: arrived,
             marked: input.marked,
             una: self.una,
             nxt: self.nxt,
@@ -259,7 +277,7 @@ impl Sender {
             may_grow: may_grow && used,
             slow_start_limit: self.slow_start_limit(false, config),
             srtt: self.rtt.smoothed(),
-            rtt: news.rtt,
+            rtt,
         };
         self.controller.on_ack(&mut self.window, &ack);
         self.clamp_window(config);
@@ -302,7 +320,8 @@ impl Sender {
                 || (news.pure && !news.advances)
                 || episode.phase != Phase::Open;
             if self.counts_first(&news, &episode) {
-                self.grow_by_time(input, &news, flight, false, config);
+                let arrived = (news.before, news.arrived);
+                self.grow_by_time(input, arrived, news.rtt, flight, false, config);
             }
             if unusual {
                 self.on_alert(input.now, &mut news, flight, &mut episode, config);

@@ -1,7 +1,7 @@
 //! State of loss recovery of one connection: the counters of Linux's `tcp_sock` that a connection without losses does
 //! not need. The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by DSACK).
 
-use super::flight::{Marks, Sent};
+use super::flight::{Mark, Sent};
 use tailcut_units::{Duration, Time};
 
 /// Number of recoveries for which a wider reordering window stays (RFC 8985, 6.2, step 4).
@@ -215,20 +215,20 @@ impl Episode {
 
     /// Records that no retransmission of a segment with `length` bytes is in the network any longer.
     pub(super) fn clear_resent(&mut self, sent: &mut Sent, length: u64) {
-        if sent.marks.has(Marks::RESENT) {
-            sent.marks.clear(Marks::RESENT);
+        if sent.has(Mark::RESENT) {
+            sent.clear(Mark::RESENT);
             self.counts.resent -= length;
             self.counts.resent_segments -= 1;
         }
     }
 
-    /// Marks a segment that starts at `start` as lost (`tcp_mark_skb_lost`).
+    /// Mark a segment that starts at `start` as lost (`tcp_mark_skb_lost`).
     pub(super) fn mark_lost(&mut self, sent: &mut Sent, start: u64) {
-        let length = sent.end - start;
-        if sent.marks.has(Marks::LOST) {
+        let length = sent.end() - start;
+        if sent.has(Mark::LOST) {
             self.clear_resent(sent, length);
         } else {
-            sent.marks.set(Marks::LOST);
+            sent.set(Mark::LOST);
             self.counts.lost += length;
         }
         self.counts.resend_from = self.counts.resend_from.min(start);

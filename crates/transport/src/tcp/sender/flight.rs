@@ -10,39 +10,55 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Sets of flags of a segment.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Marks(u8);
+/// Flag of a segment, in the bits of [`Sent::end_and_marks`] that no offset uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Mark(u64);
 
-impl Marks {
+impl Mark {
     /// A SACK block reports the segment.
-    pub(super) const SACKED: Self = Self(1);
+    pub(super) const SACKED: Self = Self(1 << 60);
     /// The segment counts as lost.
-    pub(super) const LOST: Self = Self(2);
+    pub(super) const LOST: Self = Self(1 << 61);
     /// A retransmission of the segment is in the network.
-    pub(super) const RESENT: Self = Self(4);
+    pub(super) const RESENT: Self = Self(1 << 62);
     /// The segment was sent more than once.
-    pub(super) const EVER_RESENT: Self = Self(8);
-
-    pub(super) const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-    pub(super) const fn set(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-    pub(super) const fn clear(&mut self, other: Self) {
-        self.0 &= !other.0;
-    }
+    pub(super) const EVER_RESENT: Self = Self(1 << 63);
 }
 
 /// Segment that was sent. It starts where the segment before it ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// One past the last offset. A FIN takes one offset.
-    pub(super) end: u64,
+    /// One past the last offset, below 2^60, and the flags above it. A FIN takes one offset. One word for both keeps a
+    /// segment at 16 bytes, because large simulations hold millions of segments in flight.
+    end_and_marks: u64,
     /// Time at which the segment was sent last.
     pub(super) at: Time,
-    pub(super) marks: Marks,
+}
+
+impl Sent {
+    const OFFSET: u64 = (1 << 60) - 1;
+
+    const fn new(end: u64, at: Time) -> Self {
+        Self {
+            end_and_marks: end & Self::OFFSET,
+            at,
+        }
+    }
+    /// Returns one past the last offset.
+    #[inline]
+    pub(super) const fn end(&self) -> u64 {
+        self.end_and_marks & Self::OFFSET
+    }
+    #[inline]
+    pub(super) const fn has(&self, mark: Mark) -> bool {
+        self.end_and_marks & mark.0 != 0
+    }
+    pub(super) const fn set(&mut self, mark: Mark) {
+        self.end_and_marks |= mark.0;
+    }
+    pub(super) const fn clear(&mut self, mark: Mark) {
+        self.end_and_marks &= !mark.0;
+    }
 }
 
 /// Timer of the sender.
@@ -93,6 +109,8 @@ pub(super) struct Flight {
     pub(super) acknowledged: u64,
     /// Timer whose expiry is `rto_deadline` of the sender.
     pub(super) timer: Timer,
+    /// Time from an ACK to the probe while more than one segment is in flight. It is kept because almost every ACK needs it.
+    pub(super) probe_timeout: Duration,
     /// Least round-trip time so far; `Duration::MAX` before the first sample.
     pub(super) least_rtt: Duration,
     /// Time at which the last segment left before nothing was in flight.
@@ -104,11 +122,12 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(probe_timeout: Duration) -> Self {
         Self {
             segments: VecDeque::new(),
             acknowledged: 0,
             timer: Timer::Retransmission,
+            probe_timeout,
             least_rtt: Duration::MAX,
             last_sent: Time::ZERO,
             usage: Usage::default(),
@@ -125,16 +144,22 @@ impl Flight {
         }
     }
 
+    /// Returns whether one segment is in flight and the probe timer runs for it.
+    #[inline]
+    pub(super) fn is_probed_alone(&self) -> bool {
+        self.segments.len() == 1 && self.timer == Timer::Probe
+    }
+
     /// Removes the segments that `ack` acknowledges while the flight is calm. Returns the end of the last removed segment,
     /// before and after.
     #[inline]
     pub(super) fn acknowledge(&mut self, ack: u64) -> (u64, u64) {
         let before = self.acknowledged;
         while let Some(sent) = self.segments.front()
-            && sent.end <= ack
+            && sent.end() <= ack
         {
             self.last_sent = sent.at;
-            self.acknowledged = sent.end;
+            self.acknowledged = sent.end();
             self.segments.pop_front();
         }
         (before, self.acknowledged)
@@ -142,28 +167,27 @@ impl Flight {
 
     #[inline]
     pub(super) fn push(&mut self, end: u64, at: Time) {
-        let marks = Marks::default();
-        self.segments.push_back(Sent { end, at, marks });
+        self.segments.push_back(Sent::new(end, at));
     }
 
     /// Returns the position of the first segment that ends above `offset`.
     pub(super) fn position_above(&self, offset: u64) -> usize {
-        self.segments.partition_point(|sent| sent.end <= offset)
+        self.segments.partition_point(|sent| sent.end() <= offset)
     }
 
     /// Returns the offset at which the segment at `position` starts, if `una` is the first unacknowledged offset.
     pub(super) fn start(&self, position: usize, una: u64) -> u64 {
         let before = position.checked_sub(1).and_then(|at| self.segments.get(at));
-        before.map_or(una, |sent| sent.end.max(una))
+        before.map_or(una, |sent| sent.end().max(una))
     }
 
     /// Returns start and end of the first lost segment that was not sent again since.
     pub(super) fn next_lost(&self, una: u64) -> Option<(u64, u64)> {
         let episode = self.episode.as_ref()?;
         let from = self.position_above(episode.counts.resend_from);
-        let waits = |sent: &Sent| sent.marks.has(Marks::LOST) && !sent.marks.has(Marks::RESENT);
+        let waits = |sent: &Sent| sent.has(Mark::LOST) && !sent.has(Mark::RESENT);
         let at = from + self.segments.iter().skip(from).position(waits)?;
-        Some((self.start(at, una), self.segments[at].end))
+        Some((self.start(at, una), self.segments[at].end()))
     }
 
     pub(super) fn phase(&self) -> Phase {

@@ -1,7 +1,7 @@
 //! Segments that an ACK reports as arrived, by its SACK blocks and by its number (`tcp_sacktag_write_queue` and
 //! `tcp_clean_rtx_queue` of Linux).
 
-use super::{AckInput, Episode, Flight, Marks, News, Sender, Time, UNTIMED};
+use super::{AckInput, Episode, Flight, Mark, News, Sender, Time, UNTIMED};
 use crate::tcp::SackBlock;
 use crate::tcp::config::TcpConfig;
 
@@ -63,7 +63,7 @@ impl Sender {
         true
     }
 
-    /// Marks the segments from `start` to `end` as reported (`tcp_sacktag_one`).
+    /// Mark the segments from `start` to `end` as reported (`tcp_sacktag_one`).
     fn mark_sacked(
         &self,
         (start, end): (u64, u64),
@@ -77,44 +77,44 @@ impl Sender {
         let mut from = flight.start(first, self.una);
         let least = flight.least_rtt;
         for sent in flight.segments.range_mut(first..) {
-            let (begin, length) = (from, sent.end - from);
-            from = sent.end;
-            if sent.end > end {
+            let (begin, length) = (from, sent.end() - from);
+            from = sent.end();
+            if sent.end() > end {
                 break;
             }
             if begin < start {
                 continue;
             }
-            if twice && sent.marks.has(Marks::EVER_RESENT) {
-                if episode.undo.from.is_some_and(|from| sent.end > from) {
+            if twice && sent.has(Mark::EVER_RESENT) {
+                if episode.undo.from.is_some_and(|from| sent.end() > from) {
                     episode.on_repeated(1);
                 }
-                if sent.marks.has(Marks::SACKED) {
+                if sent.has(Mark::SACKED) {
                     news.note_reordering(begin);
                 }
             }
-            if !sent.marks.has(Marks::SACKED) {
-                let repeated = sent.marks.has(Marks::EVER_RESENT);
-                episode.advance(now, (sent.at, sent.end), repeated, least);
+            if !sent.has(Mark::SACKED) {
+                let repeated = sent.has(Mark::EVER_RESENT);
+                episode.advance(now, (sent.at, sent.end()), repeated, least);
                 if !repeated {
                     if begin < episode.counts.highest_sacked {
                         news.note_reordering(begin);
                     }
-                    news.original |= sent.end <= episode.phase_end;
+                    news.original |= sent.end() <= episode.phase_end;
                     news.first_sacked.get_or_insert(sent.at);
                 }
-                if sent.marks.has(Marks::LOST) {
-                    sent.marks.clear(Marks::LOST);
+                if sent.has(Mark::LOST) {
+                    sent.clear(Mark::LOST);
                     episode.counts.lost -= length;
                     // Without the mark `LOST` a retransmission may still be in the network.
                     episode.clear_resent(sent, length);
                 }
-                sent.marks.set(Marks::SACKED);
+                sent.set(Mark::SACKED);
                 episode.counts.sacked += length;
                 episode.counts.sacked_segments += 1;
-                episode.counts.highest_sacked = episode.counts.highest_sacked.max(sent.end);
+                episode.counts.highest_sacked = episode.counts.highest_sacked.max(sent.end());
                 news.sacked = true;
-                news.arrived += sent.end.min(self.written) - begin.min(self.written);
+                news.arrived += sent.end().min(self.written) - begin.min(self.written);
             }
             if twice {
                 episode.clear_resent(sent, length);
@@ -133,36 +133,36 @@ impl Sender {
     ) {
         let mut lowest = None;
         while let Some(&sent) = flight.segments.front() {
-            if sent.end > input.ack {
+            if sent.end() > input.ack {
                 break;
             }
             flight.segments.pop_front();
             flight.last_sent = sent.at;
-            let whole = core::mem::replace(&mut flight.acknowledged, sent.end);
-            let length = sent.end - self.una;
-            let repeated = sent.marks.has(Marks::EVER_RESENT);
+            let whole = core::mem::replace(&mut flight.acknowledged, sent.end());
+            let length = sent.end() - self.una;
+            let repeated = sent.has(Mark::EVER_RESENT);
             if repeated {
                 news.resent = true;
-                if sent.marks.has(Marks::RESENT) {
+                if sent.has(Mark::RESENT) {
                     episode.counts.resent -= length;
                     episode.counts.resent_segments -= 1;
                 }
-            } else if !sent.marks.has(Marks::SACKED) {
+            } else if !sent.has(Mark::SACKED) {
                 news.first_acked.get_or_insert(sent.at);
                 lowest.get_or_insert(self.una);
-                news.original |= sent.end <= episode.phase_end;
+                news.original |= sent.end() <= episode.phase_end;
             }
-            if sent.marks.has(Marks::SACKED) {
+            if sent.has(Mark::SACKED) {
                 episode.counts.sacked -= length;
                 episode.counts.sacked_segments -= 1;
             } else {
-                news.arrived += sent.end.min(self.written) - whole.min(self.written);
-                episode.advance(input.now, (sent.at, sent.end), repeated, flight.least_rtt);
+                news.arrived += sent.end().min(self.written) - whole.min(self.written);
+                episode.advance(input.now, (sent.at, sent.end()), repeated, flight.least_rtt);
             }
-            if sent.marks.has(Marks::LOST) {
+            if sent.has(Mark::LOST) {
                 episode.counts.lost -= length;
             }
-            self.una = sent.end;
+            self.una = sent.end();
         }
         if news.advances {
             self.split_first(input.ack, flight, episode);
@@ -188,13 +188,13 @@ impl Sender {
             return;
         };
         let part = ack.saturating_sub(self.una);
-        if first.marks.has(Marks::SACKED) {
+        if first.has(Mark::SACKED) {
             episode.counts.sacked -= part;
         }
-        if first.marks.has(Marks::LOST) {
+        if first.has(Mark::LOST) {
             episode.counts.lost -= part;
         }
-        if first.marks.has(Marks::RESENT) {
+        if first.has(Mark::RESENT) {
             episode.counts.resent -= part;
         }
     }

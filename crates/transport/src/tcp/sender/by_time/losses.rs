@@ -1,10 +1,10 @@
 //! Detection of losses by the times at which segments were sent (RACK, RFC 8985, 6).
 
-use super::{Duration, Episode, Flight, Marks, News, Phase, Sender, Time, Timer};
+use super::{Duration, Episode, Flight, Mark, News, Phase, Sender, Time, Timer};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Marks the segments that are lost, after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later
+    /// Mark the segments that are lost, after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later
     /// search may find more.
     pub(super) fn find_losses(
         &mut self,
@@ -28,7 +28,7 @@ impl Sender {
         }
     }
 
-    /// Marks every segment as lost that was sent before a segment that has arrived, and has not arrived within the
+    /// Mark every segment as lost that was sent before a segment that has arrived, and has not arrived within the
     /// reordering window (`tcp_rack_detect_loss`). Returns the longest time until another segment counts as lost; zero
     /// if there is none.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
@@ -37,15 +37,15 @@ impl Sender {
         let mut wait = Duration::ZERO;
         let mut start = self.una;
         for sent in &mut flight.segments {
-            let (begin, end) = (start.max(self.una), sent.end);
+            let (begin, end) = (start.max(self.una), sent.end());
             start = end;
-            let waits = sent.marks.has(Marks::LOST) && !sent.marks.has(Marks::RESENT);
+            let waits = sent.has(Mark::LOST) && !sent.has(Mark::RESENT);
             let newer = (sent.at, end) >= episode.rack.newest;
-            if newer && !sent.marks.has(Marks::EVER_RESENT) {
+            if newer && !sent.has(Mark::EVER_RESENT) {
                 // Later segments left first after this one. So they are newer too, also if they were sent again.
                 break;
             }
-            if newer || waits || sent.marks.has(Marks::SACKED) {
+            if newer || waits || sent.has(Mark::SACKED) {
                 continue;
             }
             let age = now.since(sent.at);

@@ -1,6 +1,6 @@
 //! Phases of the sender: reductions of the window, recoveries, and their undo (`tcp_fastretrans_alert` of Linux).
 
-use super::{AckInput, CongestionControl, Episode, Flight, Marks, News, Phase, Sender, Time};
+use super::{AckInput, CongestionControl, Episode, Flight, Mark, News, Phase, Sender, Time};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
@@ -107,7 +107,7 @@ impl Sender {
     /// Sets the phase to open, or to disorder if reports or retransmissions are outstanding.
     pub(super) fn keep_open(&self, flight: &Flight, episode: &mut Episode) {
         let first = flight.segments.front();
-        let repeated = first.is_some_and(|sent| sent.marks.has(Marks::EVER_RESENT));
+        let repeated = first.is_some_and(|sent| sent.has(Mark::EVER_RESENT));
         let outstanding = episode.counts.sacked + episode.counts.lost + episode.counts.resent > 0;
         let phase = if outstanding || repeated {
             Phase::Disorder
@@ -224,7 +224,7 @@ impl Sender {
     /// Takes the reduction of a timeout back, and no segment counts as lost any longer (`tcp_try_undo_loss`).
     fn undo_timeout(&mut self, flight: &mut Flight, episode: &mut Episode) {
         for sent in &mut flight.segments {
-            sent.marks.clear(Marks::LOST);
+            sent.clear(Mark::LOST);
         }
         episode.counts.lost = 0;
         self.undo_reduction(episode);
@@ -286,7 +286,15 @@ impl Sender {
             let threshold = u16::from(config.duplicate_ack_threshold);
             let progress = news.advances || (news.sacked && episode.rack.reordering > threshold);
             let cwnd = self.window.cwnd;
-            self.grow_by_time(input, news, flight, progress && !reduces, config);
+            let arrived = (news.before, news.arrived);
+            self.grow_by_time(
+                input,
+                arrived,
+                news.rtt,
+                flight,
+                progress && !reduces,
+                config,
+            );
             if reduces {
                 self.window.cwnd = cwnd;
             }

@@ -1,8 +1,7 @@
 //! Timers of the sender: the probe timeout (TLP, RFC 8985, 7) and the retransmission timeout.
 
 use super::{
-    AckInput, Box, CongestionControl, Duration, Episode, Flight, Marks, News, Phase, Plan, Sender,
-    Time, Timer,
+    AckInput, Box, CongestionControl, Episode, Flight, Mark, News, Phase, Plan, Sender, Time, Timer,
 };
 use crate::tcp::config::TcpConfig;
 
@@ -28,23 +27,16 @@ impl Sender {
             self.set_remaining_timeout(now, flight);
             return;
         }
-        let rto = self.rtt.rto();
-        let smoothed = self.rtt.smoothed();
-        let span = if smoothed == Duration::ZERO {
-            rto
+        // A single segment may wait for a delayed ACK (RFC 8985, 7.2).
+        let span = if flight.segments.len() == 1 {
+            self.rtt.probe_timeout_with(config.min_rto)
         } else {
-            // A single segment may wait for a delayed ACK (RFC 8985, 7.2). Linux rounds other timeouts up to two ticks.
-            let margin = if flight.segments.len() == 1 {
-                config.min_rto
-            } else {
-                config.tick.saturating_mul(2)
-            };
-            smoothed.saturating_mul(2) + margin
+            self.rtt.probe_timeout(config)
         };
         let latest = if acked { now } else { first.at.min(now) };
         self.rto_deadline = now
             .saturating_add(span)
-            .min(latest.saturating_add(rto))
+            .min(latest.saturating_add(self.rtt.rto()))
             .max(now);
         flight.timer = Timer::Probe;
     }
@@ -135,7 +127,7 @@ impl Sender {
         match flight.segments.get(last) {
             Some(sent) if !self.has_unsent() => {
                 let start = flight.start(last, self.una);
-                self.repeat(start, sent.end)
+                self.repeat(start, sent.end())
             }
             _ => self.piece(self.high, u64::MAX, config),
         }
@@ -182,10 +174,10 @@ impl Sender {
         let mut start = self.una;
         for (place, sent) in flight.segments.iter_mut().enumerate() {
             let begin = start.max(self.una);
-            start = sent.end;
+            start = sent.end();
             // Segments that were sent within the last round trip may still arrive.
             let recent = place > 0 && now.since(sent.at) < episode.rack.newest_rtt;
-            if !recent && !sent.marks.has(Marks::SACKED) {
+            if !recent && !sent.has(Mark::SACKED) {
                 episode.mark_lost(sent, begin);
             }
         }
