@@ -119,6 +119,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("tcp.rate_reduction", "", "false"),
     ("tcp.undo", "", "false"),
     ("tcp.frto", "", "false"),
+    ("tcp.timestamps", "", "false"),
     ("tcp.reduces_window", "", "false"),
     ("tcp.lost_syn_keeps_window", "", "false"),
     ("tcp.linear_syn_timeouts", "", "5"),

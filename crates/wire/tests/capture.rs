@@ -13,7 +13,7 @@ mod tshark;
 use frames::checksum;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use tailcut_transport::tcp::{Host, SackBlock, TcpConfig, TcpFlags, TcpHeader};
+use tailcut_transport::tcp::{Host, SackBlock, Stamp, Stamps, TcpConfig, TcpFlags, TcpHeader};
 use tailcut_transport::{
     Condition, Ecn, Header, Message, PathPin, Replication, Segment, Transport,
 };
@@ -311,6 +311,40 @@ fn a_file_says_what_was_lost_and_which_way_frames_went() {
     assert_eq!(ways, ["0x00000002", "", "0x00000001"]);
     let rows = tshark::read(&bytes, &[], &fields[4..]);
     assert_eq!(rows[2], ["7000.000000123", "5"]);
+}
+
+#[test]
+fn time_stamps_are_an_option_of_the_syn_and_of_an_ack_with_three_blocks() {
+    let block = |start| SackBlock {
+        start,
+        end: start + 1_000,
+    };
+    let stamps = Stamps::new(
+        Stamp::at(Time::from_ns(70_000_000_000)),
+        Stamp::at(Time::from_ns(5_000_000)),
+    );
+    let mut segment = syn();
+    let connection = Connection::drawn(&segment.tuple, 1, MSS, true);
+    let mut file = PcapNg::new("tailcut");
+    let port = file.interface("host", 200, None);
+    for flags in [TcpFlags::SYN, TcpFlags::ACK] {
+        let sack = match flags {
+            TcpFlags::ACK => [block(2_000), block(4_000), block(6_000)],
+            _ => Default::default(),
+        };
+        let header = TcpHeader {
+            flags,
+            sack,
+            stamps,
+            ..TcpHeader::default()
+        };
+        segment.header = Header::Tcp(header);
+        let whole = frame(&segment, &connection, 200).expect("a frame");
+        file.packet(port, Time::ZERO, &whole, &Note::default());
+    }
+    let fields = ["tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr"];
+    let rows = tshark::read(&file.take(), &[], &fields);
+    assert_eq!(rows, [["70000", "5"], ["70000", "5"]]);
 }
 
 /// Returns the type and the contents of each block of a file.

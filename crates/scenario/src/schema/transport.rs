@@ -132,7 +132,14 @@ pub const TCP: Section = Section {
         typed(
             "undo",
             sets!(settings.tcp.undo),
-            "Whether a sender with rack takes a reduction back once DSACKs show that nothing was lost (RFC 3708).",
+            "Whether a sender with rack takes a reduction back once DSACKs (RFC 3708) or time stamps (RFC 3522) show that \
+             it was needless.",
+        ),
+        typed(
+            "timestamps",
+            sets!(settings.tcp.timestamps),
+            "Whether segments carry time stamps in milliseconds, which show the transmission that an ACK answers (RFC 7323, \
+             RFC 3522). framing.header counts their 12 bytes if it is 70.",
         ),
         typed(
             "frto",

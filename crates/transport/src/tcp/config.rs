@@ -62,6 +62,9 @@ pub struct TcpConfig {
     /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether it was spurious, and
     /// then takes the reduction of its window back (F-RTO, RFC 5682). Default off.
     pub frto: bool,
+    /// Whether segments carry time stamps, so that an ACK shows which transmission it answers. With `undo` a sender with
+    /// [`LossRecovery::Rack`] then takes a reduction back if the ACK answers the original (Eifel, RFC 3522). Default off.
+    pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux, and not the bytes in flight (FlightSize of RFC 5681). Default
     /// off.
     pub reduces_window: bool,
@@ -143,6 +146,7 @@ impl Default for TcpConfig {
             rate_reduction: false,
             undo: false,
             frto: false,
+            timestamps: false,
             reduces_window: false,
             sack: false,
             lso_bytes: 0,

@@ -199,8 +199,12 @@ impl Connection {
                 pure: segment.payload == 0 && !flags.has(TcpFlags::FIN),
                 marked: self.ecn != Negotiated::NoEcn && flags.has(TcpFlags::ECE),
                 blocks: &header.sack,
+                echo: header.stamps.echo(),
             };
             self.sender.on_ack(&input, &shared.config);
+        }
+        if shared.config.timestamps {
+            self.receiver.on_stamp(header.offset, header.stamps.stamp());
         }
         if segment.payload > 0 || flags.has(TcpFlags::FIN) {
             self.on_data(now, slot, segment, header, shared);
@@ -277,11 +281,11 @@ impl Connection {
             }
             // The peer has not received our last ACK, or this SYN is an old duplicate.
             State::Established | State::Lingering if syn => {
-                self.push_ack(shared);
+                self.push_ack(now, shared);
                 Proceed::No(Fate::Lives)
             }
             State::Lingering if payload > 0 || flags.has(TcpFlags::FIN) => {
-                self.push_ack(shared);
+                self.push_ack(now, shared);
                 Proceed::No(Fate::Lives)
             }
             State::Established => Proceed::WithData,
@@ -308,7 +312,7 @@ impl Connection {
         let marked = segment.ecn == Ecn::Marked;
         let mut at_once = false;
         if self.ecn != Negotiated::NoEcn {
-            at_once = self.on_mark_bits(marked, header.flags, shared);
+            at_once = self.on_mark_bits(now, marked, header.flags, shared);
         }
         let finished = self.receiver.finished();
         let fin = header.flags.has(TcpFlags::FIN);
@@ -318,17 +322,17 @@ impl Connection {
                 let config = &shared.config;
                 let rto = self.sender.rtt().rto();
                 if self.receiver.delay_ack(now, segment.payload, rto, config) || at_once {
-                    self.ack_in_order(shared);
+                    self.ack_in_order(now, shared);
                 }
             }
             Arrival::FilledHole if self.receiver.reports_twice() => {
-                self.push_ack(shared);
+                self.push_ack(now, shared);
                 self.receiver.on_twice_reported();
             }
-            Arrival::FilledHole => self.ack_in_order(shared),
+            Arrival::FilledHole => self.ack_in_order(now, shared),
             // Each such segment gets an ACK at once, because the sender counts duplicate ACKs (RFC 5681, 4.2).
             Arrival::OutOfOrder | Arrival::Duplicate => {
-                self.push_ack(shared);
+                self.push_ack(now, shared);
                 self.receiver.on_twice_reported();
                 if arrival == Arrival::Duplicate {
                     self.receiver.on_duplicate(&shared.config);
@@ -359,7 +363,13 @@ impl Connection {
 
     /// Updates the ECN echo from the marks of a data segment. Returns whether the ACK must leave now.
     #[inline]
-    fn on_mark_bits(&mut self, marked: bool, flags: TcpFlags, shared: &mut Shared) -> bool {
+    fn on_mark_bits(
+        &mut self,
+        now: Time,
+        marked: bool,
+        flags: TcpFlags,
+        shared: &mut Shared,
+    ) -> bool {
         if self.ecn == Negotiated::Classic {
             if flags.has(TcpFlags::CWR) {
                 self.receiver.echo = false;
@@ -376,7 +386,7 @@ impl Connection {
         }
         // RFC 8257, 3.2: data before the change is acknowledged with the old state.
         if self.receiver.holds_ack() {
-            self.push_ack(shared);
+            self.push_ack(now, shared);
         }
         self.receiver.echo = marked;
         true
@@ -385,17 +395,17 @@ impl Connection {
     /// Sends an ACK for data in order. The ACK travels with data, if some can leave now, or with the answer
     /// to a FIN.
     #[inline]
-    fn ack_in_order(&mut self, shared: &mut Shared) {
+    fn ack_in_order(&mut self, now: Time, shared: &mut Shared) {
         if self.receiver.finished() || self.sender.plan(&shared.config).is_some() {
             self.ack_due = true;
         } else {
-            self.push_ack(shared);
+            self.push_ack(now, shared);
         }
     }
 
     #[inline]
-    fn push_ack(&mut self, shared: &mut Shared) {
-        let ack = self.send_ack(&shared.config);
+    fn push_ack(&mut self, now: Time, shared: &mut Shared) {
+        let ack = self.send_ack(now, &shared.config);
         shared.control.push_back(self.build(&ack, &shared.config));
     }
 
@@ -444,7 +454,7 @@ impl Connection {
         // Both timers share one entry in the queue, so either or both of them may be due.
         if self.receiver.ack_deadline <= now {
             self.receiver.on_ack_timer();
-            self.push_ack(shared);
+            self.push_ack(now, shared);
         }
         if self.sender.rto_deadline > now {
             return Fate::Lives;

@@ -1,5 +1,7 @@
 //! TCP header.
 
+use tailcut_units::Time;
+
 /// TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the SYN takes no
 /// number.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -13,8 +15,73 @@ pub struct TcpHeader {
     pub ack: u64,
     /// Blocks received above `ack`, most recent first (RFC 2018). Unused blocks are empty.
     pub sack: [SackBlock; 3],
+    /// Time stamps.
+    pub stamps: Stamps,
     /// Marker without meaning on the wire.
     pub kind: TcpKind,
+}
+
+/// TCP time stamp (RFC 7323, 3) in milliseconds, as in Linux; 0 is none. Deviation: it has 24 of 32 bits, so that
+/// [`Stamps`] fit into bytes of a header that would be unused.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Stamp(u32);
+
+impl Stamp {
+    /// No time stamp.
+    pub const NONE: Self = Self(0);
+    const BITS: u32 = 24;
+    const MASK: u32 = (1 << Self::BITS) - 1;
+
+    /// Returns the time stamp of a segment that leaves at `now`.
+    #[inline]
+    pub fn at(now: Time) -> Self {
+        let number = (now.as_ps() / 1_000_000_000) as u32 & Self::MASK;
+        // Linux avoids 0 too, because 0 means that there is none.
+        Self(number.max(1))
+    }
+
+    /// Returns the number in the option, 0 to 2^24 - 1.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Returns whether both time stamps exist and `self` is before `other`. Both must be less than 2^23 ms apart.
+    pub fn is_before(self, other: Self) -> bool {
+        let distance = other.0.wrapping_sub(self.0) & Self::MASK;
+        self != Self::NONE && other != Self::NONE && (1..1 << (Self::BITS - 1)).contains(&distance)
+    }
+}
+
+/// Time stamp of a segment, and the time stamp of the peer that it returns.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Stamps([u8; 6]);
+
+impl Stamps {
+    /// Returns both time stamps in one field.
+    #[inline]
+    pub fn new(stamp: Stamp, echo: Stamp) -> Self {
+        let both = u64::from(stamp.0) | u64::from(echo.0) << Stamp::BITS;
+        let [a, b, c, d, e, f, _, _] = both.to_le_bytes();
+        Self([a, b, c, d, e, f])
+    }
+
+    #[inline]
+    fn both(self) -> u64 {
+        let [a, b, c, d, e, f] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+    }
+
+    /// Returns the time stamp of the segment.
+    #[inline]
+    pub fn stamp(self) -> Stamp {
+        Stamp(self.both() as u32 & Stamp::MASK)
+    }
+
+    /// Returns the time stamp of the peer.
+    #[inline]
+    pub fn echo(self) -> Stamp {
+        Stamp((self.both() >> Stamp::BITS) as u32)
+    }
 }
 
 /// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers, so

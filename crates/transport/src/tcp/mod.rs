@@ -12,7 +12,8 @@
 //! - There is no Nagle algorithm (RFC 896): written data leaves when the window allows it.
 //! - Without `restart_after_idle` the window stays as it is while the connection is idle, and does not grow (RFC 5681,
 //!   4.1 would reset it).
-//! - There is no simultaneous open, no urgent data, no keep-alive, and no timestamps.
+//! - Time stamps (RFC 7323) have 24 bits and are not used for samples of the round-trip time.
+//! - There is no simultaneous open, no urgent data, and no keep-alive.
 //! - A passive connection is reported after its handshake, as `accept` does.
 //! - An ACK is built when its segment arrives. It leaves before data, at the next opportunity of the NIC.
 //! - After a lost SYN the backed-off RTO remains until the first sample. RFC 6298 (5.7) resets it to 3 s, which suits
@@ -39,7 +40,7 @@ pub use config::{
 pub use congestion::HyStartClock;
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
-pub use header::{SackBlock, TcpFlags, TcpHeader, TcpKind};
+pub use header::{SackBlock, Stamp, Stamps, TcpFlags, TcpHeader, TcpKind};
 pub use host::Host;
 pub(crate) use host::{Messages, sent};
 pub use profile::{Profile, TimerSet};

@@ -61,6 +61,7 @@ impl TcpConfig {
         self.rate_reduction = true;
         self.undo = true;
         self.frto = true;
+        self.timestamps = true;
         self.reduces_window = true;
         self.quick_acks = 16;
         self.lost_syn_keeps_window = true;

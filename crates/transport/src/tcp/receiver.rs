@@ -3,7 +3,7 @@
 
 use super::config::TcpConfig;
 use super::ranges::{Range, Ranges};
-use crate::tcp::SackBlock;
+use crate::tcp::{SackBlock, Stamp};
 use alloc::boxed::Box;
 use tailcut_units::{Duration, Time};
 
@@ -41,6 +41,10 @@ pub(crate) struct Receiver {
     quick: u8,
     /// Whether this end has answered data with data, so that its ACKs can travel with answers (`pingpong` of Linux).
     answers: bool,
+    /// Time stamp that segments return: that of the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
+    stamp: Stamp,
+    /// Acknowledgment number that left last.
+    acknowledged: u64,
     /// Whether the next ACK carries ECN-Echo: the last mark (DCTCP.CE), or the latch of classic ECN.
     pub(crate) echo: bool,
 }
@@ -84,6 +88,8 @@ impl Receiver {
             unacknowledged: 0,
             quick: 0,
             answers: false,
+            stamp: Stamp::NONE,
+            acknowledged: 0,
             echo: false,
         }
     }
@@ -103,6 +109,20 @@ impl Receiver {
     #[inline]
     pub(crate) fn finished(&self) -> bool {
         self.next > self.fin
+    }
+
+    /// Returns the time stamp that segments return.
+    #[inline]
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Stores the time stamp of a segment that begins at `offset`.
+    #[inline]
+    pub(crate) fn on_stamp(&mut self, offset: u64, stamp: Stamp) {
+        if offset <= self.acknowledged {
+            self.stamp = stamp;
+        }
     }
 
     #[inline]
@@ -269,6 +289,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;
+        self.acknowledged = self.next;
         self.ack_deadline = Time::MAX;
     }
 

@@ -14,7 +14,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::FlowStats;
 use crate::pias::Tags;
-use crate::tcp::SackBlock;
+use crate::tcp::{SackBlock, Stamp};
 use alloc::boxed::Box;
 use tailcut_units::{Duration, Time};
 
@@ -90,6 +90,8 @@ pub(crate) struct AckInput<'a> {
     /// Whether the segment carries ECN-Echo, and ECN was negotiated.
     pub(crate) marked: bool,
     pub(crate) blocks: &'a [SackBlock; 3],
+    /// Time stamp that the segment returns.
+    pub(crate) echo: Stamp,
 }
 
 impl Sender {

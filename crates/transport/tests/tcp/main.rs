@@ -29,5 +29,6 @@ mod round_trips;
 mod sack;
 mod script;
 mod segment_size;
+mod stamps;
 mod timers;
 mod window_growth;

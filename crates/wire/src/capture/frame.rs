@@ -5,7 +5,7 @@ use crate::codec::EncodeError;
 use crate::segment::{MAX_HEADER_BYTES, encode};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
-use tailcut_transport::tcp::{TcpFlags, TcpHeader};
+use tailcut_transport::tcp::{Stamp, TcpFlags, TcpHeader};
 use tailcut_transport::{Condition, Header, Segment};
 use tailcut_units::{FiveTuple, HostId, mix64};
 
@@ -252,6 +252,7 @@ fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transp
         true => syn_options(connection),
         false => sack_option(header, acknowledged),
     };
+    let options = [stamps_option(header), options].concat();
     let length = TCP_BYTES + options.len();
     let mut bytes = Vec::with_capacity(length);
     bytes.extend(tuple.src_port.to_be_bytes());
@@ -277,6 +278,15 @@ fn syn_options(connection: &Connection) -> Vec<u8> {
         options.extend([1, 1, 4, 2]);
     }
     options
+}
+
+fn stamps_option(header: &TcpHeader) -> Vec<u8> {
+    if header.stamps.stamp() == Stamp::NONE {
+        return Vec::new();
+    }
+    let stamps =
+        [header.stamps.stamp(), header.stamps.echo()].map(|stamp| stamp.number().to_be_bytes());
+    [&[1, 1, 8, 10][..], &stamps.concat()].concat()
 }
 
 fn sack_option(header: &TcpHeader, acknowledged: u32) -> Vec<u8> {

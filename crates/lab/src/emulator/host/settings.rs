@@ -28,6 +28,8 @@ pub struct KernelSettings {
     pub min_rto: Duration,
     /// Whether receivers report SACK blocks.
     pub sack: bool,
+    /// Whether segments carry time stamps.
+    pub timestamps: bool,
     /// Maximum number of SYN retransmissions.
     pub syn_retries: u8,
     /// Maximum number of consecutive retransmissions of data.
@@ -136,6 +138,7 @@ impl KernelSettings {
             window: u32::try_from(tcp.max_cwnd).ok(),
             min_rto: tcp.min_rto.saturating_mul(slowdown.into()),
             sack: tcp.sack,
+            timestamps: tcp.timestamps,
             syn_retries: tcp.max_syn_retries,
             data_retries: tcp.max_data_retries,
             tap_queue: TAP_QUEUE,
@@ -151,6 +154,7 @@ impl KernelSettings {
     pub fn apply(&self) -> Result<Vec<String>> {
         let ecn = if self.ecn { "1" } else { "0" };
         let sack = if self.sack { "1" } else { "0" };
+        let timestamps = if self.timestamps { "1" } else { "0" };
         // The kernel requires at least 1.
         let syn_retries = self.syn_retries.max(1).to_string();
         let data_retries = self.data_retries.max(1).to_string();
@@ -162,6 +166,7 @@ impl KernelSettings {
             ("ipv4/tcp_ecn", ecn),
             ("ipv4/tcp_rto_min_us", &min_rto_us),
             ("ipv4/tcp_sack", sack),
+            ("ipv4/tcp_timestamps", timestamps),
             ("ipv4/tcp_syn_retries", &syn_retries),
             ("ipv4/tcp_retries2", &data_retries),
             // A new connection must not depend on earlier connections.

@@ -5,7 +5,7 @@
 use super::{Connection, Negotiated, Role, State};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Plan;
-use crate::tcp::{TcpFlags, TcpHeader};
+use crate::tcp::{Stamp, Stamps, TcpFlags, TcpHeader};
 use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::Time;
 
@@ -21,7 +21,7 @@ impl Connection {
             self.sender.on_blocked();
         }
         if self.ack_due {
-            return Some(self.send_ack(config));
+            return Some(self.send_ack(now, config));
         }
         self.syn_due.then(|| self.send_syn(now, config))
     }
@@ -31,7 +31,7 @@ impl Connection {
         let again = self.sender.on_sent(now, plan, config);
         self.receiver.on_data_sent(now, config);
         // Each data segment carries the newest ACK, so a delayed ACK need not leave alone.
-        let mut outgoing = self.send_ack(config);
+        let mut outgoing = self.send_ack(now, config);
         outgoing.offset = plan.offset;
         outgoing.payload = plan.payload;
         if plan.fin {
@@ -54,7 +54,7 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) fn send_ack(&mut self, config: &TcpConfig) -> Outgoing {
+    pub(super) fn send_ack(&mut self, now: Time, config: &TcpConfig) -> Outgoing {
         self.ack_due = false;
         self.receiver.on_ack_sent();
         let mut flags = TcpFlags::ACK;
@@ -67,6 +67,7 @@ impl Connection {
             payload: 0,
             flags,
             ecn: control_ecn(self.ecn, config),
+            stamps: self.stamps(now, config),
         }
     }
 
@@ -92,6 +93,16 @@ impl Connection {
             payload: 0,
             flags,
             ecn: control_ecn(ecn, config),
+            stamps: self.stamps(now, config),
+        }
+    }
+
+    #[inline]
+    fn stamps(&self, now: Time, config: &TcpConfig) -> Stamps {
+        if config.timestamps {
+            Stamps::new(Stamp::at(now), self.receiver.stamp())
+        } else {
+            Stamps::default()
         }
     }
 
@@ -106,6 +117,7 @@ impl Connection {
                 payload: 0,
                 flags,
                 ecn,
+                stamps: Stamps::default(),
             },
             config,
         )
@@ -143,6 +155,7 @@ impl Connection {
                 } else {
                     Default::default()
                 },
+                stamps: outgoing.stamps,
                 ..TcpHeader::default()
             }),
         }
@@ -166,4 +179,5 @@ pub(crate) struct Outgoing {
     payload: u32,
     flags: TcpFlags,
     ecn: Ecn,
+    stamps: Stamps,
 }

@@ -1,5 +1,5 @@
 //! Loss recovery of Linux: RACK and TLP (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682, with
-//! SACK), and undo of needless reductions by DSACK (RFC 3708). The steps have the order of `tcp_ack` and
+//! SACK), and undo of needless reductions by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order of `tcp_ack` and
 //! `tcp_fastretrans_alert` of Linux 6.18.
 //!
 //! Deviations
@@ -17,6 +17,7 @@ mod timers;
 use super::episode::{Episode, Phase};
 use super::flight::{Flight, Mark, Timer};
 use super::{AckInput, Plan, Sender, UNTIMED};
+use crate::tcp::Stamp;
 use crate::tcp::config::{TcpConfig, WindowUse};
 use crate::tcp::congestion::{Ack, CongestionControl};
 use alloc::boxed::Box;
@@ -45,6 +46,8 @@ struct News {
     original: bool,
     /// Whether the acknowledged segments include one that was sent more than once.
     resent: bool,
+    /// Whether the ACK returns a time stamp from before the first retransmission (RFC 3522).
+    answers_original: bool,
     /// Round-trip time that the ACK measured.
     rtt: Option<Duration>,
     /// Send time of the first segment that the ACK number acknowledges and that was sent only once.
@@ -143,7 +146,7 @@ impl Sender {
             return;
         };
         if again {
-            self.on_repeated(now, end, &mut flight);
+            self.on_repeated(now, end, &mut flight, config);
         } else {
             let sets_timer = flight.segments.is_empty() || flight.is_probed_alone();
             flight.push(end, now);
@@ -168,7 +171,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_repeated(&mut self, now: Time, end: u64, flight: &mut Flight) {
+    fn on_repeated(&mut self, now: Time, end: u64, flight: &mut Flight, config: &TcpConfig) {
         let at = flight.position_above(end - 1);
         let length = end - flight.start(at, self.una);
         let Flight {
@@ -187,6 +190,9 @@ impl Sender {
             return;
         }
         sent.set(Mark::RESENT);
+        if config.timestamps && episode.undo.first_resent == Stamp::NONE {
+            episode.undo.first_resent = Stamp::at(now);
+        }
         episode.counts.resent += length;
         episode.counts.resent_segments += 1;
         episode.undo.resent = Some(episode.undo.resent.unwrap_or(0) + 1);
@@ -293,6 +299,7 @@ impl Sender {
             pure: input.pure,
             marked: input.marked,
             highest_before: self.highest_sacked(&episode),
+            answers_original: input.echo.is_before(episode.undo.first_resent),
             ..News::default()
         };
         episode.undo.frto_waits = false;

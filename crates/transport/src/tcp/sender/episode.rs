@@ -2,6 +2,7 @@
 //! not need. The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by DSACK).
 
 use super::flight::{Mark, Sent};
+use crate::tcp::Stamp;
 use tailcut_units::{Duration, Time};
 
 /// Number of recoveries for which a wider reordering window stays (RFC 8985, 6.2, step 4).
@@ -94,6 +95,8 @@ pub(super) struct Undo {
     pub(super) from: Option<u64>,
     /// Retransmissions since then that no DSACK has reported. `None` before the first.
     pub(super) resent: Option<u32>,
+    /// Time stamp of the first retransmission; none before it.
+    pub(super) first_resent: Stamp,
     /// `ssthresh` before the reduction; 0 if a mark demands the reduction.
     pub(super) prior_ssthresh: u64,
     /// Segments that the receiver reported twice.
@@ -235,8 +238,14 @@ impl Episode {
     }
 
     /// Returns whether DSACKs show that nothing was lost since the reduction began.
-    pub(super) fn may_undo(&self) -> bool {
+    pub(super) fn all_repeated(&self) -> bool {
         self.undo.from.is_some() && self.undo.resent == Some(0)
+    }
+
+    /// Returns whether the reduction was needless: DSACKs show it, or the ACK answers a segment that left before the first
+    /// retransmission (`tcp_may_undo`).
+    pub(super) fn may_undo(&self, answers_original: bool) -> bool {
+        self.all_repeated() || self.undo.from.is_some() && answers_original
     }
 
     /// Returns the bytes that may leave now, by proportional rate reduction (RFC 6937, with its reduction bound

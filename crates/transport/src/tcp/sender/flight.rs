@@ -190,6 +190,12 @@ impl Flight {
         Some((self.start(at, una), self.segments[at].end()))
     }
 
+    /// Returns whether the first segment was sent more than once.
+    pub(super) fn repeats_first(&self) -> bool {
+        let first = self.segments.front();
+        first.is_some_and(|sent| sent.has(Mark::EVER_RESENT))
+    }
+
     pub(super) fn phase(&self) -> Phase {
         self.episode.as_ref().map_or(Phase::Open, |it| it.phase)
     }

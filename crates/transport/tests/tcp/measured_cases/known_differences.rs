@@ -29,13 +29,6 @@ pub const KNOWN_DIFFERENCES: &[Known] = &[
         cases: &["spurious-timeout-without-sack"],
     },
     Known {
-        reason: "TCP time stamps are not simulated",
-        cases: &[
-            "timestamp-undoes-recovery",
-            "timestamp-of-retransmission-undoes-nothing",
-        ],
-    },
-    Known {
         reason: "a repeated SYN asks for ECN again (RFC 3168, 6.1.1.1, allows both)",
         cases: &["ecn-lost-syn-asks-again"],
     },

@@ -2,11 +2,12 @@
 
 use crate::cases::parse::{Block, Controller as Kind, Input, Sent, Settings, Side};
 use crate::cases::play::{Machine, State};
+use std::collections::BTreeMap;
 use std::time::Duration as Elapsed;
 use tailcut_transport::tcp::congestion::Controller;
 use tailcut_transport::tcp::{
-    Congestion, ConnectionEvent, ConnectionId, Endpoint, Profile, SackBlock, TcpConfig, TcpFlags,
-    TcpHeader, TimerSet,
+    Congestion, ConnectionEvent, ConnectionId, Endpoint, Profile, SackBlock, Stamp, Stamps,
+    TcpConfig, TcpFlags, TcpHeader, TimerSet,
 };
 use tailcut_transport::{Ecn, Header, PathPin, Segment};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
@@ -23,6 +24,10 @@ pub struct Simulated {
     /// Offset of the peer's next byte.
     peer_next: u64,
     sent: Vec<Sent>,
+    /// Time stamps of the first transmissions, by their first byte.
+    firsts: BTreeMap<u64, Stamp>,
+    /// Time stamp of the last segment that was sent.
+    latest: Stamp,
     capable: Option<bool>,
 }
 
@@ -42,6 +47,7 @@ fn config(settings: &Settings) -> TcpConfig {
         classic_ecn: settings.ecn,
         tail_loss_probe: settings.probes && defaults.tail_loss_probe,
         frto: settings.frto && defaults.frto,
+        timestamps: settings.timestamps,
         restart_after_idle: settings.restart_after_idle,
         tick: Duration::from_ms(4),
         ..defaults
@@ -64,6 +70,8 @@ impl Simulated {
             },
             peer_next: 0,
             sent: Vec::new(),
+            firsts: BTreeMap::new(),
+            latest: Stamp::NONE,
             capable: None,
         }
     }
@@ -83,6 +91,10 @@ impl Simulated {
                 if segment.payload > 0 {
                     self.capable = Some(segment.ecn == Ecn::Capable);
                 }
+                self.latest = header.stamps.stamp();
+                self.firsts
+                    .entry(header.offset)
+                    .or_insert(header.stamps.stamp());
                 self.sent.push(sent(&segment, header));
             }
         }
@@ -163,9 +175,11 @@ impl Simulated {
                 fin,
                 echo,
             } => {
-                if echo.is_some() {
-                    return Err("segments have no timestamps".to_owned());
-                }
+                let echo = match echo {
+                    Some(offset) => *self.firsts.get(offset).ok_or("no segment starts there")?,
+                    None => self.latest,
+                };
+                header.stamps = Stamps::new(Stamp::at(self.now), echo);
                 set(TcpFlags::ECE, *ece);
                 set(TcpFlags::FIN, *fin);
                 header.ack = *ack;

@@ -224,7 +224,7 @@ impl Sender {
     }
 
     /// Handles the arrival of `low` after data above it (`tcp_check_sack_reordering`).
-    fn on_reordering(&self, low: u64, episode: &mut Episode, config: &TcpConfig) {
+    pub(super) fn on_reordering(&self, low: u64, episode: &mut Episode, config: &TcpConfig) {
         /// Largest number of segments above a hole that count as reordering (`tcp_max_reordering` of Linux).
         const MOST: u64 = 300;
         let highest = self.highest_sacked(episode);

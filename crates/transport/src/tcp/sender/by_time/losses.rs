@@ -70,7 +70,7 @@ impl Sender {
         flight.timer = Timer::Retransmission;
         let wait = self.mark_losses(now, flight, episode);
         if self.in_network(Some(episode)) != before && episode.phase != Phase::Recovery {
-            self.enter_recovery(now, false, episode, config);
+            self.enter_recovery(now, false, flight, episode, config);
             self.reduce_by_rate(u64::from(config.mss), &News::default(), episode, config);
         }
         if wait > Duration::ZERO {

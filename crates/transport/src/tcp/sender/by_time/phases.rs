@@ -1,6 +1,7 @@
 //! Phases of the sender: reductions of the window, recoveries, and their undo (`tcp_fastretrans_alert` of Linux).
 
 use super::{AckInput, CongestionControl, Episode, Flight, Mark, News, Phase, Sender, Time};
+use crate::tcp::Stamp;
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
@@ -17,16 +18,19 @@ impl Sender {
             // A mark demands the reduction, whatever DSACKs show.
             episode.undo.prior_ssthresh = 0;
         }
-        self.end_phase(episode, config);
+        self.end_phase(news, episode, config);
         match episode.phase {
             Phase::Recovery => {
+                if news.advances && self.undo_partly(news, flight, episode, config) {
+                    return;
+                }
                 if self.undo_by_dsack(episode, config) {
                     self.try_to_open(now, news, flight, episode, config);
                 }
                 self.find_losses(now, news, flight, episode, config);
                 // The undo ended the recovery. Evident losses start a new one.
                 if episode.phase != Phase::Recovery && episode.counts.lost > 0 {
-                    self.enter_recovery(now, news.marked, episode, config);
+                    self.enter_recovery(now, news.marked, flight, episode, config);
                 }
                 return;
             }
@@ -46,12 +50,12 @@ impl Sender {
         if episode.counts.lost == 0 {
             self.try_to_open(now, news, flight, episode, config);
         } else {
-            self.enter_recovery(now, news.marked, episode, config);
+            self.enter_recovery(now, news.marked, flight, episode, config);
         }
     }
 
     /// Ends a reduction or a recovery whose last offset is acknowledged.
-    fn end_phase(&mut self, episode: &mut Episode, config: &TcpConfig) {
+    fn end_phase(&mut self, news: &News, episode: &mut Episode, config: &TcpConfig) {
         if self.una < episode.phase_end {
             return;
         }
@@ -62,16 +66,16 @@ impl Sender {
                 episode.phase = Phase::Open;
             }
             Phase::Recovery => {
-                self.end_recovery(episode, config);
+                self.end_recovery(news, episode, config);
                 self.end_reduction(episode);
             }
             _ => {}
         }
     }
 
-    /// Ends a recovery, and takes the reduction back if DSACKs show that nothing was lost (`tcp_try_undo_recovery`).
-    fn end_recovery(&mut self, episode: &mut Episode, config: &TcpConfig) {
-        if config.undo && episode.may_undo() {
+    /// Ends a recovery, and takes the reduction back if it was needless (`tcp_try_undo_recovery`).
+    fn end_recovery(&mut self, news: &News, episode: &mut Episode, config: &TcpConfig) {
+        if config.undo && episode.may_undo(news.answers_original) {
             self.undo_reduction(episode);
         } else {
             episode.on_recovered();
@@ -96,6 +100,7 @@ impl Sender {
         episode: &mut Episode,
         config: &TcpConfig,
     ) {
+        self.forget_retransmissions(flight, episode);
         if news.marked {
             self.enter_reduction(now, episode, config);
         }
@@ -106,10 +111,8 @@ impl Sender {
 
     /// Sets the phase to open, or to disorder if reports or retransmissions are outstanding.
     pub(super) fn keep_open(&self, flight: &Flight, episode: &mut Episode) {
-        let first = flight.segments.front();
-        let repeated = first.is_some_and(|sent| sent.has(Mark::EVER_RESENT));
         let outstanding = episode.counts.sacked + episode.counts.lost + episode.counts.resent > 0;
-        let phase = if outstanding || repeated {
+        let phase = if outstanding || flight.repeats_first() {
             Phase::Disorder
         } else {
             Phase::Open
@@ -135,10 +138,12 @@ impl Sender {
         &mut self,
         now: Time,
         marked: bool,
+        flight: &Flight,
         episode: &mut Episode,
         config: &TcpConfig,
     ) {
         self.start_undo(episode);
+        self.forget_retransmissions(flight, episode);
         episode.undo.prior_ssthresh = 0;
         // A mark and a loss of one window reduce it once (RFC 3168, 6.1.2).
         if !episode.reduces() {
@@ -148,6 +153,13 @@ impl Sender {
             self.start_reduction(now, false, episode, config);
         }
         episode.phase = Phase::Recovery;
+    }
+
+    /// Forgets the time of the first retransmission once none is in flight (`tcp_any_retrans_done`).
+    fn forget_retransmissions(&self, flight: &Flight, episode: &mut Episode) {
+        if episode.counts.resent == 0 && !flight.repeats_first() {
+            episode.undo.first_resent = Stamp::NONE;
+        }
     }
 
     /// Records the state that an undo needs (`tcp_init_undo`).
@@ -200,12 +212,35 @@ impl Sender {
 
     /// Takes a reduction back if DSACKs show that nothing was lost (`tcp_try_undo_dsack`). Returns whether it did so.
     fn undo_by_dsack(&mut self, episode: &mut Episode, config: &TcpConfig) -> bool {
-        let undoes = config.undo && episode.may_undo();
+        let undoes = config.undo && episode.all_repeated();
         if undoes {
             episode.on_undone_by_dsack();
             self.undo_reduction(episode);
         }
         undoes
+    }
+
+    /// Handles an ACK of a part of the flight that answers an original and not its retransmission: the segment was late and
+    /// not lost (`tcp_try_undo_partial`). Returns whether retransmissions are in flight, and nothing more may count as lost.
+    fn undo_partly(
+        &mut self,
+        news: &News,
+        flight: &mut Flight,
+        episode: &mut Episode,
+        config: &TcpConfig,
+    ) -> bool {
+        if !config.undo || episode.undo.from.is_none() || !news.answers_original {
+            return false;
+        }
+        self.on_reordering(news.before, episode, config);
+        if episode.counts.resent > 0 {
+            return true;
+        }
+        self.forget_retransmissions(flight, episode);
+        self.forget_losses(flight, episode);
+        self.undo_reduction(episode);
+        self.keep_open(flight, episode);
+        false
     }
 
     /// Restores the window from before the reduction (`tcp_undo_cwnd_reduction`).
@@ -223,12 +258,16 @@ impl Sender {
 
     /// Takes the reduction of a timeout back, and no segment counts as lost any longer (`tcp_try_undo_loss`).
     fn undo_timeout(&mut self, flight: &mut Flight, episode: &mut Episode) {
+        self.forget_losses(flight, episode);
+        self.undo_reduction(episode);
+        episode.phase = Phase::Open;
+    }
+
+    fn forget_losses(&self, flight: &mut Flight, episode: &mut Episode) {
         for sent in &mut flight.segments {
             sent.clear(Mark::LOST);
         }
         episode.counts.lost = 0;
-        self.undo_reduction(episode);
-        episode.phase = Phase::Open;
     }
 
     /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first: if these data or
@@ -241,7 +280,7 @@ impl Sender {
         config: &TcpConfig,
     ) {
         let recovered = self.una >= episode.phase_end;
-        let spurious = news.advances && config.undo && episode.may_undo();
+        let spurious = news.advances && config.undo && episode.may_undo(news.answers_original);
         if spurious || (episode.undo.frto && news.original) {
             self.undo_timeout(flight, episode);
             return;
@@ -261,7 +300,7 @@ impl Sender {
             }
         }
         if recovered {
-            self.end_recovery(episode, config);
+            self.end_recovery(news, episode, config);
         }
     }
 
