@@ -1,6 +1,6 @@
 //! Definition of the command line. Help, manual page and completions derive from it.
 
-use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Seeds, Shared, Threads};
+use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Quiet, Seeds, Shared, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -17,6 +17,27 @@ use tailcut_units::quantity;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Returns whether the command prints no progress and no notes.
+    pub fn is_quiet(&self) -> bool {
+        let quiet = match &self.command {
+            Command::Compare(arguments) => arguments.shared.quiet,
+            Command::Run(arguments) => arguments.shared.quiet,
+            Command::Reproduce(arguments) => arguments.shared.quiet,
+            Command::Case(arguments) => arguments.quiet,
+            Command::Report(arguments) => arguments.quiet,
+            Command::Bench(arguments) => arguments.quiet,
+            Command::Study(StudyOf { command, .. }) => match command {
+                Study::Plan(arguments) => arguments.quiet,
+                Study::Collect(arguments) => arguments.quiet,
+                _ => Quiet::default(),
+            },
+            _ => Quiet::default(),
+        };
+        quiet.quiet
+    }
 }
 
 #[derive(Subcommand, Debug)]
@@ -144,10 +165,10 @@ pub struct Changes {
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
     /// Traffic matrix: which hosts send to which hosts
-    #[arg(long, value_name = "MATRIX")]
+    #[arg(long, value_name = "MATRIX", hide_short_help = true)]
     pub matrix: Option<String>,
     /// Arrival process: poisson, uniform or fixed
-    #[arg(long, value_name = "PROCESS")]
+    #[arg(long, value_name = "PROCESS", hide_short_help = true)]
     pub arrivals: Option<String>,
     /// Time during which flows arrive, in simulated time, such as 100ms
     #[arg(long, value_name = "TIME")]
@@ -156,10 +177,10 @@ pub struct Changes {
     #[arg(long, value_name = "N")]
     pub flows: Option<String>,
     /// Clock of the runs: simulated, wall (real hosts, docs/lab.md) or both
-    #[arg(long, value_name = "CLOCK")]
+    #[arg(long, value_name = "CLOCK", hide_short_help = true)]
     pub clock: Option<String>,
     /// Factor by which the network of real hosts is slowed down
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub slowdown: Option<String>,
     /// Set any key of a scenario (`tailcut list keys`); can be repeated
     #[arg(long, value_name = "KEY=VALUE")]
@@ -169,7 +190,7 @@ pub struct Changes {
     #[arg(long, value_name = "KEY=VALUES")]
     pub sweep: Vec<String>,
     /// Combine the values of swept keys in order: first with first, second with second; can be repeated
-    #[arg(long, value_name = "KEY,KEY")]
+    #[arg(long, value_name = "KEY,KEY", hide_short_help = true)]
     pub zip: Vec<String>,
 }
 
@@ -178,7 +199,7 @@ pub struct Changes {
 pub struct Variants {
     /// Repeat all runs with halved and doubled timers and buffers, one change at a time, and report whether the order
     /// of the designs stays the same: five times as many runs
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub sensitivity: bool,
 }
 
@@ -194,7 +215,8 @@ pub struct FindLimit {
         num_args = 2,
         action = clap::ArgAction::Set,
         value_names = ["KEY[=LOW..HIGH]", "METRIC=VALUE"],
-        conflicts_with = "sensitivity"
+        conflicts_with = "sensitivity",
+        hide_short_help = true
     )]
     pub find_limit: Option<Vec<String>>,
 }
@@ -203,10 +225,10 @@ pub struct FindLimit {
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Finished {
     /// Also reuse finished runs of other builds of tailcut
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub accept_older: bool,
     /// Remove all runs in the directory and start again
-    #[arg(long, conflicts_with = "accept_older")]
+    #[arg(long, conflicts_with = "accept_older", hide_short_help = true)]
     pub fresh: bool,
 }
 
@@ -241,7 +263,7 @@ pub struct Compare {
 
 #[derive(Args, Debug)]
 pub struct Run {
-    /// Scenario file, or the name of a built-in scenario (`tailcut list scenarios`)
+    /// Scenario file, - for standard input, or the name of a built-in scenario (`tailcut list scenarios`)
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
     #[command(flatten)]
@@ -262,16 +284,26 @@ pub struct Run {
 #[derive(Args, Clone, Default, Debug)]
 pub struct Capture {
     /// Write packets of a host (h3), of a port ('h3>leaf[0]'), or of all hosts to captures/ (pcapng)
-    #[arg(long, value_name = "HOST|PORT|all", conflicts_with = "find_limit")]
+    #[arg(
+        long,
+        value_name = "HOST|PORT|all",
+        conflicts_with = "find_limit",
+        hide_short_help = true
+    )]
     pub capture: Option<String>,
     /// Maximum size of a capture file [default: 100MB]
-    #[arg(long, value_name = "BYTES", requires = "capture")]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        requires = "capture",
+        hide_short_help = true
+    )]
     pub capture_bytes: Option<String>,
     /// Capture only the first N flows that pass [default: all]
-    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count, hide_short_help = true)]
     pub capture_flows: Option<u64>,
     /// Capture the runs of the first N seeds [default: 1]
-    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count, hide_short_help = true)]
     pub capture_seeds: Option<u64>,
 }
 
@@ -376,6 +408,8 @@ pub struct Plan {
     pub seeds: Seeds,
     #[command(flatten)]
     pub threads: Threads,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -421,6 +455,8 @@ pub struct Collect {
     pub accept_older: bool,
     #[command(flatten)]
     pub out: Out,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -451,6 +487,8 @@ pub struct Case {
     pub json: Json,
     #[command(flatten)]
     pub threads: Threads,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -501,6 +539,8 @@ pub struct Report {
     pub json: Json,
     #[command(flatten)]
     pub out: Out,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -518,6 +558,8 @@ pub struct Bench {
     pub json: Json,
     #[command(flatten)]
     pub first: FirstSeed,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 /// Engine that runs jobs.
@@ -556,6 +598,8 @@ pub enum Listing {
     Topologies,
     /// Built-in scenarios
     Scenarios,
+    /// Published figures that `reproduce` compares with ours
+    Reproductions,
     /// All keys of a scenario
     Keys,
 }

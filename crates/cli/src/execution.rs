@@ -3,7 +3,8 @@
 use crate::build;
 use crate::captures::Captures;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json, width};
+use crate::missing_figures;
+use crate::output::{note, print, print_json, screen};
 use crate::pool::Pool;
 use crate::sensitivity;
 use crate::shared::Shared;
@@ -173,6 +174,7 @@ pub fn execute_and_report(
     if !study.about.is_empty() {
         note(&study.about);
     }
+    missing_figures::note_before(study);
     let executed = execute_study(study, dir, options.earlier, pool, options.capture.as_ref())?;
     let dir = executed.output.path();
     // The sensitivity file of an earlier study does not describe this study.
@@ -211,8 +213,8 @@ pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(),
         tailcut_report::write_html(&loaded, &report)?;
         let shown = report.display();
         if !is_json {
-            let answer = tailcut_report::text_answer(&loaded);
-            let table = tailcut_report::text_table_within(&loaded, width());
+            let answer = tailcut_report::text_answer_on(&loaded, screen());
+            let table = tailcut_report::text_table_on(&loaded, screen());
             return print(&format!("{answer}\n\n{table}\nReport: {shown}"));
         }
         note(&format!("report: {shown}"));

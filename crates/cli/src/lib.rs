@@ -15,9 +15,12 @@ mod changes;
 mod command;
 mod execution;
 mod failure;
+mod failure_json;
+mod help;
 mod interrupt;
 mod join;
 mod limit;
+mod missing_figures;
 mod output;
 mod pool;
 mod progress;
@@ -27,7 +30,7 @@ mod sensitivity;
 mod shared;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -39,12 +42,25 @@ struct Readme;
 /// input or an error of the operating system, 3 if cases of a study have failed, 4 if other processes run the remaining
 /// cases, 130 after an interruption.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let is_json = failure_json::is_wanted(std::env::args_os());
+    let matches = definition().try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) if is_json && error.use_stderr() => {
+            output::warn_json(&failure_json::of_arguments(&error));
+            return ExitCode::from(2);
+        }
+        Err(error) => error.exit(),
+    };
+    output::set_quiet(cli.is_quiet());
     match execute(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::NobodyReads | Failure::Interrupted) {
-                output::note(&format!("tailcut: {failure}"));
+            match failure {
+                Failure::NobodyReads => {}
+                _ if is_json => output::warn_json(&failure_json::of(&failure)),
+                Failure::Interrupted => {}
+                _ => output::complain(&failure.to_string()),
             }
             failure.exit_code()
         }
@@ -53,7 +69,7 @@ pub fn main() -> ExitCode {
 
 /// Returns the definition of all commands and flags.
 pub fn definition() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    help::shortened(Cli::command())
 }
 
 fn execute(cli: &Cli) -> Result<(), Failure> {

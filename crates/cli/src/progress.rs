@@ -1,6 +1,7 @@
 //! Progress of a study on standard error. A terminal shows a progress bar. Otherwise a line is printed for each
 //! finished run, and occasionally during a run.
 
+use crate::output::{is_quiet, note};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -49,7 +50,7 @@ impl<'a> StudyProgress<'a> {
         plain: bool,
         stop: &'a AtomicBool,
     ) -> Self {
-        let bar = (std::io::stderr().is_terminal() && !plain).then(|| {
+        let bar = (std::io::stderr().is_terminal() && !plain && !is_quiet()).then(|| {
             let bar = ProgressBar::new((runs.len() as f64 * PER_RUN) as u64);
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
             let style = "{bar:32.cyan/blue} {percent:>3} %  {msg}  {elapsed} elapsed";
@@ -195,7 +196,7 @@ impl Progress for StudyProgress<'_> {
             self.draw(&state);
         } else {
             state.wait = (state.wait * 2).min(LONGEST_WAIT);
-            crate::output::note(&state.line(now));
+            note(&state.line(now));
         }
     }
 
@@ -206,7 +207,7 @@ impl Progress for StudyProgress<'_> {
             Some(_) => self.draw(&state),
             None => {
                 let (finished, runs) = (state.finished, state.runs);
-                crate::output::note(&format!("[{finished}/{runs}] {}", in_a_line(ended)));
+                note(&format!("[{finished}/{runs}] {}", in_a_line(ended)));
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow, and the meaning of
 //! intervals over the seeds.
 
+use crate::caveat::Caveat;
 use crate::estimate::t_interval;
 use crate::format::list;
-use crate::format::{Quantity, count, percent_digits};
+use crate::format::{Quantity, count, percent_digits, signed_percent};
 use crate::group::Group;
 use crate::run::{self, Cell as StudyCell, Run};
 use crate::same_runs::nothing_varies;
@@ -93,6 +94,12 @@ impl Makespans {
             .collect();
         let (mean, interval) = t_interval(&logs)?;
         let interval = interval.filter(|_| self.varies || base.varies);
+        if let Some((low, high)) = interval.filter(|(low, high)| *low < 0.0 && 0.0 < *high) {
+            let [low, high] = [low, high].map(|log| signed_percent((log.exp() - 1.0) * 100.0));
+            return Some(format!(
+                "no significant change (95 % CI {low} % to {high} %)"
+            ));
+        }
         let less = mean < 0.0;
         let percent = |log: f64| {
             let change = if less {
@@ -187,9 +194,9 @@ pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<Strin
     let has_intervals = runs.len() > 1 && !nothing_varies(study, setting);
     (has_trace && has_intervals).then(|| {
         format!(
-            "All {} seeds run the same flows of the trace: intervals cover the effect of the hashing of flows onto \
-             paths and of other random choices of the network, but not the effect of other flows.",
-            runs.len()
+            "One trace: all {} seeds run the same flows, so intervals cover the choice of paths and not other flows.{}",
+            runs.len(),
+            Caveat::OneTrace.see()
         )
     })
 }

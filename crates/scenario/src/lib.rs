@@ -59,6 +59,7 @@ pub mod schema;
 mod searched;
 mod study;
 mod sweep;
+mod terms;
 mod text;
 mod traces;
 mod value;

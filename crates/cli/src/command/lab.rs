@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print, print_json, screen};
 use crate::shared::Json;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use crate::{build, execution::REPORT};
@@ -51,7 +51,7 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
         note(&shown);
         return print_json(&tailcut_report::json(&study));
     }
-    let table = tailcut_report::text_table_within(&study, width());
+    let table = tailcut_report::text_table_on(&study, screen());
     print(&format!("{table}\n{shown}\n"))
 }
 

@@ -43,6 +43,10 @@ pub fn execute(arguments: &List) -> Result<(), Failure> {
             "Use one with --topology KIND or KIND:KEY=VALUE,KEY=VALUE; all kinds have the keys rate and delay.",
         ),
         Listing::Scenarios => (scenarios()?, "Run one with `tailcut run NAME`."),
+        Listing::Reproductions => (
+            reproductions(),
+            "Compare one with its paper: `tailcut reproduce NAME`.",
+        ),
         Listing::Keys => (
             keys(),
             "Use one in a scenario's file, or with --set KEY=VALUE. See docs/scenario.md.",
@@ -198,6 +202,11 @@ fn scenarios() -> Result<Vec<Item>, Failure> {
         });
     }
     Ok(items)
+}
+
+fn reproductions() -> Vec<Item> {
+    let all = tailcut_reproduce::ALL.iter();
+    all.map(|one| item("", one.name, one.title)).collect()
 }
 
 fn keys() -> Vec<Item> {
