@@ -25,8 +25,16 @@ const SWEPT: &str = "swept";
 /// # Errors
 /// A directory contains no study or a damaged study.
 pub fn load(dirs: &[PathBuf]) -> anyhow::Result<Study> {
-    let studies = dirs.iter().map(tailcut_report::load);
-    let mut studies: Vec<Study> = studies.collect::<Result<_, _>>()?;
+    let mut studies = Vec::new();
+    for dir in dirs {
+        let shown = dir.display();
+        anyhow::ensure!(
+            dir.join("manifest.json").exists(),
+            "DIR: found {shown}, which has no manifest.json; allowed: a directory that compare, run or study collect \
+             wrote, such as out/compare"
+        );
+        studies.push(tailcut_report::load(dir)?);
+    }
     if studies.len() > 1 {
         name_differences(&mut studies);
     }

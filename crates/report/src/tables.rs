@@ -31,6 +31,7 @@ pub fn text_table_on(study: &Study, screen: Screen) -> String {
     let mut tables = headlines(study);
     tables.extend(requests::table(study));
     for table in &mut tables {
+        *table = without_zeros(table.clone(), "unfinished");
         let more = table.rows.len().saturating_sub(MOST_ROWS);
         table.rows.truncate(MOST_ROWS);
         if more > 0 {
@@ -44,6 +45,16 @@ pub fn text_table_on(study: &Study, screen: Screen) -> String {
     text.push_str(&screen.wrap(&method_note(study, &tables), ""));
     text.push('\n');
     text
+}
+
+/// Returns the table without a column of zeros.
+fn without_zeros(table: Table, column: &str) -> Table {
+    let place = table.columns.iter().position(|name| name == column);
+    let is_zero = |place: usize| table.rows.iter().all(|row| row[place].text == "0");
+    match place.is_some_and(is_zero) {
+        true => table.without(column),
+        false => table,
+    }
 }
 
 /// Returns every table of the report, for scripts.

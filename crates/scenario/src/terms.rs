@@ -1,9 +1,7 @@
 //! Usual terms of network engineers for parts and keys that have other names here.
 
 use crate::error::did_you_mean;
-use tailcut_sim::{
-    Design, NamedBalancer, NamedQueue, REPLICATIONS, Registered, UnknownDesign,
-};
+use tailcut_sim::{Design, NamedBalancer, NamedQueue, REPLICATIONS, Registered, UnknownDesign};
 
 /// Terms for designs and load balancers.
 const PARTS: [(&str, &str); 12] = [
@@ -58,6 +56,52 @@ const KEYS: [(&str, &str); 27] = [
     ("initial_cwnd", "tcp.initial_window"),
 ];
 
+/// Other spellings of units.
+const UNITS: [(&str, &str); 30] = [
+    ("msec", "ms"),
+    ("msecs", "ms"),
+    ("millis", "ms"),
+    ("usec", "us"),
+    ("usecs", "us"),
+    ("\u{b5}s", "us"),
+    ("\u{3bc}s", "us"),
+    ("nsec", "ns"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("seconds", "s"),
+    ("min", "m"),
+    ("b", "B"),
+    ("bytes", "B"),
+    ("kb", "KB"),
+    ("kB", "KB"),
+    ("k", "KB"),
+    ("K", "KB"),
+    ("mb", "MB"),
+    ("M", "MB"),
+    ("pkts", " packets"),
+    ("pkt", " packets"),
+    ("packet", " packets"),
+    ("g", "Gbps"),
+    ("G", "Gbps"),
+    ("Gb", "Gbps"),
+    ("gbps", "Gbps"),
+    ("Gbit", "Gbps"),
+    ("Gbit/s", "Gbps"),
+    ("mbps", "Mbps"),
+];
+
+/// Returns the text with another spelling of its unit, if `is_allowed` accepts it.
+pub(crate) fn with_usual_unit(text: &str, is_allowed: impl Fn(&str) -> bool) -> Option<String> {
+    let text = text.trim();
+    let end = text.rfind(|letter: char| letter.is_ascii_digit())? + 1;
+    let (number, unit) = text.split_at(end);
+    let spellings = UNITS
+        .iter()
+        .filter(|(spelling, _)| *spelling == unit.trim());
+    let mut meant = spellings.map(|(_, usual)| format!("{number}{usual}"));
+    meant.find(|text| is_allowed(text))
+}
+
 /// Returns the key that a term of network engineers means.
 pub(crate) fn key_for(term: &str) -> Option<&'static str> {
     let term = term.to_ascii_lowercase().replace('-', "_");
@@ -100,6 +144,7 @@ pub(crate) fn meant_design(unknown: &UnknownDesign) -> Option<String> {
         (None, Some(design)) if is_balancer(stack) && is_design(design) => {
             Some(format!("{design}@{stack}"))
         }
+        (None, Some(design)) if is_design(stack) && is_design(design) => Some(design.to_owned()),
         (None, Some(layer)) if is_design(stack) && is_replication(layer) => {
             Some(format!("{layer}+{stack}"))
         }

@@ -20,9 +20,11 @@ mod languages;
 mod limits;
 mod measured;
 mod names;
+mod narrow;
 #[cfg(unix)]
 mod proxy;
 mod refusals;
 mod studies;
 mod sweeps;
 mod test_dir;
+mod wrong_inputs;
