@@ -94,7 +94,7 @@ impl Makespans {
             .collect();
         let (mean, interval) = t_interval(&logs)?;
         let interval = interval.filter(|_| self.varies || base.varies);
-        if let Some((low, high)) = interval.filter(|(low, high)| *low < 0.0 && 0.0 < *high) {
+        if let Some((low, high)) = interval.filter(|(low, high)| *low <= 0.0 && 0.0 <= *high) {
             let [low, high] = [low, high].map(|log| signed_percent((log.exp() - 1.0) * 100.0));
             return Some(format!(
                 "no significant change (95 % CI {low} % to {high} %)"

@@ -8,14 +8,14 @@ const GAP: usize = 2;
 
 impl Table {
     /// Returns the table as aligned text with its title and caption, in lines that fit on a screen. Cells are wrapped
-    /// between words. Columns without room follow below, with the first column repeated.
+    /// between words. Columns without room follow below, after the columns that name the rows.
     pub fn to_text(&self, screen: Screen) -> String {
         let mut text = format!("{}\n", screen.wrap(&self.title, "  "));
         let columns: Vec<Column> = (0..self.columns.len())
             .map(|index| self.column(index))
             .collect();
         let width = screen.width.map_or(usize::MAX, usize::from);
-        for (index, block) in blocks(&columns, width).iter().enumerate() {
+        for (index, block) in blocks(&columns, self.keys(), width).iter().enumerate() {
             if index > 0 {
                 text.push('\n');
             }
@@ -26,6 +26,14 @@ impl Table {
             text.push('\n');
         }
         text
+    }
+
+    /// Returns the number of columns that name the rows: those up to the design, or the first one.
+    fn keys(&self) -> usize {
+        let design = self.columns.iter().position(|name| name == "design");
+        design
+            .filter(|place| *place < 3)
+            .map_or(1, |place| place + 1)
     }
 
     fn column(&self, index: usize) -> Column {
@@ -97,25 +105,24 @@ struct Column {
     least: usize,
 }
 
-/// Returns the columns in blocks that fit next to each other. Each block begins with the first column.
-fn blocks(columns: &[Column], width: usize) -> Vec<Vec<usize>> {
-    let Some((first, others)) = columns.split_first() else {
-        return Vec::new();
-    };
-    let mut blocks = vec![vec![first.index]];
-    let mut used = first.least;
+/// Returns the columns in blocks that fit next to each other. Each block begins with the first `keys` columns, which
+/// name the rows.
+fn blocks(columns: &[Column], keys: usize, width: usize) -> Vec<Vec<usize>> {
+    let (keys, others) = columns.split_at(keys.min(columns.len()));
+    let indices = || keys.iter().map(|key| key.index).collect::<Vec<usize>>();
+    let of_keys: usize = keys.iter().map(|key| GAP + key.least).sum();
+    let mut blocks = vec![indices()];
+    let mut used = of_keys;
     for column in others {
-        let more = GAP + column.least;
-        match blocks.last_mut() {
-            Some(block) if used + more <= width || block.len() == 1 => {
-                block.push(column.index);
-                used += more;
-            }
-            _ => {
-                blocks.push(vec![first.index, column.index]);
-                used = first.least + more;
-            }
+        let is_empty = blocks.last().is_none_or(|block| block.len() == keys.len());
+        if used + column.least > width && !is_empty {
+            blocks.push(indices());
+            used = of_keys;
         }
+        if let Some(block) = blocks.last_mut() {
+            block.push(column.index);
+        }
+        used += column.least + GAP;
     }
     blocks
 }
@@ -145,5 +152,52 @@ fn write_row(text: &mut String, cells: &[&Cell], widths: &[usize], screen: Scree
         }
         text.push_str(line.trim_end());
         text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_table_wraps_between_words_and_names_its_rows_again() {
+        let row = |design: &str| {
+            let cells = [
+                "10.3 ms (10.2 to 12.3)",
+                "unfinished",
+                "12,345",
+                "unlimited",
+            ];
+            let mut row = vec![Cell::text(design)];
+            row.extend(cells.map(Cell::text));
+            row
+        };
+        let table = Table {
+            id: String::new(),
+            title: "Mice".to_owned(),
+            caption: String::new(),
+            columns: ["design", "p99", "state", "flows", "limit"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: vec![row("tcp"), row("dctcp")],
+        };
+        let screen = Screen {
+            width: Some(40),
+            colours: false,
+        };
+        let text = table.to_text(screen);
+        let expected = "Mice\n\
+                        design  p99       state       flows\n\
+                        tcp     10.3 ms   unfinished  12,345\n\
+                        \x20       (10.2 to\n\
+                        \x20       12.3)\n\
+                        dctcp   10.3 ms   unfinished  12,345\n\
+                        \x20       (10.2 to\n\
+                        \x20       12.3)\n\
+                        \n\
+                        design  limit\n\
+                        tcp     unlimited\n\
+                        dctcp   unlimited\n";
+        assert_eq!(text, expected);
     }
 }

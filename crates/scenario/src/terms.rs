@@ -57,37 +57,32 @@ const KEYS: [(&str, &str); 27] = [
 ];
 
 /// Other spellings of units.
-const UNITS: [(&str, &str); 30] = [
+const UNITS: [(&str, &str); 25] = [
     ("msec", "ms"),
     ("msecs", "ms"),
     ("millis", "ms"),
     ("usec", "us"),
     ("usecs", "us"),
-    ("\u{b5}s", "us"),
-    ("\u{3bc}s", "us"),
+    ("micros", "us"),
     ("nsec", "ns"),
     ("sec", "s"),
     ("secs", "s"),
     ("seconds", "s"),
-    ("min", "m"),
     ("b", "B"),
     ("bytes", "B"),
     ("kb", "KB"),
-    ("kB", "KB"),
-    ("k", "KB"),
-    ("K", "KB"),
     ("mb", "MB"),
-    ("M", "MB"),
-    ("pkts", " packets"),
+    ("gb", "GB"),
     ("pkt", " packets"),
-    ("packet", " packets"),
-    ("g", "Gbps"),
-    ("G", "Gbps"),
+    ("pkts", " packets"),
+    ("p", " packets"),
     ("Gb", "Gbps"),
-    ("gbps", "Gbps"),
     ("Gbit", "Gbps"),
-    ("Gbit/s", "Gbps"),
+    ("Gbits", "Gbps"),
     ("mbps", "Mbps"),
+    ("Mb", "Mbps"),
+    ("Mbit", "Mbps"),
+    ("Mbits", "Mbps"),
 ];
 
 /// Returns the text with another spelling of its unit, if `is_allowed` accepts it.

@@ -27,4 +27,6 @@ mod refusals;
 mod studies;
 mod sweeps;
 mod test_dir;
+#[cfg(unix)]
+mod tutorial;
 mod wrong_inputs;

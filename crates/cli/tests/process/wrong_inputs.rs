@@ -96,7 +96,7 @@ const WRONG: [(&[&str], &str); 44] = [
         "did you mean '100 packets'?",
     ),
     (
-        &["compare", "tcp", "--set", "topology.rate=10G"],
+        &["compare", "tcp", "--set", "topology.rate=10Gbit"],
         "did you mean '10Gbps'?",
     ),
     (
@@ -280,9 +280,11 @@ fn figures_that_a_study_cannot_have_are_told_before_it_runs() {
             "20 flows and 6 seeds give no p99, which needs 1,000 flows in all: add --flows 167.",
         ),
     ] {
-        let ended = test_dir.run(&["run", "s.toml", "--seeds", seeds, "--flows", flows]);
+        let ended = test_dir.run(&[
+            "run", "s.toml", "--fresh", "--seeds", seeds, "--flows", flows,
+        ]);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        let first_run = ended.stderr.find("] tcp at load").expect("a line a run");
+        let first_run = ended.stderr.find("[1/").expect("a line a run");
         let at = ended.stderr.find(told);
         assert!(
             at.is_some_and(|at| at < first_run),
