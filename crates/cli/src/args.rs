@@ -165,10 +165,10 @@ pub struct Changes {
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
     /// Traffic matrix: which hosts send to which hosts
-    #[arg(long, value_name = "MATRIX", hide_short_help = true)]
+    #[arg(long, value_name = "MATRIX")]
     pub matrix: Option<String>,
     /// Arrival process: poisson, uniform or fixed
-    #[arg(long, value_name = "PROCESS", hide_short_help = true)]
+    #[arg(long, value_name = "PROCESS")]
     pub arrivals: Option<String>,
     /// Time during which flows arrive, in simulated time, such as 100ms
     #[arg(long, value_name = "TIME")]
@@ -177,10 +177,10 @@ pub struct Changes {
     #[arg(long, value_name = "N")]
     pub flows: Option<String>,
     /// Clock of the runs: simulated, wall (real hosts, docs/lab.md) or both
-    #[arg(long, value_name = "CLOCK", hide_short_help = true)]
+    #[arg(long, value_name = "CLOCK")]
     pub clock: Option<String>,
     /// Factor by which the network of real hosts is slowed down
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub slowdown: Option<String>,
     /// Set any key of a scenario (`tailcut list keys`); can be repeated
     #[arg(long, value_name = "KEY=VALUE")]
@@ -190,7 +190,7 @@ pub struct Changes {
     #[arg(long, value_name = "KEY=VALUES")]
     pub sweep: Vec<String>,
     /// Combine the values of swept keys in order: first with first, second with second; can be repeated
-    #[arg(long, value_name = "KEY,KEY", hide_short_help = true)]
+    #[arg(long, value_name = "KEY,KEY")]
     pub zip: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ pub struct Changes {
 pub struct Variants {
     /// Repeat all runs with halved and doubled timers and buffers, one change at a time, and report whether the order
     /// of the designs stays the same: five times as many runs
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     pub sensitivity: bool,
 }
 
@@ -215,9 +215,7 @@ pub struct FindLimit {
         num_args = 2,
         action = clap::ArgAction::Set,
         value_names = ["KEY[=LOW..HIGH]", "METRIC=VALUE"],
-        conflicts_with = "sensitivity",
-        hide_short_help = true
-    )]
+        conflicts_with = "sensitivity")]
     pub find_limit: Option<Vec<String>>,
 }
 
@@ -225,10 +223,10 @@ pub struct FindLimit {
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Finished {
     /// Also reuse finished runs of other builds of tailcut
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     pub accept_older: bool,
     /// Remove all runs in the directory and start again
-    #[arg(long, conflicts_with = "accept_older", hide_short_help = true)]
+    #[arg(long, conflicts_with = "accept_older")]
     pub fresh: bool,
 }
 
@@ -284,26 +282,16 @@ pub struct Run {
 #[derive(Args, Clone, Default, Debug)]
 pub struct Capture {
     /// Write packets of a host (h3), of a port ('h3>leaf[0]'), or of all hosts to captures/ (pcapng)
-    #[arg(
-        long,
-        value_name = "HOST|PORT|all",
-        conflicts_with = "find_limit",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "HOST|PORT|all", conflicts_with = "find_limit")]
     pub capture: Option<String>,
     /// Maximum size of a capture file [default: 100MB]
-    #[arg(
-        long,
-        value_name = "BYTES",
-        requires = "capture",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "BYTES", requires = "capture")]
     pub capture_bytes: Option<String>,
     /// Capture only the first N flows that pass [default: all]
-    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count, hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
     pub capture_flows: Option<u64>,
     /// Capture the runs of the first N seeds [default: 1]
-    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count, hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "capture", value_parser = quantity::count)]
     pub capture_seeds: Option<u64>,
 }
 

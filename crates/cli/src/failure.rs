@@ -34,6 +34,19 @@ impl Failure {
         ExitCode::from(self.code())
     }
 
+    /// Returns the name of the kind in JSON.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::CheckFailed => "check_failed",
+            Self::CasesFailed(_) => "cases_failed",
+            Self::CasesRunElsewhere(_) => "cases_run_elsewhere",
+            Self::Ended(..) => "ended",
+            Self::Interrupted => "interrupted",
+            Self::NobodyReads => "nobody_reads",
+        }
+    }
+
     /// Returns the exit code as a number.
     pub fn code(&self) -> u8 {
         match self {
@@ -91,20 +104,14 @@ impl From<Box<ScenarioError>> for Failure {
     }
 }
 
-impl From<tailcut_study::Error> for Failure {
-    fn from(error: tailcut_study::Error) -> Self {
-        Self::Refused(anyhow::Error::new(error))
-    }
+macro_rules! refused {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Refused(anyhow::Error::new(error))
+            }
+        }
+    )*};
 }
 
-impl From<RunFailed> for Failure {
-    fn from(error: RunFailed) -> Self {
-        Self::Refused(anyhow::Error::new(error))
-    }
-}
-
-impl From<record::Error> for Failure {
-    fn from(error: record::Error) -> Self {
-        Self::Refused(anyhow::Error::new(error))
-    }
-}
+refused!(tailcut_study::Error RunFailed record::Error);

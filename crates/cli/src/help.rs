@@ -6,6 +6,23 @@ use clap::{Arg, Command};
 /// Last line of the short help.
 const MORE: &str = "--help describes the flags in full, with examples.";
 
+/// Flags that only the long help shows.
+const RARE: [&str; 13] = [
+    "accept_older",
+    "arrivals",
+    "capture",
+    "capture_bytes",
+    "capture_flows",
+    "capture_seeds",
+    "clock",
+    "find_limit",
+    "fresh",
+    "matrix",
+    "sensitivity",
+    "slowdown",
+    "zip",
+];
+
 /// Returns a command whose short help is short, with all its subcommands.
 pub fn shortened(command: Command) -> Command {
     let names: Vec<String> = command
@@ -24,6 +41,8 @@ pub fn shortened(command: Command) -> Command {
 
 /// Returns a flag whose short help is the first sentence of its help.
 fn first_sentence(flag: Arg) -> Arg {
+    let is_rare = RARE.contains(&flag.get_id().as_str());
+    let flag = flag.hide_short_help(is_rare);
     let Some(all) = flag.get_help().filter(|_| flag.get_long_help().is_none()) else {
         return flag;
     };

@@ -20,7 +20,6 @@ mod help;
 mod interrupt;
 mod join;
 mod limit;
-mod missing_figures;
 mod output;
 mod pool;
 mod progress;
@@ -84,41 +83,37 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Lab(command) => command::lab::execute(command),
         #[cfg(not(all(feature = "lab", target_os = "linux")))]
-        Command::Lab { .. } => command::lab::refuse(),
+        Command::Lab { .. } => Err(absent("lab", " on Linux")),
         #[cfg(all(feature = "cast", target_os = "linux"))]
         Command::Cast(command) => command::cast::execute(command),
         #[cfg(not(all(feature = "cast", target_os = "linux")))]
-        Command::Cast { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no cast: build it on Linux with `cargo build --release`, without \
-             --no-default-features"
-        ))),
+        Command::Cast { .. } => Err(absent("cast", " on Linux")),
         #[cfg(all(feature = "probe", target_os = "linux"))]
         Command::Probe(arguments) => command::probe::execute(arguments),
         #[cfg(not(all(feature = "probe", target_os = "linux")))]
-        Command::Probe { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no probe: build it on Linux with `cargo build --release`, without \
-             --no-default-features"
-        ))),
+        Command::Probe { .. } => Err(absent("probe", " on Linux")),
         #[cfg(feature = "proxy")]
         Command::Proxy(command) => Ok(tailcut_repnet::proxy::execute(command)?),
         #[cfg(not(feature = "proxy"))]
-        Command::Proxy { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no proxy: use `cargo build --release` without --no-default-features"
-        ))),
+        Command::Proxy { .. } => Err(absent("proxy", "")),
         #[cfg(feature = "guard")]
         Command::Guard(command) => Ok(tailcut_rans::guard::program::execute(command)?),
         #[cfg(not(feature = "guard"))]
-        Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no guard: use `cargo build --release` without --no-default-features"
-        ))),
+        Command::Guard { .. } => Err(absent("guard", "")),
         #[cfg(feature = "gateway")]
         Command::Gateway(command) => Ok(tailcut_rans::gateway::execute(command)?),
         #[cfg(not(feature = "gateway"))]
-        Command::Gateway { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no gateway: use `cargo build --release` without --no-default-features"
-        ))),
+        Command::Gateway { .. } => Err(absent("gateway", "")),
         Command::Bench(arguments) => command::bench::execute(arguments),
         Command::Completions { shell } => command::shell::completions(*shell),
         Command::Man => command::shell::manual(),
     }
+}
+
+/// Returns the error of a command that is not in this build.
+#[allow(dead_code)]
+fn absent(name: &str, system: &str) -> Failure {
+    Failure::Refused(anyhow::anyhow!(
+        "this build has no {name}: use `cargo build --release`{system}, without --no-default-features"
+    ))
 }

@@ -1,5 +1,7 @@
 //! Caveats of an answer. A caveat is one line with a link to its section of `docs/caveats.md`.
 
+use crate::estimate::SEEDS_FOR_QUANTILES;
+
 /// Section of `docs/caveats.md`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Caveat {
@@ -49,6 +51,29 @@ impl Caveat {
             Self::Codec => "codec",
         }
     }
+}
+
+/// Flows over all seeds that a p99 needs: ten beyond it.
+const FLOWS_FOR_P99: u64 = 1_000;
+
+/// Returns which figures a study of this many seeds, and at most this many flows a run, cannot have. The sentence names
+/// the flag that gives them.
+pub fn missing_figures(seeds: usize, flows: Option<u64>) -> Option<String> {
+    let see = Caveat::TooFew.see();
+    let gives = match seeds {
+        1 => "1 seed gives".to_owned(),
+        _ => format!("{seeds} seeds give"),
+    };
+    if seeds < SEEDS_FOR_QUANTILES {
+        return Some(format!(
+            "{gives} no p99, which needs {SEEDS_FOR_QUANTILES}: add --seeds {SEEDS_FOR_QUANTILES}.{see}"
+        ));
+    }
+    let flows = flows.filter(|flows| flows * (seeds as u64) < FLOWS_FOR_P99)?;
+    let enough = FLOWS_FOR_P99.div_ceil(seeds as u64);
+    Some(format!(
+        "{flows} flows and {gives} no p99, which needs 1,000 flows in all: add --flows {enough}.{see}"
+    ))
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //! intervals over the seeds.
 
 use crate::caveat::Caveat;
-use crate::estimate::t_interval;
+use crate::estimate::{Ratio, t_interval};
 use crate::format::list;
-use crate::format::{Quantity, count, percent_digits, signed_percent};
+use crate::format::{Quantity, count, increase, reduction, signed_percent};
 use crate::group::Group;
 use crate::run::{self, Cell as StudyCell, Run};
 use crate::same_runs::nothing_varies;
-use crate::sample::{Metric, Sample};
+use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table};
 
@@ -81,8 +81,9 @@ impl Makespans {
         }
     }
 
-    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`.
-    fn against(&self, base: &Self) -> Option<String> {
+    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`. `mean` is the ratio of
+    /// the mean times of a flow. It is named if it changes in the opposite direction.
+    fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;
         }
@@ -92,31 +93,33 @@ impl Makespans {
             .zip(&base.spans)
             .map(|(a, b)| (a / b).ln())
             .collect();
-        let (mean, interval) = t_interval(&logs)?;
+        let (log, interval) = t_interval(&logs)?;
         let interval = interval.filter(|_| self.varies || base.varies);
-        if let Some((low, high)) = interval.filter(|(low, high)| *low <= 0.0 && 0.0 <= *high) {
-            let [low, high] = [low, high].map(|log| signed_percent((log.exp() - 1.0) * 100.0));
-            return Some(format!(
-                "no significant change (95 % CI {low} % to {high} %)"
-            ));
-        }
-        let less = mean < 0.0;
-        let percent = |log: f64| {
-            let change = if less {
-                1.0 - log.exp()
-            } else {
-                log.exp() - 1.0
-            };
-            percent_digits(change * 100.0)
+        let ratio = Ratio {
+            value: log.exp(),
+            interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+            seeds: self.seeds.len(),
+            beyond_gap: None,
         };
-        let word = if less { "less" } else { "more" };
-        Some(match interval {
-            Some((low, high)) => {
-                let (low, high) = if less { (high, low) } else { (low, high) };
-                let ends = format!("{} to {}", percent(low), percent(high));
-                format!("{} % {word} (95 % CI {ends})", percent(mean))
+        let mean = mean.filter(Ratio::is_significant);
+        let of_mean = |ratio: Ratio| match ratio.value < 1.0 {
+            true => format!(", but the mean flow takes {} less", reduction(ratio)),
+            false => format!(", but the mean flow takes {} more", increase(ratio)),
+        };
+        Some(match ratio.interval {
+            Some((low, high)) if low <= 1.0 && 1.0 <= high => {
+                let [low, high] = [low, high].map(|end| signed_percent((end - 1.0) * 100.0));
+                let mean = mean.map_or_else(String::new, of_mean);
+                format!("no significant change (95 % CI {low} % to {high} %){mean}")
             }
-            None => format!("{} % {word}", percent(mean)),
+            _ => {
+                let opposite = mean.filter(|mean| (mean.value < 1.0) != (ratio.value < 1.0));
+                let mean = opposite.map_or_else(String::new, of_mean);
+                match ratio.value < 1.0 {
+                    true => format!("{} less{mean}", reduction(ratio)),
+                    false => format!("{} more{mean}", increase(ratio)),
+                }
+            }
         })
     }
 }
@@ -157,6 +160,10 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     let mean = |m: &Makespans| t_interval(&m.spans).map_or(f64::INFINITY, |(mean, _)| mean);
     others.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     let slowest = |m: &Makespans| Quantity::Time.text(m.max);
+    let mean_change = |design: &str| {
+        let row = study.analysis().row(setting, &Group::all(), design)?;
+        row.ratio(Metric::Fct, Statistic::Mean)
+    };
     let first = format!(
         "{} finishes all {} flows of the {name} in {}, the slowest in {}",
         base.design,
@@ -168,7 +175,7 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
         .into_iter()
         .map(|m| {
             let change = m
-                .against(base)
+                .against(base, mean_change(&m.design))
                 .map_or_else(String::new, |change| format!(", {change}"));
             format!(
                 "{} in {}{change}, the slowest in {}",

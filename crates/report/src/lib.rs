@@ -62,6 +62,7 @@ mod warm_up;
 
 pub use answer::{answer, text_answer, text_answer_on};
 pub use bisection::{SearchNext, SearchOutcome, SearchRange};
+pub use caveat::missing_figures;
 pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_needed, write_comparisons};
 pub use estimate::{
     BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,

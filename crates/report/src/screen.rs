@@ -19,13 +19,16 @@ impl Screen {
             return text.to_owned();
         };
         let width = usize::from(width);
-        let lines =
-            text.split('\n')
-                .map(|line| match line.chars().count() <= width {
-                    true => line.to_owned(),
-                    false => broken(line, width.saturating_sub(indent.len()))
-                        .join(&format!("\n{indent}")),
-                });
+        let lines = text.split('\n').map(|line| {
+            if line.chars().count() <= width {
+                return line.to_owned();
+            }
+            let text = line.trim_start_matches(' ');
+            let lead = &line[..line.len() - text.len()];
+            let room = width.saturating_sub(lead.len() + indent.len());
+            let parts = broken(text, room);
+            format!("{lead}{}", parts.join(&format!("\n{lead}{indent}")))
+        });
         lines.collect::<Vec<String>>().join("\n")
     }
 
@@ -120,5 +123,7 @@ mod tests {
         );
         let long = screen.wrap("a-word-that-is-longer-than-a-line and more", "");
         assert_eq!(long, "a-word-that-is-longer-than-a-line\nand more");
+        let indented = screen.wrap("  a-word-that-is-longer-than-a-line", "  ");
+        assert_eq!(indented, "  a-word-that-is-longer-than-a-line");
     }
 }

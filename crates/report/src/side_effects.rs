@@ -1,4 +1,4 @@
-//! Changes beside the change that an answer is about: its gain may have a price, which other figures or other flows pay.
+//! Changes in addition to the change that an answer is about: its gain may have a price, which other figures or other flows pay.
 
 use crate::analysis::Row;
 use crate::estimate::{Ratio, SEEDS_FOR_T, t_interval};
@@ -12,7 +12,7 @@ use crate::study::Study;
 /// Maximum number of changes in a sentence.
 const MOST: usize = 3;
 
-/// Changes of a design beside the change of the p99 that the answer is about. Their intervals are those of the tables.
+/// Changes of a design in addition to the p99 that the answer is about. The tables have the same intervals.
 pub(crate) struct SideEffects {
     /// Figures that fall, such as "their mean by 12 % (95 % CI 8 to 15)".
     cuts: Vec<String>,
@@ -33,7 +33,7 @@ struct Change {
 }
 
 impl SideEffects {
-    /// Returns the changes of a design against the baseline, beside the p99 of `group`.
+    /// Returns the changes of a design against the baseline, in addition to the p99 of `group`.
     pub fn of(study: &Study, group: &Group, row: &Row, base: &Row) -> Self {
         let designs = study.designs().len().saturating_sub(1);
         let others = others(study, group, row);
@@ -97,7 +97,7 @@ impl SideEffects {
         contrast(verb("cuts", &self.cuts), &self.faster)
     }
 
-    /// Returns all changes beside a figure that does not change, such as `; it cuts their mean by 12 %`.
+    /// Returns all changes in addition to a figure that does not change, such as `; it cuts their mean by 12 %`.
     pub fn alone(&self) -> String {
         let verbs = [
             verb("cuts", &self.cuts),
@@ -184,12 +184,12 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
     of_design
-        .filter(|other| is_told_beside(&other.group, group))
+        .filter(|other| is_told_with(&other.group, group))
         .collect()
 }
 
 /// Returns whether an answer about `group` also names changes of `other`.
-fn is_told_beside(other: &Group, group: &Group) -> bool {
+fn is_told_with(other: &Group, group: &Group) -> bool {
     let is_size = other.is_of_flows() && !other.is_class();
     match () {
         () if other.is_fine() || *other == Group::all() => false,

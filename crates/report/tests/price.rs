@@ -81,7 +81,7 @@ fn sessions(
     })
 }
 
-/// Returns a study of requests beside flows.
+/// Returns a study of requests and flows.
 fn requests(elephants: u64, time: impl Fn(bool, u32, u64) -> u64) -> Study {
     changed(|record, is_new| {
         let seed = record.key.seed;

@@ -55,18 +55,6 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
     print(&format!("{table}\n{shown}\n"))
 }
 
-/// Explains how to get a build with this command.
-///
-/// # Errors
-/// This function always returns an error.
-#[cfg(not(all(feature = "lab", target_os = "linux")))]
-pub fn refuse() -> Result<(), Failure> {
-    Err(Failure::Refused(anyhow::anyhow!(
-        "this build has no lab: build it on Linux with `cargo build --release`, without \
-         --no-default-features"
-    )))
-}
-
 /// Runs a benchmark of the lab. Returns `None` if `name` is not one.
 pub fn bench(name: &str, times: usize, json: Json) -> Option<Result<(), Failure>> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
