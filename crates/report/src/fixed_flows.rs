@@ -102,10 +102,11 @@ impl Makespans {
             beyond_gap: None,
         };
         let mean = mean.filter(Ratio::is_significant);
-        let of_mean = |ratio: Ratio| match ratio.value < 1.0 {
-            true => format!(", but the mean flow takes {} less", reduction(ratio)),
-            false => format!(", but the mean flow takes {} more", increase(ratio)),
+        let change = |ratio: Ratio| match ratio.value < 1.0 {
+            true => reduction(ratio).replacen(" %", " % less", 1),
+            false => increase(ratio).replacen(" %", " % more", 1),
         };
+        let of_mean = |ratio: Ratio| format!(", but the mean flow takes {}", change(ratio));
         Some(match ratio.interval {
             Some((low, high)) if low <= 1.0 && 1.0 <= high => {
                 let [low, high] = [low, high].map(|end| signed_percent((end - 1.0) * 100.0));
@@ -115,10 +116,7 @@ impl Makespans {
             _ => {
                 let opposite = mean.filter(|mean| (mean.value < 1.0) != (ratio.value < 1.0));
                 let mean = opposite.map_or_else(String::new, of_mean);
-                match ratio.value < 1.0 {
-                    true => format!("{} less{mean}", reduction(ratio)),
-                    false => format!("{} more{mean}", increase(ratio)),
-                }
+                format!("{}{mean}", change(ratio))
             }
         })
     }

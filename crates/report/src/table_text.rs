@@ -73,13 +73,13 @@ impl Table {
             return natural;
         }
         let mut widths: Vec<usize> = block.iter().map(|&index| columns[index].least).collect();
+        let texts = |column: usize| {
+            let cells = self.rows.iter().map(move |row| row[column].text.as_str());
+            std::iter::once(self.columns[column].as_str()).chain(cells)
+        };
         let height = |column: usize, width: usize| {
-            let cells = self.rows.iter().map(|row| row[column].text.as_str());
-            let texts = std::iter::once(self.columns[column].as_str()).chain(cells);
-            texts
-                .map(|text| broken(text, width).len())
-                .max()
-                .unwrap_or(0)
+            let heights = texts(column).map(|text| broken(text, width).len());
+            heights.max().unwrap_or(0)
         };
         let mut heights: Vec<usize> = (0..block.len())
             .map(|i| height(block[i], widths[i]))
@@ -92,7 +92,15 @@ impl Table {
             widths[highest] += 1;
             heights[highest] = height(block[highest], widths[highest]);
         }
+        // Lines that end before the column's end need less room.
+        let longest = |column: usize, width: usize| {
+            let lines = texts(column).flat_map(|text| broken(text, width));
+            lines.map(|line| line.chars().count()).max().unwrap_or(0)
+        };
+        let widths = block.iter().zip(&widths);
         widths
+            .map(|(&column, &width)| longest(column, width))
+            .collect()
     }
 }
 
