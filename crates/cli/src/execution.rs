@@ -3,7 +3,7 @@
 use crate::build;
 use crate::captures::Captures;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json, screen};
+use crate::output::{note, print_exactly, print_json, screen};
 use crate::pool::Pool;
 use crate::sensitivity;
 use crate::shared::Shared;
@@ -227,7 +227,7 @@ pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(),
         if !is_json {
             let answer = tailcut_report::text_answer_on(&loaded, screen());
             let table = tailcut_report::text_table_on(&loaded, screen());
-            return print(&format!("{answer}\n\n{table}\nReport: {shown}"));
+            return print_exactly(&format!("{answer}\n\n{table}\nReport: {shown}"));
         }
         note(&format!("report: {shown}"));
     }

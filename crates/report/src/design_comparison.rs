@@ -147,6 +147,15 @@ impl DesignComparison<'_> {
         if !worse.is_empty() {
             sentences.push(format!("Worse than {base}: {}.", list(&worse)));
         }
+        let neutral = known
+            .iter()
+            .filter(|(row, ratio)| !ratio.is_significant() && Some(row.design.as_str()) != named);
+        sentences.extend(neutral.filter_map(|(row, _)| {
+            let effects = self.side_effects(row).alone();
+            let design = &row.design;
+            (!effects.is_empty())
+                .then(|| format!("{design} does not change it significantly{effects}."))
+        }));
         if self.others.len() > 1 && !known.is_empty() {
             let all = match self.others.len() {
                 2 => "both".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
-use crate::output::{note, print, print_json, screen};
+use crate::output::{note, print, print_exactly, print_json, screen};
 use crate::shared::Json;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use crate::{build, execution::REPORT};
@@ -52,7 +52,7 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
         return print_json(&tailcut_report::json(&study));
     }
     let table = tailcut_report::text_table_on(&study, screen());
-    print(&format!("{table}\n{shown}\n"))
+    print_exactly(&format!("{table}\n{shown}\n"))
 }
 
 /// Runs a benchmark of the lab. Returns `None` if `name` is not one.

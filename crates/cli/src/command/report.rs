@@ -4,7 +4,7 @@ use crate::args::{Picture, Report};
 use crate::execution::REPORT;
 use crate::failure::Failure;
 use crate::join;
-use crate::output::{note, print, print_json, screen};
+use crate::output::{note, print_exactly, print_json, screen};
 use anyhow::Context;
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub fn execute(arguments: &Report) -> Result<(), Failure> {
         tailcut_report::text_answer_on(&study, screen()),
         tailcut_report::text_table_on(&study, screen()),
     );
-    print(&format!(
+    print_exactly(&format!(
         "{answer}\n\n{table}\nReport: {}",
         report.display()
     ))
