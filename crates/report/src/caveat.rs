@@ -10,6 +10,7 @@ pub(crate) enum Caveat {
     HotSpot,
     OfferedLoad,
     Backlog,
+    Capacity,
     Timers,
     Gap,
     Unfinished,
@@ -37,6 +38,7 @@ impl Caveat {
             Self::HotSpot => "hot-spot",
             Self::OfferedLoad => "offered-load",
             Self::Backlog => "backlog",
+            Self::Capacity => "capacity",
             Self::Timers => "timers",
             Self::Gap => "gap",
             Self::Unfinished => "unfinished",
@@ -80,12 +82,13 @@ pub fn missing_figures(seeds: usize, flows: Option<u64>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const ALL: [Caveat; 17] = [
+    const ALL: [Caveat; 18] = [
         Caveat::TooFew,
         Caveat::Overload,
         Caveat::HotSpot,
         Caveat::OfferedLoad,
         Caveat::Backlog,
+        Caveat::Capacity,
         Caveat::Timers,
         Caveat::Gap,
         Caveat::Unfinished,

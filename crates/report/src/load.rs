@@ -9,7 +9,7 @@ use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, ParameterValue, TierLoad};
 
-/// Growth of unfinished bytes above which the report warns. Under a constant load that the network carries, their mean
+/// Growth of unfinished bytes above which the report warns (docs/caveats.md). Under a constant load that the network carries, their mean
 /// does not grow. If all traffic above the capacity waits, they grow by 67 %. Chance and the start of a small study
 /// reach 30 %.
 pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
