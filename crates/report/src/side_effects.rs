@@ -184,7 +184,8 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
     // A group with as many flows has the same flows, such as the elephants of a workload without smaller flows.
-    let is_same = |other: &Row| other.group.is_of_flows() && other.flows == row.flows;
+    let is_same =
+        |other: &Row| group.is_of_flows() && other.group.is_of_flows() && other.flows == row.flows;
     of_design
         .filter(|other| is_told_with(&other.group, group) && !is_same(other))
         .collect()
