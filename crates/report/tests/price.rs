@@ -324,20 +324,27 @@ fn a_gain_without_a_price_has_none_in_its_sentence() {
 }
 
 #[test]
-fn an_interval_that_includes_zero_is_no_change() {
+fn equal_designs_have_no_price() {
     // The design's flows have the times of other seeds: the same distribution with other numbers.
     let new = Behaviour { name: "new", ..TCP };
-    let mut runs = Vec::new();
-    for seed in 1..=SEEDS {
-        runs.push(run(TCP, Some(0.5), seed, 4_000));
-        let mut record = run(new, Some(0.5), seed + 50, 4_000);
-        record.key.seed = seed;
-        runs.push(record);
-    }
-    let sentence = first(&study(&runs));
-    for word in ["raises", "most", "leaves", "; it cuts"] {
-        assert!(!sentence.contains(word), "{sentence}");
-    }
+    let trials = 40;
+    let told = (0..trials).filter(|trial| {
+        let mut runs = Vec::new();
+        for seed in 1..=SEEDS {
+            let seed = seed + 1_000 * trial;
+            runs.push(run(TCP, Some(0.5), seed, 1_000));
+            let mut record = run(new, Some(0.5), seed + 50, 1_000);
+            record.key.seed = seed;
+            runs.push(record);
+        }
+        let sentence = first(&study(&runs));
+        ["raises", "most", "leaves", "; it cuts"]
+            .iter()
+            .any(|word| sentence.contains(word))
+    });
+    // If one of twenty is wrong, more than 5 of 40 have a chance of 1.4 %.
+    let told = told.count();
+    assert!(told <= 5, "{told} of {trials} equal designs have a price");
 }
 
 #[test]
