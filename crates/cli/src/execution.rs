@@ -205,7 +205,7 @@ pub fn execute_and_report(
 }
 
 /// Returns which figures the study will not have, and the flag that gives them.
-fn missing_figures(study: &Study) -> Option<String> {
+pub fn missing_figures(study: &Study) -> Option<String> {
     let seeds: BTreeSet<u64> = study.runs.iter().map(|run| run.seed).collect();
     let workloads = study.config["workload"].as_array();
     // A burst or a file has all of its flows, so that its percentiles are exact.

@@ -119,6 +119,12 @@ impl DesignComparison<'_> {
             ),
             (None, Some((row, ratio))) => self.none_better(row, *ratio),
         }];
+        let without = self.others.iter().filter(|_| known.is_empty());
+        sentences.extend(without.filter_map(|row| {
+            let (design, noun) = (&row.design, noun_of(&self.group));
+            let effects = self.side_effects(row).alone();
+            (!effects.is_empty()).then(|| format!("{design} has no p99 of {noun}{effects}."))
+        }));
         let base = &self.base.design;
         let named = self.best().or(known.first().copied());
         let named = named.map(|(row, _)| row.design.as_str());

@@ -35,11 +35,10 @@ struct Change {
 impl SideEffects {
     /// Returns the changes of a design against the baseline, in addition to the p99 of `group`.
     pub fn of(study: &Study, group: &Group, row: &Row, base: &Row) -> Self {
-        let designs = study.designs().len().saturating_sub(1);
         let others = others(study, group, row);
         let changes = Changes {
             is_exact: nothing_varies(study, row.setting),
-            comparisons: designs * (2 + 2 * others.len()),
+            comparisons: 2 + 2 * others.len(),
         };
         let own = [(Statistic::Mean, "mean"), (Statistic::P50, "p50")];
         let own = own.into_iter();
@@ -143,13 +142,13 @@ fn texts(changes: &[Change], by: fn(Ratio) -> String) -> Vec<String> {
 struct Changes {
     /// Whether figures are exact, because nothing varies.
     is_exact: bool,
-    /// Number of figures among which changes are looked for.
+    /// Number of figures of a design among which changes are looked for.
     comparisons: usize,
 }
 
 impl Changes {
     /// Returns the change of a figure if its interval excludes no change. Chance would change one of twenty figures, so
-    /// this interval holds for all figures together.
+    /// this interval holds for all figures of a design together.
     fn of(&self, row: &Row, statistic: Statistic, of: String) -> Option<Change> {
         let ratio = row.ratio(Metric::Fct, statistic)?;
         let is_change = match self.is_exact {
@@ -184,7 +183,8 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
     // A group with as many flows has the same flows, such as the elephants of a workload without smaller flows.
-    let is_same = |other: &Row| other.group.is_of_flows() && other.flows == row.flows;
+    let is_same =
+        |other: &Row| group.is_of_flows() && other.group.is_of_flows() && other.flows == row.flows;
     of_design
         .filter(|other| is_told_with(&other.group, group) && !is_same(other))
         .collect()

@@ -314,6 +314,9 @@ fn too_few_flows_or_seeds_for_a_percentile_make_no_claim_and_say_what_would_do()
         let answer = answer(&study);
         let said = format!("No result for the p99 of mice at load 0.5: {why}");
         assert!(answer.starts_with(&said), "{answer}");
+        // A mean needs three seeds.
+        let mean = "repflow has no p99 of mice; it cuts their mean by ";
+        assert_eq!(answer.contains(mean), seeds >= 3, "{answer}");
         let text = text_table(&study);
         assert!(text.contains(cell) && text.contains("Too few"), "{text}");
     }
