@@ -33,6 +33,34 @@ pub struct Captured {
     pub why: Option<FrameError>,
 }
 
+impl Captured {
+    /// Returns one sentence for each reason why packets are missing, with the flag of `tailcut run` that changes it.
+    pub fn omissions(&self) -> Vec<String> {
+        let mut omissions = Vec::new();
+        if let Some(at) = self.full_at {
+            omissions.push(format!(
+                "full at {:.3} ms of simulated time; {} later packets are omitted \
+                 (--capture-bytes)",
+                at.as_secs_f64() * 1e3,
+                self.too_late
+            ));
+        }
+        if self.of_other_flows > 0 {
+            omissions.push(format!(
+                "{} packets of other flows are omitted (--capture-flows)",
+                self.of_other_flows
+            ));
+        }
+        if let Some(why) = self.why {
+            omissions.push(format!(
+                "{} packets that do not fit in a frame are omitted; the first: {why}",
+                self.without_frame
+            ));
+        }
+        omissions
+    }
+}
+
 /// Writer of the file. The caller passes the frames in order of time.
 pub(crate) struct Sink<W> {
     out: W,

@@ -1,6 +1,6 @@
 //! Definition of the command line. Help, manual page and completions derive from it.
 
-use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Seeds, Shared, Threads};
+use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Quiet, Seeds, Shared, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -17,6 +17,27 @@ use tailcut_units::quantity;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Returns whether the command prints no progress and no notes.
+    pub fn is_quiet(&self) -> bool {
+        let quiet = match &self.command {
+            Command::Compare(arguments) => arguments.shared.quiet,
+            Command::Run(arguments) => arguments.shared.quiet,
+            Command::Reproduce(arguments) => arguments.shared.quiet,
+            Command::Case(arguments) => arguments.quiet,
+            Command::Report(arguments) => arguments.quiet,
+            Command::Bench(arguments) => arguments.quiet,
+            Command::Study(StudyOf { command, .. }) => match command {
+                Study::Plan(arguments) => arguments.quiet,
+                Study::Collect(arguments) => arguments.quiet,
+                _ => Quiet::default(),
+            },
+            _ => Quiet::default(),
+        };
+        quiet.quiet
+    }
 }
 
 #[derive(Subcommand, Debug)]
@@ -194,8 +215,7 @@ pub struct FindLimit {
         num_args = 2,
         action = clap::ArgAction::Set,
         value_names = ["KEY[=LOW..HIGH]", "METRIC=VALUE"],
-        conflicts_with = "sensitivity"
-    )]
+        conflicts_with = "sensitivity")]
     pub find_limit: Option<Vec<String>>,
 }
 
@@ -241,7 +261,7 @@ pub struct Compare {
 
 #[derive(Args, Debug)]
 pub struct Run {
-    /// Scenario file, or the name of a built-in scenario (`tailcut list scenarios`)
+    /// Scenario file, - for standard input, or the name of a built-in scenario (`tailcut list scenarios`)
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
     #[command(flatten)]
@@ -376,6 +396,8 @@ pub struct Plan {
     pub seeds: Seeds,
     #[command(flatten)]
     pub threads: Threads,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -421,6 +443,8 @@ pub struct Collect {
     pub accept_older: bool,
     #[command(flatten)]
     pub out: Out,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -451,6 +475,8 @@ pub struct Case {
     pub json: Json,
     #[command(flatten)]
     pub threads: Threads,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -501,6 +527,8 @@ pub struct Report {
     pub json: Json,
     #[command(flatten)]
     pub out: Out,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 #[derive(Args, Debug)]
@@ -518,6 +546,8 @@ pub struct Bench {
     pub json: Json,
     #[command(flatten)]
     pub first: FirstSeed,
+    #[command(flatten)]
+    pub quiet: Quiet,
 }
 
 /// Engine that runs jobs.
@@ -556,6 +586,8 @@ pub enum Listing {
     Topologies,
     /// Built-in scenarios
     Scenarios,
+    /// Published figures that `reproduce` compares with ours
+    Reproductions,
     /// All keys of a scenario
     Keys,
 }

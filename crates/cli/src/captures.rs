@@ -133,7 +133,7 @@ impl<'a> Captures<'a> {
             "captures: {packets} packets in {files} in {shown}/captures"
         ));
         for finished in &finished {
-            for left_out in left_out(&finished.captured) {
+            for left_out in finished.captured.omissions() {
                 note(&format!("{}: {left_out}", finished.path.display()));
             }
             if finished.differs {
@@ -169,30 +169,4 @@ fn counted(count: usize, what: &str) -> String {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     }
-}
-
-/// Describes the packets that a capture omits, with one sentence for each reason.
-fn left_out(captured: &Captured) -> Vec<String> {
-    let mut omissions = Vec::new();
-    if let Some(at) = captured.full_at {
-        omissions.push(format!(
-            "full at {:.3} ms of simulated time; {} later packets are omitted \
-             (--capture-bytes)",
-            at.as_secs_f64() * 1e3,
-            captured.too_late
-        ));
-    }
-    if captured.of_other_flows > 0 {
-        omissions.push(format!(
-            "{} packets of other flows are omitted (--capture-flows)",
-            captured.of_other_flows
-        ));
-    }
-    if let Some(why) = captured.why {
-        omissions.push(format!(
-            "{} packets that do not fit in a frame are omitted; the first: {why}",
-            captured.without_frame
-        ));
-    }
-    omissions
 }

@@ -3,11 +3,12 @@
 use crate::build;
 use crate::captures::Captures;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print_exactly, print_json, screen};
 use crate::pool::Pool;
 use crate::sensitivity;
 use crate::shared::Shared;
 use anyhow::Context;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_scenario::record::{Earlier, Found, Manifest, OutputDir, RunSummary};
@@ -173,6 +174,9 @@ pub fn execute_and_report(
     if !study.about.is_empty() {
         note(&study.about);
     }
+    if let Some(words) = missing_figures(study) {
+        note(&words);
+    }
     let executed = execute_study(study, dir, options.earlier, pool, options.capture.as_ref())?;
     let dir = executed.output.path();
     // The sensitivity file of an earlier study does not describe this study.
@@ -200,6 +204,16 @@ pub fn execute_and_report(
     }
 }
 
+/// Returns which figures the study will not have, and the flag that gives them.
+pub fn missing_figures(study: &Study) -> Option<String> {
+    let seeds: BTreeSet<u64> = study.runs.iter().map(|run| run.seed).collect();
+    let workloads = study.config["workload"].as_array();
+    // A burst or a file has all of its flows, so that its percentiles are exact.
+    let is_sample = workloads.is_some_and(|parts| parts.iter().all(|part| part["kind"] == "open"));
+    let flows = study.config["study"]["flows"].as_u64();
+    tailcut_report::missing_figures(seeds.len(), flows.filter(|_| is_sample))
+}
+
 /// Writes the report of a directory's runs. Prints their answer, or with `--json` the summaries.
 ///
 /// # Errors
@@ -211,9 +225,9 @@ pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(),
         tailcut_report::write_html(&loaded, &report)?;
         let shown = report.display();
         if !is_json {
-            let answer = tailcut_report::text_answer(&loaded);
-            let table = tailcut_report::text_table_within(&loaded, width());
-            return print(&format!("{answer}\n\n{table}\nReport: {shown}"));
+            let answer = tailcut_report::text_answer_on(&loaded, screen());
+            let table = tailcut_report::text_table_on(&loaded, screen());
+            return print_exactly(&format!("{answer}\n\n{table}\nReport: {shown}"));
         }
         note(&format!("report: {shown}"));
     }

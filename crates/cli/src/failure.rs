@@ -31,14 +31,32 @@ pub enum Failure {
 impl Failure {
     /// Returns the exit code of the process.
     pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
+    /// Returns the name of the kind in JSON.
+    pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Refused(_) => ExitCode::from(2),
-            Self::CheckFailed => ExitCode::from(1),
-            Self::CasesFailed(_) => ExitCode::from(3),
-            Self::CasesRunElsewhere(_) => ExitCode::from(4),
-            Self::Ended(code, _) => ExitCode::from(*code),
-            Self::Interrupted => ExitCode::from(130),
-            Self::NobodyReads => ExitCode::SUCCESS,
+            Self::Refused(_) => "refused",
+            Self::CheckFailed => "check_failed",
+            Self::CasesFailed(_) => "cases_failed",
+            Self::CasesRunElsewhere(_) => "cases_run_elsewhere",
+            Self::Ended(..) => "ended",
+            Self::Interrupted => "interrupted",
+            Self::NobodyReads => "nobody_reads",
+        }
+    }
+
+    /// Returns the exit code as a number.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Refused(_) => 2,
+            Self::CheckFailed => 1,
+            Self::CasesFailed(_) => 3,
+            Self::CasesRunElsewhere(_) => 4,
+            Self::Ended(code, _) => *code,
+            Self::Interrupted => 130,
+            Self::NobodyReads => 0,
         }
     }
 
@@ -86,20 +104,14 @@ impl From<Box<ScenarioError>> for Failure {
     }
 }
 
-impl From<tailcut_study::Error> for Failure {
-    fn from(error: tailcut_study::Error) -> Self {
-        Self::Refused(anyhow::Error::new(error))
-    }
+macro_rules! refused {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Refused(anyhow::Error::new(error))
+            }
+        }
+    )*};
 }
 
-impl From<RunFailed> for Failure {
-    fn from(error: RunFailed) -> Self {
-        Self::Refused(anyhow::Error::new(error))
-    }
-}
-
-impl From<record::Error> for Failure {
-    fn from(error: record::Error) -> Self {
-        Self::Refused(anyhow::Error::new(error))
-    }
-}
+refused!(tailcut_study::Error RunFailed record::Error);

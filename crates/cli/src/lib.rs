@@ -15,6 +15,8 @@ mod changes;
 mod command;
 mod execution;
 mod failure;
+mod failure_json;
+mod help;
 mod interrupt;
 mod join;
 mod limit;
@@ -27,7 +29,7 @@ mod sensitivity;
 mod shared;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -39,12 +41,25 @@ struct Readme;
 /// input or an error of the operating system, 3 if cases of a study have failed, 4 if other processes run the remaining
 /// cases, 130 after an interruption.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let is_json = failure_json::is_wanted(std::env::args_os());
+    let matches = definition().try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) if is_json && error.use_stderr() => {
+            output::warn_json(&failure_json::of_arguments(&error));
+            return ExitCode::from(2);
+        }
+        Err(error) => error.exit(),
+    };
+    output::set_quiet(cli.is_quiet());
     match execute(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::NobodyReads | Failure::Interrupted) {
-                output::note(&format!("tailcut: {failure}"));
+            match failure {
+                Failure::NobodyReads => {}
+                _ if is_json => output::warn_json(&failure_json::of(&failure)),
+                Failure::Interrupted => {}
+                _ => output::complain(&failure.to_string()),
             }
             failure.exit_code()
         }
@@ -53,7 +68,7 @@ pub fn main() -> ExitCode {
 
 /// Returns the definition of all commands and flags.
 pub fn definition() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    help::shortened(Cli::command())
 }
 
 fn execute(cli: &Cli) -> Result<(), Failure> {
@@ -68,41 +83,37 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Lab(command) => command::lab::execute(command),
         #[cfg(not(all(feature = "lab", target_os = "linux")))]
-        Command::Lab { .. } => command::lab::refuse(),
+        Command::Lab { .. } => Err(absent("lab", " on Linux")),
         #[cfg(all(feature = "cast", target_os = "linux"))]
         Command::Cast(command) => command::cast::execute(command),
         #[cfg(not(all(feature = "cast", target_os = "linux")))]
-        Command::Cast { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no cast: build it on Linux with `cargo build --release`, without \
-             --no-default-features"
-        ))),
+        Command::Cast { .. } => Err(absent("cast", " on Linux")),
         #[cfg(all(feature = "probe", target_os = "linux"))]
         Command::Probe(arguments) => command::probe::execute(arguments),
         #[cfg(not(all(feature = "probe", target_os = "linux")))]
-        Command::Probe { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no probe: build it on Linux with `cargo build --release`, without \
-             --no-default-features"
-        ))),
+        Command::Probe { .. } => Err(absent("probe", " on Linux")),
         #[cfg(feature = "proxy")]
         Command::Proxy(command) => Ok(tailcut_repnet::proxy::execute(command)?),
         #[cfg(not(feature = "proxy"))]
-        Command::Proxy { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no proxy: use `cargo build --release` without --no-default-features"
-        ))),
+        Command::Proxy { .. } => Err(absent("proxy", "")),
         #[cfg(feature = "guard")]
         Command::Guard(command) => Ok(tailcut_rans::guard::program::execute(command)?),
         #[cfg(not(feature = "guard"))]
-        Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no guard: use `cargo build --release` without --no-default-features"
-        ))),
+        Command::Guard { .. } => Err(absent("guard", "")),
         #[cfg(feature = "gateway")]
         Command::Gateway(command) => Ok(tailcut_rans::gateway::execute(command)?),
         #[cfg(not(feature = "gateway"))]
-        Command::Gateway { .. } => Err(Failure::Refused(anyhow::anyhow!(
-            "this build has no gateway: use `cargo build --release` without --no-default-features"
-        ))),
+        Command::Gateway { .. } => Err(absent("gateway", "")),
         Command::Bench(arguments) => command::bench::execute(arguments),
         Command::Completions { shell } => command::shell::completions(*shell),
         Command::Man => command::shell::manual(),
     }
+}
+
+/// Returns the error of a command that is not in this build.
+#[allow(dead_code)]
+fn absent(name: &str, system: &str) -> Failure {
+    Failure::Refused(anyhow::anyhow!(
+        "this build has no {name}: use `cargo build --release`{system}, without --no-default-features"
+    ))
 }

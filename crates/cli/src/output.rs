@@ -2,13 +2,37 @@
 
 use crate::failure::Failure;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tailcut_report::Screen;
+use terminal_size::{Height, Width, terminal_size_of};
 
-/// Writes text to standard output and adds a line end if there is none.
+/// Whether [`note`] writes nothing.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`note`] write nothing, for `--quiet`.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Returns whether progress and notes are wanted.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Writes text to standard output, in lines that fit, and adds a line end if there is none.
 ///
 /// # Errors
 /// The text cannot be written completely.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_exactly(&screen().wrap(text, "  "))
+}
+
+/// Writes text for a program to standard output without a change, and adds a line end if there is none.
+///
+/// # Errors
+/// The text cannot be written completely.
+pub fn print_exactly(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| {
@@ -22,10 +46,34 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(Failure::of_stdout)
 }
 
-/// Returns the width in characters of the terminal on standard output, or `None` if it is no terminal.
-pub fn width() -> Option<u16> {
-    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
-    Some(width.0)
+/// Returns the width and the colours of standard output.
+pub fn screen() -> Screen {
+    let out = std::io::stdout();
+    screen_of(out.is_terminal(), terminal_size_of(&out))
+}
+
+/// Returns the width and the colours of standard error.
+fn screen_of_notes() -> Screen {
+    let err = std::io::stderr();
+    screen_of(err.is_terminal(), terminal_size_of(&err))
+}
+
+/// Returns the width and the colours of a stream. The variable `COLUMNS` gives a width to pipes and files, and
+/// `NO_COLOR` (https://no-color.org) removes the colours of terminals.
+fn screen_of(is_terminal: bool, size: Option<(Width, Height)>) -> Screen {
+    /// Narrowest width. Fewer columns have no room for a word and its indent.
+    const LEAST: u16 = 20;
+    let given = std::env::var("COLUMNS").ok();
+    let given = given.and_then(|columns| columns.parse::<u16>().ok());
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    Screen {
+        width: size
+            .map(|(width, _)| width.0)
+            .or(given)
+            .map(|width| width.max(LEAST)),
+        colours: is_terminal && !is_set("NO_COLOR") && !is_dumb,
+    }
 }
 
 /// Writes a value to standard output as JSON.
@@ -35,7 +83,7 @@ pub fn width() -> Option<u16> {
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| anyhow::Error::new(error).context("cannot encode the result"))?;
-    print(&text)
+    print_exactly(&text)
 }
 
 /// Writes a value to standard output as JSON on one line.
@@ -46,10 +94,35 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value)
         .map_err(|error| anyhow::Error::new(error).context("cannot encode an event"))?;
-    print(&text)
+    print_exactly(&text)
 }
 
-/// Writes a line to standard error. An error is ignored, because it cannot be reported anywhere.
+/// Writes a line to standard error, unless `--quiet` is set. An error is ignored, because it cannot be reported
+/// anywhere.
 pub fn note(text: &str) {
+    if !is_quiet() {
+        warn(text);
+    }
+}
+
+/// Writes a line to standard error, also with `--quiet`.
+pub fn warn(text: &str) {
+    write_exactly(&screen_of_notes().wrap(text, "  "));
+}
+
+/// Writes a value to standard error as JSON on one line.
+pub fn warn_json(value: &impl Serialize) {
+    write_exactly(&serde_json::to_string(value).unwrap_or_default());
+}
+
+/// Writes the message of an error to standard error.
+pub fn complain(message: &str) {
+    let screen = screen_of_notes();
+    let text = screen.wrap(&format!("tailcut: {message}"), "  ");
+    let name = "tailcut:";
+    write_exactly(&text.replacen(name, &screen.bold(name), 1));
+}
+
+fn write_exactly(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

@@ -4,8 +4,8 @@ use crate::args::Changes;
 use crate::changes;
 use crate::failure::Failure;
 use crate::shared::Seeds;
-use anyhow::anyhow;
-use std::io;
+use anyhow::{Context, anyhow};
+use std::io::{self, Read};
 use std::path::Path;
 use tailcut_scenario::{BuiltIn, Location, SCENARIOS, Scenario, did_you_mean};
 
@@ -49,7 +49,16 @@ pub fn of_file(path: &Path, changes: &Changes, seeds: &Seeds) -> Result<Scenario
     Ok(scenario)
 }
 
+/// Path that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
 fn read(path: &Path) -> Result<Scenario, Failure> {
+    if path == Path::new(STANDARD_INPUT) {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.context("cannot read the scenario from standard input")?;
+        return Ok(Scenario::parse_bytes("stdin", Path::new(""), bytes)?);
+    }
     let shown = path.display().to_string();
     match std::fs::read(path) {
         Ok(bytes) => {

@@ -21,6 +21,14 @@ pub struct JsonOfAll {
     pub json: bool,
 }
 
+/// `--quiet`.
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub struct Quiet {
+    /// Print no progress and no notes, only results and errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// `--seed`.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct FirstSeed {
@@ -60,6 +68,8 @@ pub struct Out {
 pub struct Shared {
     #[command(flatten)]
     pub json: Json,
+    #[command(flatten)]
+    pub quiet: Quiet,
     #[command(flatten)]
     pub seeds: Seeds,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use crate::mda::{Answer, Map, Node};
 use crate::measurement::{Findings, Measurement, PathDelays};
 use crate::stats::{Change, Figure, quantile};
 use tailcut_report::{
-    Axis, Cell, Mark, Page, PageSection, Plot, Point, Quantity, Scale, Series, Table,
+    Axis, Cell, Mark, Page, PageSection, Plot, Point, Quantity, Scale, Screen, Series, Table,
 };
 
 /// Largest number of points of a line.
@@ -13,15 +13,15 @@ const POINTS: usize = 200;
 const LINES: usize = 8;
 
 impl Findings {
-    /// Returns one page of text. With `width`, the lines of tables have at most this number of characters.
-    pub fn text(&self, width: Option<u16>) -> String {
-        let mut text = format!("{}\n\n", self.verdict.sentence);
+    /// Returns one page of text, in lines that fit on a screen.
+    pub fn text(&self, screen: Screen) -> String {
+        let mut text = format!("{}\n\n", screen.wrap(&self.verdict.sentence, ""));
         for table in self.tables() {
-            text.push_str(&table.to_text_within(width));
+            text.push_str(&table.to_text(screen));
             text.push('\n');
         }
         for note in self.notes() {
-            text.push_str(&format!("{note}\n"));
+            text.push_str(&format!("{}\n", screen.wrap(&note, "")));
         }
         text
     }

@@ -1,6 +1,7 @@
 //! Limit of the network: the values of a swept key up to which it keeps up with the offered traffic.
 
 use crate::axes::Axis;
+use crate::caveat::Caveat;
 use crate::format::list;
 use crate::load::{self, GROWTH_TO_WARN_OF, growth, is_overloaded};
 use crate::study::Study;
@@ -51,13 +52,10 @@ fn sentence(study: &Study, headline: usize, axis: &Axis) -> Option<String> {
         .map(|(kept, designs)| format!("{} with {}", where_kept(kept, &values), list_of(designs)));
     let by_outcome: Vec<String> = by_outcome.collect();
     Some(format!(
-        "Over {} the network keeps up {}. It does not keep up if unfinished bytes grow by more than {:.0} % from \
-         the middle third to the last third of the arrivals, more than {:.0} % of the flows do not finish, or links \
-         are offered more than they can carry.",
+        "Capacity over {}: the network keeps up {}.{}",
         axis.name(),
         by_outcome.join("; "),
-        GROWTH_TO_WARN_OF * 100.0,
-        UNFINISHED * 100.0,
+        Caveat::Capacity.see()
     ))
 }
 

@@ -1,13 +1,14 @@
 //! Studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow, and the meaning of
 //! intervals over the seeds.
 
-use crate::estimate::t_interval;
+use crate::caveat::Caveat;
+use crate::estimate::{Ratio, t_interval};
 use crate::format::list;
-use crate::format::{Quantity, count, percent_digits};
+use crate::format::{Quantity, count, increase, reduction, signed_percent};
 use crate::group::Group;
 use crate::run::{self, Cell as StudyCell, Run};
 use crate::same_runs::nothing_varies;
-use crate::sample::{Metric, Sample};
+use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table};
 
@@ -80,8 +81,9 @@ impl Makespans {
         }
     }
 
-    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`.
-    fn against(&self, base: &Self) -> Option<String> {
+    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`. `mean` is the ratio of
+    /// the mean times of a flow. It is named if it changes in the opposite direction.
+    fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;
         }
@@ -91,25 +93,31 @@ impl Makespans {
             .zip(&base.spans)
             .map(|(a, b)| (a / b).ln())
             .collect();
-        let (mean, interval) = t_interval(&logs)?;
+        let (log, interval) = t_interval(&logs)?;
         let interval = interval.filter(|_| self.varies || base.varies);
-        let less = mean < 0.0;
-        let percent = |log: f64| {
-            let change = if less {
-                1.0 - log.exp()
-            } else {
-                log.exp() - 1.0
-            };
-            percent_digits(change * 100.0)
+        let ratio = Ratio {
+            value: log.exp(),
+            interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+            seeds: self.seeds.len(),
+            beyond_gap: None,
         };
-        let word = if less { "less" } else { "more" };
-        Some(match interval {
-            Some((low, high)) => {
-                let (low, high) = if less { (high, low) } else { (low, high) };
-                let ends = format!("{} to {}", percent(low), percent(high));
-                format!("{} % {word} (95 % CI {ends})", percent(mean))
+        let mean = mean.filter(Ratio::is_significant);
+        let change = |ratio: Ratio| match ratio.value < 1.0 {
+            true => reduction(ratio).replacen(" %", " % less", 1),
+            false => increase(ratio).replacen(" %", " % more", 1),
+        };
+        let of_mean = |ratio: Ratio| format!(", but the mean flow takes {}", change(ratio));
+        Some(match ratio.interval {
+            Some((low, high)) if low <= 1.0 && 1.0 <= high => {
+                let [low, high] = [low, high].map(|end| signed_percent((end - 1.0) * 100.0));
+                let mean = mean.map_or_else(String::new, of_mean);
+                format!("no significant change (95 % CI {low} % to {high} %){mean}")
             }
-            None => format!("{} % {word}", percent(mean)),
+            _ => {
+                let opposite = mean.filter(|mean| (mean.value < 1.0) != (ratio.value < 1.0));
+                let mean = opposite.map_or_else(String::new, of_mean);
+                format!("{}{mean}", change(ratio))
+            }
         })
     }
 }
@@ -150,6 +158,10 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     let mean = |m: &Makespans| t_interval(&m.spans).map_or(f64::INFINITY, |(mean, _)| mean);
     others.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     let slowest = |m: &Makespans| Quantity::Time.text(m.max);
+    let mean_change = |design: &str| {
+        let row = study.analysis().row(setting, &Group::all(), design)?;
+        row.ratio(Metric::Fct, Statistic::Mean)
+    };
     let first = format!(
         "{} finishes all {} flows of the {name} in {}, the slowest in {}",
         base.design,
@@ -161,7 +173,7 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
         .into_iter()
         .map(|m| {
             let change = m
-                .against(base)
+                .against(base, mean_change(&m.design))
                 .map_or_else(String::new, |change| format!(", {change}"));
             format!(
                 "{} in {}{change}, the slowest in {}",
@@ -187,9 +199,9 @@ pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<Strin
     let has_intervals = runs.len() > 1 && !nothing_varies(study, setting);
     (has_trace && has_intervals).then(|| {
         format!(
-            "All {} seeds run the same flows of the trace: intervals cover the effect of the hashing of flows onto \
-             paths and of other random choices of the network, but not the effect of other flows.",
-            runs.len()
+            "One trace: all {} seeds run the same flows, so intervals cover the choice of paths and not other flows.{}",
+            runs.len(),
+            Caveat::OneTrace.see()
         )
     })
 }

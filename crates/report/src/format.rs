@@ -159,6 +159,35 @@ pub(crate) fn change(ratio: Option<Ratio>) -> String {
     }
 }
 
+/// Returns a reduction, such as `41 % (95 % CI 35 to 46)`.
+pub(crate) fn reduction(ratio: Ratio) -> String {
+    percent_with_interval(
+        1.0 - ratio.value,
+        ratio.interval.map(|(low, high)| (1.0 - high, 1.0 - low)),
+    )
+}
+
+/// Returns an increase, likewise.
+pub(crate) fn increase(ratio: Ratio) -> String {
+    percent_with_interval(
+        ratio.value - 1.0,
+        ratio.interval.map(|(low, high)| (low - 1.0, high - 1.0)),
+    )
+}
+
+fn percent_with_interval(share: f64, interval: Option<(f64, f64)>) -> String {
+    let percent = |share: f64| percent_digits(share * 100.0);
+    match interval {
+        Some((low, high)) => format!(
+            "{} % (95 % CI {} to {})",
+            percent(share),
+            percent(low),
+            percent(high)
+        ),
+        None => format!("{} %", percent(share)),
+    }
+}
+
 /// Returns per cent with a sign: whole numbers, or one decimal below ten.
 pub(crate) fn signed_percent(percent: f64) -> String {
     let text = percent_digits(percent.abs());

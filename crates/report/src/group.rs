@@ -141,6 +141,11 @@ impl Group {
         self.kind == MemberKind::Flows
     }
 
+    /// Returns whether the members are the flows of one part of the workload.
+    pub fn is_class(&self) -> bool {
+        self.class.is_some()
+    }
+
     /// Returns whether the members are sessions of storage clients.
     pub fn is_of_sessions(&self) -> bool {
         matches!(

@@ -1,5 +1,6 @@
 //! Swept keys that have no effect on a design.
 
+use crate::caveat::Caveat;
 use crate::format::list;
 use crate::run::{Run, Setting};
 use crate::study::Study;
@@ -29,8 +30,9 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
         let unaffected: Vec<String> = unaffected.map(|design| (*design).to_owned()).collect();
         (!unaffected.is_empty()).then(|| {
             format!(
-                "{key} has no effect on {}: the results are the same at each of its values, seed by seed.",
-                list(&unaffected)
+                "No effect: {key} does not change any result of {}.{}",
+                list(&unaffected),
+                Caveat::NoEffect.see()
             )
         })
     });

@@ -1,5 +1,6 @@
 //! Runs on real hosts: how late their packets were, and whether their results are valid.
 
+use crate::caveat::Caveat;
 use crate::format::list;
 use crate::study::Study;
 use crate::table::{Cell, Table};
@@ -35,9 +36,10 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
             worst.late_p99_us
         ),
         count => format!(
-            "NOT VALID: {count} of {all} runs on real hosts ({}): {}.",
+            "NOT VALID: {count} of {all} runs on real hosts ({}): {}.{}",
             list(&invalid),
-            worst.why_not
+            worst.why_not,
+            Caveat::NotValid.see()
         ),
     })
 }

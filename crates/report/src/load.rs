@@ -1,5 +1,6 @@
 //! Offered load of the links, and growth of the unfinished bytes. A reader needs both before believing a gain.
 
+use crate::caveat::Caveat;
 use crate::format::list;
 use crate::format::{percent_digits, signed_percent};
 use crate::run::Cell as StudyCell;
@@ -8,7 +9,7 @@ use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, ParameterValue, TierLoad};
 
-/// Growth of unfinished bytes above which the report warns. Under a constant load that the network carries, their mean
+/// Growth of unfinished bytes above which the report warns (docs/caveats.md). Under a constant load that the network carries, their mean
 /// does not grow. If all traffic above the capacity waits, they grow by 67 %. Chance and the start of a small study
 /// reach 30 %.
 pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
@@ -24,13 +25,13 @@ pub(crate) fn overload(study: &Study, setting: usize) -> Option<String> {
     let at = cell
         .setting
         .load
-        .map_or_else(|| "Here".to_owned(), |load| format!("At load {load}"));
+        .map_or_else(String::new, |load| format!(" at load {load}"));
     Some(format!(
-        "{at} the network is overloaded, so that there is no gain: the {} are offered {} % of their capacity, and \
-         the figures only show how far queues grew until the run ended. {}.",
+        "Overload{at}: the {} are offered {} % of their capacity, so no design has a gain. {}.{}",
         tier.tier,
         percent_digits(tier.load * 100.0),
-        sustainable_load(offered, cell.setting.load)
+        sustainable_load(offered, cell.setting.load),
+        Caveat::Overload.see()
     ))
 }
 
@@ -86,10 +87,10 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
             && let Some(link) = offered.busiest.as_ref().filter(|link| link.load > 1.0)
         {
             sentences.push(format!(
-                "Warning: the link {} alone is offered {} % of its capacity, a hot spot of the traffic \
-                 matrix.",
+                "Hot spot: the link {} is offered {} % of its capacity.{}",
                 link.link,
-                percent_digits(link.load * 100.0)
+                percent_digits(link.load * 100.0),
+                Caveat::HotSpot.see()
             ));
         }
         sentences.extend(continued_sentence(study, setting, offered));
@@ -117,8 +118,9 @@ fn tiers_sentence(offered: &OfferedLoad) -> Option<String> {
     let loads: Vec<String> = loads.collect();
     (!loads.is_empty()).then(|| {
         format!(
-            "Offered load, with headers and without acknowledgements, copies and retransmissions: {}.",
-            list(&loads)
+            "Offered load: {}.{}",
+            list(&loads),
+            Caveat::OfferedLoad.see()
         )
     })
 }
@@ -190,16 +192,12 @@ fn growth_sentence(cell: &StudyCell<'_>) -> Option<String> {
         1 => of(most),
         _ => format!("{} to {}", of(least), of(most)),
     };
-    let (warning, meaning) = match most.1 > GROWTH_TO_WARN_OF {
-        true => (
-            "Warning: ",
-            "; unless this is chance, the network does not keep up, and longer runs give other results",
-        ),
-        false => ("", ""),
-    };
-    Some(format!(
-        "{warning}Growth of unfinished bytes from the middle third to the last third of the arrivals: {range}{meaning}."
-    ))
+    (most.1 > GROWTH_TO_WARN_OF).then(|| {
+        format!(
+            "Backlog: unfinished bytes grow by {range} during the arrivals, so the network may not keep up.{}",
+            Caveat::Backlog.see()
+        )
+    })
 }
 
 /// Returns the load of each tier and the growth of unfinished bytes, by setting and design. `None` if the runs do not

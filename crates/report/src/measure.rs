@@ -1,5 +1,6 @@
 //! Texts on the measured part of a setting: a sentence of the answer, and a column of its tables.
 
+use crate::caveat::Caveat;
 use crate::format::{Quantity, count, percent_digits};
 use crate::group::Group;
 use crate::run::Run;
@@ -52,15 +53,18 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
             count(all as u64)
         ));
     }
-    let not_steady = match part.warm_up {
-        Some(warm_up) if !warm_up.is_steady => format!(
-            "Not steady: in the first half of the arrivals, the number of {noun} in the system does not reach its mean, so \
-             longer runs give other results. "
+    let (not_steady, see) = match part.warm_up {
+        Some(warm_up) if !warm_up.is_steady => (
+            format!(
+                "Not steady: in the first half of the arrivals, the number of {noun} in the system does not reach its \
+                 mean. "
+            ),
+            Caveat::NotSteady.see(),
         ),
-        _ => String::new(),
+        _ => Default::default(),
     };
     Some(format!(
-        "{not_steady}Measured: {} of {} {noun}, which start {start}.",
+        "{not_steady}Measured: {} of {} {noun}, which start {start}.{see}",
         count(measured as u64),
         count(all as u64)
     ))

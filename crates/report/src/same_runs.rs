@@ -1,5 +1,6 @@
 //! Seeds that gave the same run. Without any difference between seeds, a figure has no interval.
 
+use crate::caveat::Caveat;
 use crate::format::count;
 use crate::run::{are_same, different};
 use crate::study::Study;
@@ -18,9 +19,9 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     if nothing_varies(study, setting) {
         let seeds = designs.iter().map(|(_, runs)| runs.len()).max()?;
         return Some(format!(
-            "All {} seeds gave the same run: nothing varies here, so there is no interval. Add jitter \
-             (workload.jitter, host.jitter) or flows.",
-            count(seeds as u64)
+            "Same runs: all {} seeds gave the same run, so there is no interval.{}",
+            count(seeds as u64),
+            Caveat::SameRuns.see()
         ));
     }
     let repeated = designs.iter().filter_map(|(design, runs)| {
@@ -37,8 +38,9 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let repeated: Vec<String> = repeated.collect();
     (!repeated.is_empty()).then(|| {
         format!(
-            "Some seeds gave the same run: {}. Each of them counts.",
-            repeated.join("; ")
+            "Same runs: some seeds gave the same run: {}. Each of them counts.{}",
+            repeated.join("; "),
+            Caveat::SameRuns.see()
         )
     })
 }

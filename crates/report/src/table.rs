@@ -1,6 +1,5 @@
-//! Table: as aligned text, as HTML rows, and as JSON.
+//! Table: as Markdown and as JSON.
 
-use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table as TextTable};
 use serde_json::{Map, Value, json};
 
 /// Table of the report.
@@ -87,46 +86,6 @@ impl Table {
             row.retain(|_| of_row.next() == Some(&true));
         }
         self
-    }
-
-    /// Returns the table as aligned text with its title and caption.
-    pub fn to_text(&self) -> String {
-        self.to_text_within(None)
-    }
-
-    /// Returns the same with lines of at most `width` letters, if it is given. Cells are then wrapped.
-    pub fn to_text_within(&self, width: Option<u16>) -> String {
-        let mut table = TextTable::new();
-        table
-            .load_style(comfy_table::presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(self.columns.iter().map(TextCell::new));
-        for row in &self.rows {
-            table.add_row(row.iter().map(|cell| {
-                TextCell::new(&cell.text).set_alignment(if cell.is_number() {
-                    CellAlignment::Right
-                } else {
-                    CellAlignment::Left
-                })
-            }));
-        }
-        let is_wide = |width: &u16| {
-            table
-                .lines()
-                .any(|line| line.chars().count() > (*width).into())
-        };
-        if let Some(width) = width.filter(is_wide) {
-            table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width);
-        }
-        let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-        let mut text = format!("{}\n{}", self.title, lines.collect::<String>());
-        if !self.caption.is_empty() {
-            text.push_str(&self.caption);
-            text.push('\n');
-        }
-        text
     }
 
     /// Returns the table without the column of this name.

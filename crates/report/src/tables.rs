@@ -1,7 +1,7 @@
 //! Tables of a report.
 
 use crate::analysis::Row;
-use crate::answer::bytes_change;
+use crate::design_comparison::bytes_change;
 use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T};
 use crate::figure::figure_cell;
 use crate::format::{ON_A_GAP, Quantity, change, count, signed_percent};
@@ -9,6 +9,7 @@ use crate::group::Group;
 use crate::headline::headline_group;
 use crate::same_runs::nothing_varies;
 use crate::sample::{Metric, Sample, Statistic};
+use crate::screen::Screen;
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
 use crate::{
@@ -18,18 +19,19 @@ use serde_json::{Value, json};
 
 /// Returns the tables for a terminal: the table behind the answer, and the table of the loads.
 pub fn text_table(study: &Study) -> String {
-    text_table_within(study, None)
+    text_table_on(study, Screen::default())
 }
 
 /// Maximum number of rows of a table in a terminal.
 const MOST_ROWS: usize = 60;
 
-/// Returns the same text as [`text_table`]. If `width` is given, lines have at most `width` letters.
-pub fn text_table_within(study: &Study, width: Option<u16>) -> String {
+/// Returns the same text as [`text_table`], in lines that fit on a screen.
+pub fn text_table_on(study: &Study, screen: Screen) -> String {
     let mut text = String::new();
     let mut tables = headlines(study);
     tables.extend(requests::table(study));
     for table in &mut tables {
+        *table = without_zeros(table.clone(), "unfinished");
         let more = table.rows.len().saturating_sub(MOST_ROWS);
         table.rows.truncate(MOST_ROWS);
         if more > 0 {
@@ -37,12 +39,22 @@ pub fn text_table_within(study: &Study, width: Option<u16>) -> String {
                 .caption
                 .push_str(&format!("The report has {more} more rows."));
         }
-        text.push_str(&table.to_text_within(width));
+        text.push_str(&table.to_text(screen));
         text.push('\n');
     }
-    text.push_str(&method_note(study, &tables));
+    text.push_str(&screen.wrap(&method_note(study, &tables), ""));
     text.push('\n');
     text
+}
+
+/// Returns the table without a column of zeros.
+fn without_zeros(table: Table, column: &str) -> Table {
+    let place = table.columns.iter().position(|name| name == column);
+    let is_zero = |place: usize| table.rows.iter().all(|row| row[place].text == "0");
+    match place.is_some_and(is_zero) {
+        true => table.without(column),
+        false => table,
+    }
 }
 
 /// Returns every table of the report, for scripts.

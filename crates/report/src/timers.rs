@@ -1,5 +1,6 @@
 //! Effect of retransmission timers on the tail and on changes of means.
 
+use crate::caveat::Caveat;
 use crate::format::list;
 use crate::format::{Quantity, percent_digits};
 use crate::group::Group;
@@ -100,24 +101,19 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
     }
     let mut sentences = Vec::new();
     let noun = noun_of(group);
-    if known && waiting.is_empty() {
-        sentences.push(format!(
-            "None of the slowest 1 % of {noun} waits for a retransmission timer."
-        ));
-    } else if known {
+    if known && !waiting.is_empty() {
         let wait = match group.is_of_flows() {
             true => "wait for a retransmission timer",
             false => "take as long as a retransmission timer or longer",
         };
         let warning = match largest > 0.5 {
-            true => {
-                ". If this is most of them, the p99 measures the timer; --sensitivity shows other timers"
-            }
+            true => ": the p99 measures the timer",
             false => "",
         };
         sentences.push(format!(
-            "The share of the slowest 1 % of {noun} that {wait}: {}{warning}.",
-            list(&waiting)
+            "Timers: of the slowest 1 % of {noun}, {} {wait}{warning}.{}",
+            list(&waiting),
+            Caveat::Timers.see()
         ));
     }
     let runs = cell
@@ -155,8 +151,9 @@ fn gap_sentences<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Vec<Stri
             ),
         };
         sentences.push(format!(
-            "Warning: {} of {design} is {span}, {than}: {effect}.",
-            gap.key
+            "Flowlets: {} of {design} is {span}, {than}: {effect}.{}",
+            gap.key,
+            Caveat::Flowlets.see()
         ));
     }
     sentences
@@ -166,10 +163,11 @@ fn chunk_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<
     let mut coarse = runs.filter_map(|(design, run)| Some((design, run.summary.timers.chunk?)));
     let (design, chunk) = coarse.next()?;
     Some(format!(
-        "Warning: {} of the objects are no larger than servers.chunk, {}, so that {design} cannot add up the bytes \
-         of several copies: a smaller chunk shows the gain of aggregation.",
+        "Chunks: {} of the objects are no larger than servers.chunk, {}, so that {design} cannot add up the bytes of \
+         several copies.{}",
         percent(chunk.requests as f64 / chunk.of as f64),
-        Quantity::Bytes.tick(chunk.bytes as f64)
+        Quantity::Bytes.tick(chunk.bytes as f64),
+        Caveat::Chunks.see()
     ))
 }
 
@@ -177,10 +175,10 @@ fn codec_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<
     let mut slow = runs.filter_map(|(design, run)| Some((design, run.summary.timers.codec?)));
     let (design, codec) = slow.next()?;
     Some(format!(
-        "{design} decodes a block that lacks a symbol at {} (scdp.decode_rate), slower than the {} of a host: \
-         the codec may cause its tail.",
+        "Codec: {design} decodes a block that lacks a symbol at {} (scdp.decode_rate), slower than the {} of a host.{}",
         Quantity::Rate.tick(codec.decodes_bps as f64),
-        Quantity::Rate.tick(codec.host_bps as f64)
+        Quantity::Rate.tick(codec.host_bps as f64),
+        Caveat::Codec.see()
     ))
 }
 

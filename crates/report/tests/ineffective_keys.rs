@@ -42,8 +42,8 @@ fn the_answer_names_the_designs_that_a_swept_key_changes_nothing_for() {
     let [first, second] = [DESIGNS[0].name, DESIGNS[1].name];
     let answer = text_answer(&study);
     for sentence in [
-        format!("topology.spines has no effect on {first} and {second}: the results are the same"),
-        format!("ndp.initial_window has no effect on {first}: the results are the same"),
+        format!("No effect: topology.spines does not change any result of {first} and {second}."),
+        format!("No effect: ndp.initial_window does not change any result of {first}."),
     ] {
         assert!(answer.contains(&sentence), "{answer}");
         assert!(html(&study).contains(&sentence), "in the report");
@@ -58,5 +58,5 @@ fn one_value_of_a_key_tells_nothing() {
         value: ParameterValue::Integer(7),
         unit: None,
     }];
-    assert!(!text_answer(&study(&[record])).contains("has no effect"));
+    assert!(!text_answer(&study(&[record])).contains("No effect"));
 }

@@ -45,8 +45,8 @@ fn a_table_has_the_measured_share_of_the_flows_unless_all_are_measured() {
     assert!((0.5..=1.0).contains(&after_warm_up), "{after_warm_up}");
     assert!(of("0s", "end").get("measured").is_none());
     let text = text_table(&measured(&records, "25%", "75%"));
-    assert!(text.contains(" measured "), "{text}");
-    assert!(text.contains(" 50 % "), "{text}");
+    assert!(text.contains("  measured\n"), "{text}");
+    assert!(text.contains("  50 %"), "{text}");
 }
 
 #[test]

@@ -48,7 +48,9 @@
 
 mod builtin;
 mod capture;
+mod differences;
 mod error;
+pub mod listing;
 mod origin;
 mod parameters;
 mod path;
@@ -59,6 +61,7 @@ pub mod schema;
 mod searched;
 mod study;
 mod sweep;
+mod terms;
 mod text;
 mod traces;
 mod value;
@@ -66,15 +69,14 @@ mod workers;
 
 pub use builtin::{BuiltIn, SCENARIOS};
 pub use capture::{CapturePlan, RunCapture};
+pub use differences::Differences;
 pub use error::{Location, Outcome, ScenarioError, did_you_mean};
 pub use path::KeyPath;
-pub use recorded::{recorded_keys, recorded_parameters};
 pub use scenario::{Entry, Scenario, Table};
 pub use searched::SearchedKey;
 pub use study::{
     NamedNodes, Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys,
 };
-pub use sweep::with_common_form;
 pub use text::ScenarioText;
 pub use value::{Kind, Raw, Value, shortened};
 pub use workers::{Ended, Progress, RealHosts, RunFailed, Silent, Watcher, Workers};

@@ -2,6 +2,7 @@
 
 use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::schema::{self, Key, Section, sections};
+use crate::terms;
 use crate::value::shortened;
 use std::fmt;
 
@@ -50,7 +51,8 @@ impl KeyPath {
                 .into_iter()
                 .flat_map(|section| section.keys.iter().map(|key| section.path(key.name)))
                 .collect();
-            let meant = did_you_mean(path, paths.iter().map(String::as_str)).map(str::to_owned);
+            let near = did_you_mean(path, paths.iter().map(String::as_str));
+            let meant = terms::key_for(key).or(near).map(str::to_owned);
             let found = format!("the key '{}'", shortened(path));
             let allowed = "the keys that `tailcut list keys` shows";
             return Err(ScenarioError::new(place, "", found, allowed).meaning(meant));
@@ -64,6 +66,14 @@ impl KeyPath {
             None => Err(unknown_key(section, key, place)),
         }
     }
+}
+
+/// Returns the path of a key as it is written within a section.
+fn in_section(section: &Section, path: &str) -> String {
+    let own = path
+        .split_once('.')
+        .filter(|(table, _)| *table == section.name);
+    own.map_or(path, |(_, key)| key).to_owned()
 }
 
 /// Error for a key that is not in a section. It suggests the same key in another section, or a key of this section with
@@ -84,12 +94,17 @@ pub(crate) fn unknown_key(section: &Section, name: &str, place: &Location) -> Bo
         let other = sections()
             .into_iter()
             .find(|other| other.key(name).is_some())?;
-        Some(format!("{name} under {}", other.header()))
+        Some(match other.name {
+            "" => name.to_owned(),
+            _ => format!("{name} under {}", other.header()),
+        })
     };
     let everywhere = sections()
         .into_iter()
         .flat_map(|section| section.keys.iter().map(|key| key.name));
-    let meant = under(name)
+    let meant = terms::key_for(name)
+        .map(|path| in_section(section, path))
+        .or_else(|| under(name))
         .or(near)
         .or_else(|| did_you_mean(name, everywhere).and_then(under));
     let header = match section.name {

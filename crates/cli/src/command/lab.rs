@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print, print_exactly, print_json, screen};
 use crate::shared::Json;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use crate::{build, execution::REPORT};
@@ -51,20 +51,8 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
         note(&shown);
         return print_json(&tailcut_report::json(&study));
     }
-    let table = tailcut_report::text_table_within(&study, width());
-    print(&format!("{table}\n{shown}\n"))
-}
-
-/// Explains how to get a build with this command.
-///
-/// # Errors
-/// This function always returns an error.
-#[cfg(not(all(feature = "lab", target_os = "linux")))]
-pub fn refuse() -> Result<(), Failure> {
-    Err(Failure::Refused(anyhow::anyhow!(
-        "this build has no lab: build it on Linux with `cargo build --release`, without \
-         --no-default-features"
-    )))
+    let table = tailcut_report::text_table_on(&study, screen());
+    print_exactly(&format!("{table}\n{shown}\n"))
 }
 
 /// Runs a benchmark of the lab. Returns `None` if `name` is not one.

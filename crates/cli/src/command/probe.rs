@@ -3,7 +3,7 @@
 use crate::args::ProbeOf;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print_exactly, print_json, screen};
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ pub fn execute(arguments: &ProbeOf) -> Result<(), Failure> {
     })?;
     match arguments.json.json {
         true => print_json(&probed.findings)?,
-        false => print(&probed.findings.text(width()))?,
+        false => print_exactly(&probed.findings.text(screen()))?,
     }
     if let Some(report) = probed.report {
         note(&format!("report: {}", report.display()));

@@ -4,7 +4,7 @@ use crate::args::{Picture, Report};
 use crate::execution::REPORT;
 use crate::failure::Failure;
 use crate::join;
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print_exactly, print_json, screen};
 use anyhow::Context;
 use std::path::Path;
 
@@ -44,10 +44,10 @@ pub fn execute(arguments: &Report) -> Result<(), Failure> {
         return print_json(&tailcut_report::json(&study));
     }
     let (answer, table) = (
-        tailcut_report::text_answer(&study),
-        tailcut_report::text_table_within(&study, width()),
+        tailcut_report::text_answer_on(&study, screen()),
+        tailcut_report::text_table_on(&study, screen()),
     );
-    print(&format!(
+    print_exactly(&format!(
         "{answer}\n\n{table}\nReport: {}",
         report.display()
     ))

@@ -5,7 +5,7 @@ use crate::command::node_program;
 use crate::execution::{REPORT, execute_study};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print_exactly, print_json, screen, warn};
 use crate::pool::Pool;
 use crate::real_hosts;
 use anyhow::{Context, anyhow};
@@ -39,7 +39,7 @@ pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     for reproduction in chosen {
         let (comparison, runs) = reproduce(reproduction, arguments, &stop)?;
         if !arguments.shared.json.json {
-            print(&comparison.table().to_text_within(width()))?;
+            print_exactly(&comparison.table().to_text(screen()))?;
         }
         if let Some(page) = &mut page {
             page.put(&called(reproduction, arguments), &comparison, runs)?;
@@ -53,7 +53,7 @@ pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     note(&check.sentence());
     let failures = check.failures(arguments.quick);
     if arguments.check && !failures.is_empty() {
-        failures.iter().for_each(|failure| note(failure));
+        failures.iter().for_each(|failure| warn(failure));
         return Err(Failure::CheckFailed);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::args::Cli;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::print_exactly;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -13,7 +13,7 @@ use clap_complete::Shell;
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "tailcut", &mut text);
-    print(&String::from_utf8_lossy(&text))
+    print_exactly(&String::from_utf8_lossy(&text))
 }
 
 /// Prints the manual page: first the main command, then one section for each subcommand.
@@ -32,5 +32,5 @@ pub fn manual() -> Result<(), Failure> {
     {
         render(clap_mangen::Man::new(subcommand.clone()))?;
     }
-    print(&String::from_utf8_lossy(&text))
+    print_exactly(&String::from_utf8_lossy(&text))
 }

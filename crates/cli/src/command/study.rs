@@ -4,7 +4,7 @@ mod submit;
 
 use crate::args::{Collect, JobFile, Plan, Prune, Status, Study, StudyAt, StudyOf};
 use crate::build;
-use crate::execution::{REPORT, remove_if_there, report};
+use crate::execution::{REPORT, missing_figures, remove_if_there, report};
 use crate::failure::Failure;
 use crate::interrupt::{self, Until};
 use crate::output::{note, print, print_json};
@@ -44,6 +44,9 @@ fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
             scenario_args::of_designs(&arguments.designs, &arguments.changes, &arguments.seeds)?
         }
     };
+    if let Some(words) = missing_figures(&tailcut_scenario::Study::of(&scenario)?) {
+        note(&words);
+    }
     StudyDir::check_free(&arguments.dir)?;
     let stop = interrupt::listen()?;
     let mut draft = Draft::of(&scenario, build::this()?)?;

@@ -31,7 +31,7 @@ fn compare_answers_in_a_sentence_with_a_table_and_a_page() {
         "{answer}"
     );
     assert!(
-        ended.stdout.contains(" tcp ") && ended.stdout.contains("Report: out/compare/report.html")
+        ended.stdout.contains("\ntcp ") && ended.stdout.contains("Report: out/compare/report.html")
     );
     let page =
         fs::read_to_string(test_dir.path().join("out/compare/report.html")).expect("the report");

@@ -20,9 +20,13 @@ mod languages;
 mod limits;
 mod measured;
 mod names;
+mod narrow;
 #[cfg(unix)]
 mod proxy;
 mod refusals;
 mod studies;
 mod sweeps;
 mod test_dir;
+#[cfg(unix)]
+mod tutorial;
+mod wrong_inputs;

@@ -276,7 +276,10 @@ fn a_directory_that_cannot_be_written_or_is_somebody_elses_is_refused() {
 fn report_of_a_directory_without_runs_is_refused() {
     let test_dir = TestDir::new();
     let told = refused(&test_dir, &["report", "nowhere"]);
-    assert!(told.contains("nowhere/manifest.json"), "{told}");
+    assert!(
+        told.contains("found nowhere, which has no manifest.json"),
+        "{told}"
+    );
     test_dir.file("manifest.json", "{\"schema\": 99}");
     let told = refused(&test_dir, &["report", "."]);
     assert!(told.contains("schema is 99"), "{told}");

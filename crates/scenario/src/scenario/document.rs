@@ -5,6 +5,7 @@ use super::{Entry, Scenario, Table, swept};
 use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::path::unknown_key;
 use crate::schema::{Section, TOP, section};
+use crate::terms;
 use crate::value::{Raw, shortened};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -189,13 +190,15 @@ impl Table {
             let path = self.section.path(name);
             let meant = match raw {
                 Raw::Text(text) | Raw::Argument(text) => {
-                    did_you_mean(text, key.words.iter().copied())
+                    let is_allowed =
+                        |text: &str| key.read(&Raw::Argument(text.to_owned())).is_some();
+                    let word = did_you_mean(text, key.words.iter().copied()).map(str::to_owned);
+                    terms::with_usual_unit(text, is_allowed).or(word)
                 }
                 _ => None,
             };
             return Err(
-                ScenarioError::new(&place, path, key.kind.found(raw), key.allowed())
-                    .meaning(meant.map(str::to_owned)),
+                ScenarioError::new(&place, path, key.kind.found(raw), key.allowed()).meaning(meant),
             );
         };
         let entry = Entry {

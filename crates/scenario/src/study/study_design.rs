@@ -1,9 +1,10 @@
 //! Designs of a study, including designs with their own settings.
 
-use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
+use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
 use crate::scenario::Scenario;
 use crate::sweep::OwnDesign;
+use crate::terms;
 use crate::value::{Value, shortened};
 use tailcut_sim::Stack;
 
@@ -77,10 +78,7 @@ impl StudyDesign {
 /// The unknown part of the name, with a suggestion of the intended name.
 pub fn design(name: &str, place: &Location) -> Outcome<Stack> {
     name.parse::<Stack>().map_err(|unknown| {
-        let near = did_you_mean(&unknown.part, unknown.allowed.iter().copied());
-        let meant = near.map(|near| unknown.name.replacen(&unknown.part, near, 1));
-        // An empty part has no position in the name where a suggestion could be inserted.
-        let meant = meant.filter(|_| !unknown.part.is_empty());
+        let meant = terms::meant_design(&unknown);
         let found = match unknown.part == unknown.name {
             true => format!("the unknown design '{}'", shortened(&unknown.name)),
             false => format!(
@@ -89,9 +87,10 @@ pub fn design(name: &str, place: &Location) -> Outcome<Stack> {
                 shortened(&unknown.name)
             ),
         };
-        let why = unknown
-            .why
-            .map_or_else(String::new, |why| format!(" ({why})"));
+        let absent = terms::is_absent(&unknown.part)
+            .then_some("tailcut does not have it; docs/own-parts.md shows how to add one");
+        let why = unknown.why.or(absent);
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
         let allowed = format!("{}{why}", unknown.allowed.join(", "));
         ScenarioError::new(place, "designs", found, allowed).meaning(meant)
     })

@@ -2,7 +2,7 @@
 
 use crate::args::{Engine, Submit};
 use crate::failure::Failure;
-use crate::output::{note, print, print_json};
+use crate::output::{note, print, print_exactly, print_json};
 use anyhow::Context;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -54,6 +54,6 @@ fn on_slurm(arguments: &Submit, is_json: bool) -> Result<(), Failure> {
     match (is_json, &job) {
         (true, job) => print_json(&array.json(job.as_deref(), &script)),
         (false, Some(job)) => print(&array.text(job)),
-        (false, None) => print(&script),
+        (false, None) => print_exactly(&script),
     }
 }
