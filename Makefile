@@ -12,25 +12,67 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
-	target/release/tailcut compare tcp dctcp repflow repsyn repflow+dctcp \
+	target/demo/tailcut compare tcp dctcp repflow repsyn repflow+dctcp \
 	    --load 0.3,0.5,0.7 --seeds 6 --flows 1000 --out out/demo
 
 # Every test there is. Installs what they need where it is missing (see .ci/tools).
-test: tools lint rust-test npm-test node-suite python
+test: tools lint package-files rust-test npm-test node-suite python
 
 build:
 	$(CARGO) build --release --locked --bin tailcut
 
-# The same without the lab, the proxy, the guard and the gateway, whose libraries a first look does not need.
+# A program for a first look, in a third of the time: without the lab, the proxy, the guard, the gateway and fonts, and
+# without optimisation across crates. It has its own directory, so that no slow program is where the fast one is expected.
 build-small:
-	$(CARGO) build --release --locked --bin tailcut --no-default-features
+	$(CARGO) build --profile demo --locked --bin tailcut --no-default-features
 
 tools:
 	.ci/tools
+
+# All packages, with their checksums and a list of the licences of everything that they contain. From nothing about 40
+# CPU-minutes.
+dist: crates wheels npm-package deb
+	$(CARGO) deny --locked list >dist/LICENSES.txt
+	cd dist && sha256sum -- *.crate *.whl *.tgz *.deb LICENSES.txt >SHA256SUMS
+
+# Crates in the order of their dependencies, as `cargo publish --workspace` uploads them.
+crates:
+	mkdir -p dist
+	$(CARGO) package --workspace --locked --no-verify --exclude tailcut-oracle --exclude tailcut-fuzz
+	cp target/package/*-0.1.0.crate dist/
+
+# A wheel for every Python from 3.10 on. Zig provides the old C library that the tag `manylinux_2_17` promises.
+wheels:
+	mkdir -p dist
+	$(PYTHON) -m venv target/maturin
+	target/maturin/bin/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
+	cd python && PATH="$(CURDIR)/target/maturin/bin:$$PATH" CARGO_TARGET_DIR=$(CURDIR)/target/wheels ../target/maturin/bin/maturin build \
+	    --release --locked --zig --compatibility manylinux_2_17 --out $(CURDIR)/dist
+
+npm-package:
+	mkdir -p dist
+	cd packages/repnet && npm ci --no-audit --no-fund && npm pack --pack-destination $(CURDIR)/dist
+
+# The Debian package, with completions and manual pages. `cargo deb` builds the program with the profile `dist`.
+deb:
+	mkdir -p dist target/deb/completions
+	command -v cargo-deb >/dev/null || $(CARGO) install cargo-deb --version 3.8.0 --locked --profile dev
+	$(CARGO) build --profile dist --locked --bin tailcut
+	rm -rf target/deb/man && target/dist/tailcut man --dir target/deb/man
+	for shell in bash zsh fish; do target/dist/tailcut completions $$shell >target/deb/completions/$$shell; done
+	$(CARGO) deb --no-build --profile dist -p tailcut --output dist/
+
+# Installs each package into a fresh place and runs it. Needs root for the Debian package.
+dist-check:
+	.ci/dist-check
+
+# The lists of files in the packages.
+package-files:
+	.ci/package-files
 
 lint:
 	$(CARGO) fmt --all --check

@@ -137,8 +137,12 @@ Examples:
         /// Shell
         shell: Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page, or write a page for each command
+    Man {
+        /// Write one page for each command into this directory
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// Arguments of a command that is not in this build. They are accepted and ignored, so that the error can name the

@@ -106,7 +106,8 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Gateway { .. } => Err(absent("gateway", "")),
         Command::Bench(arguments) => command::bench::execute(arguments),
         Command::Completions { shell } => command::shell::completions(*shell),
-        Command::Man => command::shell::manual(),
+        Command::Man { dir: None } => command::shell::manual(),
+        Command::Man { dir: Some(dir) } => command::shell::write_manuals(dir),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{Outcome, SCENARIOS, TOPOLOGY_KINDS, topology_keys};
 use serde_json::{Value, json};
 use tailcut_sim::workload::sizes;
 use tailcut_sim::{
-    Design, Named, NamedBalancer, NamedQueue, OwnApplication, REPLICATIONS, Registered,
+    Design, Named, NamedBalancer, NamedQueue, OwnApplication, REPLICATIONS, Registered, Stack,
 };
 
 /// Name with a description, and additional data for scripts.
@@ -64,6 +64,23 @@ pub fn designs() -> Vec<ListedName> {
     let balancers = NamedBalancer::all().into_iter();
     let balancers = balancers.map(|one| part("routing", one.name, one.summary, one.source));
     replications.chain(designs).chain(balancers).collect()
+}
+
+/// Returns the designs and replications, alone and with each load balancer that they allow: `dctcp`, `dctcp@spray` and so
+/// on.
+pub fn stacks() -> Vec<String> {
+    let designs = Design::all().into_iter().map(|one| one.name);
+    let stems = designs.chain(REPLICATIONS.iter().map(|one| one.name));
+    let balancers = NamedBalancer::all();
+    stems
+        .flat_map(|stem| {
+            let with = balancers
+                .iter()
+                .map(move |one| format!("{stem}@{}", one.name));
+            std::iter::once(stem.to_owned()).chain(with)
+        })
+        .filter(|name| name.parse::<Stack>().is_ok())
+        .collect()
 }
 
 /// Returns the queue disciplines of switch ports.

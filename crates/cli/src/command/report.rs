@@ -63,10 +63,15 @@ fn write_plots(study: &tailcut_report::Study, dir: &Path, picture: Picture) -> a
         let name = drawn.id.clone();
         let (bytes, extension) = match picture {
             Picture::Svg => (drawn.svg.into_bytes(), "svg"),
+            #[cfg(feature = "png")]
             Picture::Png => (
                 drawn.png().with_context(|| format!("cannot draw {name}"))?,
                 "png",
             ),
+            #[cfg(not(feature = "png"))]
+            Picture::Png => {
+                anyhow::bail!("--plots: this build writes no PNG files; found png; allowed: svg")
+            }
         };
         let path = dir.join(format!("{name}.{extension}"));
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;

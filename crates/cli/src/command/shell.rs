@@ -3,17 +3,49 @@
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::output::print_exactly;
+use anyhow::Context;
 use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
+use std::path::Path;
+use tailcut_scenario::listing;
 
-/// Prints completions for a shell.
+/// Prints completions for a shell. They include the names of designs and of built-in scenarios.
 ///
 /// # Errors
-/// Standard output cannot be written.
+/// A built-in scenario is invalid, or standard output cannot be written.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
+    let scenarios = listing::scenarios()?.into_iter().map(|item| item.name);
+    // The names are values of these arguments only here: on the command line a scenario may also be a file, and a design
+    // may have settings.
+    let mut command = with_values(Cli::command(), "compare", "designs", listing::stacks());
+    command = with_values(command, "run", "scenario", scenarios);
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "tailcut", &mut text);
+    clap_complete::generate(shell, &mut command, "tailcut", &mut text);
     print_exactly(&String::from_utf8_lossy(&text))
+}
+
+fn with_values(
+    command: clap::Command,
+    subcommand: &'static str,
+    argument: &'static str,
+    values: impl IntoIterator<Item = String>,
+) -> clap::Command {
+    let values = PossibleValuesParser::new(values);
+    command.mut_subcommand(subcommand, |found| {
+        found.mut_arg(argument, |found| found.value_parser(values))
+    })
+}
+
+/// Writes one manual page for each command into a directory, as `tailcut.1` and `tailcut-run.1`.
+///
+/// # Errors
+/// The directory or a file cannot be written.
+pub fn write_manuals(directory: &Path) -> Result<(), Failure> {
+    let place = || format!("--dir: cannot write {}", directory.display());
+    std::fs::create_dir_all(directory).with_context(place)?;
+    clap_mangen::generate_to(Cli::command(), directory).with_context(place)?;
+    Ok(())
 }
 
 /// Prints the manual page: first the main command, then one section for each subcommand.

@@ -444,3 +444,31 @@ fn completions_and_manual_know_every_command() {
     }
     assert!(manual.stdout.contains(".TH tailcut"));
 }
+
+#[test]
+fn completions_know_designs_with_load_balancers_and_scenarios() {
+    let test_dir = TestDir::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = test_dir.run(&["completions", shell]);
+        for name in ["dctcp@spray", "repflow", "incast"] {
+            assert!(ended.stdout.contains(name), "{shell}: {name}");
+        }
+    }
+}
+
+#[test]
+fn a_manual_page_for_each_command_is_written() {
+    let test_dir = TestDir::new();
+    let ended = test_dir.run(&["man", "--dir", "pages"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for page in [
+        "tailcut.1",
+        "tailcut-run.1",
+        "tailcut-compare.1",
+        "tailcut-study-plan.1",
+    ] {
+        let path = test_dir.path().join("pages").join(page);
+        let text = std::fs::read_to_string(path).expect("a page");
+        assert!(text.contains(".TH"), "{page}");
+    }
+}
