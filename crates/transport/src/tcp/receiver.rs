@@ -41,7 +41,7 @@ pub(crate) struct Receiver {
     quick: u8,
     /// Whether this end has answered data with data, so that its ACKs can travel with answers (`pingpong` of Linux).
     answers: bool,
-    /// Time stamp that segments return: that of the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
+    /// Time stamp that segments return: the stamp of the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
     stamp: Stamp,
     /// Acknowledgment number that left last.
     acknowledged: u64,
