@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use std::path::Path;
 use tailcut_scenario::listing;
 
-/// Prints completions for a shell. They include the names of designs and of built-in scenarios.
+/// Prints completions for a shell. For bash and zsh they include the names of designs and of built-in scenarios.
 ///
 /// # Errors
 /// A built-in scenario is invalid, or standard output cannot be written.

@@ -448,7 +448,8 @@ fn completions_and_manual_know_every_command() {
 #[test]
 fn completions_know_designs_with_load_balancers_and_scenarios() {
     let test_dir = TestDir::new();
-    for shell in ["bash", "zsh", "fish"] {
+    // clap writes no values of positional arguments for other shells.
+    for shell in ["bash", "zsh"] {
         let ended = test_dir.run(&["completions", shell]);
         for name in ["dctcp@spray", "repflow", "incast"] {
             assert!(ended.stdout.contains(name), "{shell}: {name}");
