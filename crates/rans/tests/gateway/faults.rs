@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 async fn answers(version: Version) -> SocketAddr {
     let held = BlockingService::new();
@@ -16,10 +16,17 @@ async fn answers(version: Version) -> SocketAddr {
     serve(version, held).await
 }
 
-/// Returns an address without a listener.
+/// Returns an address without a listener. A socket holds the port until the test ends, so that no other service gets it.
 async fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    listener.local_addr().expect("an address")
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(any).expect("a port");
+    let address = socket.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let _held = socket;
+        std::future::pending::<()>().await;
+    });
+    address
 }
 
 /// Starts a server that reads a request and passes the connection to `then`.
