@@ -15,11 +15,11 @@ pub(crate) fn show_small(plots: &[Plot]) -> Markup {
 }
 
 fn figure(plot: &Plot) -> Markup {
-    let data: Vec<_> = plot
-        .series
-        .iter()
+    let series = plot.series.iter();
+    let series: Vec<_> = series
         .map(|series| json!({ "name": series.name, "points": plot.places(series) }))
         .collect();
+    let data = json!({ "labels": [plot.x.label, plot.y.label], "series": series });
     html! {
         figure id=(plot.id) {
             figcaption {

@@ -23,7 +23,7 @@
 
 // Plots: toggles in the legend, and tooltips for pointer and keyboard.
 for (const figure of document.querySelectorAll("figure")) {
-  const series = JSON.parse(figure.querySelector("script").textContent);
+  const { labels, series } = JSON.parse(figure.querySelector("script").textContent);
   const tip = figure.querySelector(".tip");
   const off = new Set();
   const hide = () => {
@@ -50,6 +50,17 @@ for (const figure of document.querySelectorAll("figure")) {
     const place = ([u, v]) => [left + u * width, top + (1 - v) * height];
     let current = null;
 
+    // The points of the other lines that are nearest on the axis of x.
+    const others = (s, x) => {
+      const lines = series.map((_, t) => t).filter((t) => !off.has(t) && series[t].points.length > 1);
+      if (!lines.includes(s)) return [];
+      return lines.filter((t) => t !== s).map((t) => {
+        const { name, points } = series[t];
+        const near = points.reduce((best, point) => (Math.abs(point[0] - x) < Math.abs(best[0] - x) ? point : best));
+        return `${name}: ${near[2][1]} at ${near[2][0]}`;
+      });
+    };
+
     const show = (s, p) => {
       current = [s, p];
       const point = series[s].points[p];
@@ -61,17 +72,18 @@ for (const figure of document.querySelectorAll("figure")) {
       const name = document.createElement("b");
       name.textContent = series[s].name;
       tip.append(name);
-      for (const line of point[2].split("; ")) tip.append(document.createElement("br"), line);
+      const [atX, atY, ...more] = point[2];
+      const texts = [`${labels[0]}: ${atX}`, `${labels[1]}: ${atY}`, ...more, ...others(s, point[0])];
+      for (const line of texts) tip.append(document.createElement("br"), line);
       tip.hidden = false;
-      // The tooltip is next to the point, on the side with enough room, inside the figure.
+      // The tooltip is below the plot, so that it covers no curve, and inside the figure.
       const box = svg.getBoundingClientRect();
       const outer = figure.getBoundingClientRect();
       const zoom = box.width / svg.viewBox.baseVal.width;
       const px = box.left - outer.left + x * zoom;
-      const py = box.top - outer.top + y * zoom;
       const room = outer.width - tip.offsetWidth - 8;
-      tip.style.left = `${Math.max(8, Math.min(px + 14 > room ? px - tip.offsetWidth - 14 : px + 14, room))}px`;
-      tip.style.top = `${Math.max(4, py - tip.offsetHeight - 10)}px`;
+      tip.style.left = `${Math.max(8, Math.min(px - tip.offsetWidth / 2, room))}px`;
+      tip.style.top = `${box.bottom - outer.top + 4}px`;
     };
 
     const nearest = (event) => {

@@ -75,6 +75,13 @@
       if (tip.hidden || tip.textContent.length < 5) fault(`${figure.id}: no tooltip at ${share}`);
       if (/NaN|undefined|Infinity/.test(tip.textContent)) fault(`${figure.id}: tooltip says ${tip.textContent}`);
       const box = tip.getBoundingClientRect(), card = figure.getBoundingClientRect();
+      if (box.top < outer.top + (top + height) * zoom) fault(`${figure.id}: the tooltip covers the plot at ${share}`);
+      const { series } = JSON.parse(figure.querySelector("script").textContent);
+      if (series.every(({ points }) => points.length > 1)) {
+        for (const { name } of series) {
+          if (!tip.textContent.includes(name)) fault(`${figure.id}: the tooltip has no value of ${name} at ${share}`);
+        }
+      }
       if (box.left < card.left - 1 || box.right > card.right + 1) fault(`${figure.id}: tooltip leaves the card at ${share}`);
     }
     svg[0].dispatchEvent(new PointerEvent("pointerleave"));

@@ -197,23 +197,20 @@ impl Plot {
         self.series.iter().any(|series| !series.points.is_empty())
     }
 
-    /// Returns a point as text, for the page's tooltips.
-    pub(crate) fn texts(&self, point: &Point) -> String {
+    /// Returns the values of a point as text, for the page's tooltips: `x`, `y`, and the label with the value that the point
+    /// shows in addition. The labels of the axes are not part of it, because thousands of points share them.
+    pub(crate) fn texts(&self, point: &Point) -> Vec<String> {
         let (x_interval, y_interval) = match point.whisker {
             Some(Whisker::X(low, high)) => (Some((low, high)), None),
             Some(Whisker::Y(low, high)) => (None, Some((low, high))),
             None => (None, None),
         };
-        let shows = point.shows.map_or_else(String::new, |shown| {
+        let shows = point.shows.map(|shown| {
             let value = shown.quantity.with_interval(shown.value, shown.interval);
-            format!("; {}: {value}", shown.label)
+            format!("{}: {value}", shown.label)
         });
-        format!(
-            "{}: {}; {}: {}{shows}",
-            self.x.label,
-            self.x.text(point.x, x_interval),
-            self.y.label,
-            self.y.text(point.y, y_interval)
-        )
+        let x = self.x.text(point.x, x_interval);
+        let y = self.y.text(point.y, y_interval);
+        [x, y].into_iter().chain(shows).collect()
     }
 }

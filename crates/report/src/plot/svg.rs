@@ -123,8 +123,8 @@ impl Plot {
         }
     }
 
-    /// Returns the position of each point, from 0 to 1 on both axes, and its text, for tooltips.
-    pub(crate) fn places(&self, series: &Series) -> Vec<(f64, f64, String)> {
+    /// Returns the position of each point, from 0 to 1 on both axes, and its texts, for tooltips.
+    pub(crate) fn places(&self, series: &Series) -> Vec<(f64, f64, Vec<String>)> {
         let (x, y) = (
             ScaledAxis::new(self, Side::X),
             ScaledAxis::new(self, Side::Y),
