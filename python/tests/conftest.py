@@ -55,8 +55,10 @@ class Command:
         self._program = program
 
     def __call__(self, *arguments: str | Path) -> str:
+        # Lines are not broken without this variable, which some runners of tests set.
+        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         ran = subprocess.run(
-            [self._program, *arguments], capture_output=True, text=True, check=False
+            [self._program, *arguments], capture_output=True, text=True, check=False, env=environment
         )
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
