@@ -219,7 +219,8 @@ pub struct FindLimit {
         num_args = 2,
         action = clap::ArgAction::Set,
         value_names = ["KEY[=LOW..HIGH]", "METRIC=VALUE"],
-        conflicts_with = "sensitivity")]
+        conflicts_with = "sensitivity"
+    )]
     pub find_limit: Option<Vec<String>>,
 }
 

@@ -1,11 +1,11 @@
 //! Loss recovery of Linux: RACK and TLP (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682, with
-//! SACK), and undo of needless reductions by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order of `tcp_ack` and
-//! `tcp_fastretrans_alert` of Linux 6.18.
+//! SACK), and undo of needless reductions by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order
+//! of `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
 //!
 //! Deviations
 //! - All counters are bytes, where Linux counts segments. The difference is below one segment.
-//! - Without unusual events a round trip gives one sample of the round-trip time, as RFC 6298 asks. Linux takes one from
-//!   each ACK.
+//! - Without unusual events a round trip gives one sample of the round-trip time, as RFC 6298 asks. Linux takes one
+//!   from each ACK.
 //! - The variation of the round-trip time is computed as in RFC 6298. Linux keeps the largest of a round trip.
 //! - Reneging (RFC 2018, 8) is not looked for, because receivers here never discard data that they have reported.
 
@@ -128,12 +128,10 @@ impl Sender {
         let fresh = || Box::new(Flight::new(self.rtt.probe_timeout(config)));
         let flight = self.flight.get_or_insert_with(fresh);
         let usual = !again && flight.episode.is_none();
-        if !usual || flight.segments.is_empty() || flight.is_probed_alone() {
+        if !usual || flight.sets_timer_next() {
             self.on_unusual_sent(now, end, again, config);
             return;
         }
-        // With more segments in flight a transmission only moves the probe to a later time. `on_other_timer` computes
-        // this time, once the timer expires.
         flight.push(end, now);
         let out = end - self.una;
         let full = out + u64::from(config.mss) > self.window.cwnd;
@@ -148,7 +146,7 @@ impl Sender {
         if again {
             self.on_repeated(now, end, &mut flight, config);
         } else {
-            let sets_timer = flight.segments.is_empty() || flight.is_probed_alone();
+            let sets_timer = flight.sets_timer_next();
             flight.push(end, now);
             if let Some(episode) = flight.episode.as_deref_mut() {
                 if core::mem::take(&mut episode.probe.due) {

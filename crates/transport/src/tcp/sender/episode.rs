@@ -185,8 +185,8 @@ impl Episode {
         self.rack.newest = self.rack.newest.max((at, end));
     }
 
-    /// Widens the reordering window after a DSACK, at most once in a round trip, and narrows it after recoveries without
-    /// one (RFC 8985, 6.2, step 4). `una` and `high` are the sender's offsets.
+    /// Widens the reordering window after a DSACK, at most once in a round trip, and narrows it after recoveries
+    /// without one (RFC 8985, 6.2, step 4). `una` and `high` are the sender's offsets.
     pub(super) fn adapt_reordering_window(&mut self, una: u64, high: u64) {
         if una < self.rack.window_changed {
             self.rack.dsack_seen = false;
@@ -225,7 +225,7 @@ impl Episode {
         }
     }
 
-    /// Mark a segment that starts at `start` as lost (`tcp_mark_skb_lost`).
+    /// Marks a segment that starts at `start` as lost (`tcp_mark_skb_lost`).
     pub(super) fn mark_lost(&mut self, sent: &mut Sent, start: u64) {
         let length = sent.end() - start;
         if sent.has(Mark::LOST) {
@@ -242,8 +242,8 @@ impl Episode {
         self.undo.from.is_some() && self.undo.resent == Some(0)
     }
 
-    /// Returns whether the reduction was needless: DSACKs show it, or the ACK answers a segment that left before the first
-    /// retransmission (`tcp_may_undo`).
+    /// Returns whether the reduction was needless: DSACKs show it, or the ACK answers a segment that left before the
+    /// first retransmission (`tcp_may_undo`).
     pub(super) fn may_undo(&self, answers_original: bool) -> bool {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }

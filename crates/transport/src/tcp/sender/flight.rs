@@ -109,7 +109,8 @@ pub(super) struct Flight {
     pub(super) acknowledged: u64,
     /// Timer whose expiry is `rto_deadline` of the sender.
     pub(super) timer: Timer,
-    /// Time from an ACK to the probe while more than one segment is in flight. It is kept because almost every ACK needs it.
+    /// Time from an ACK to the probe while more than one segment is in flight. It is kept because almost every ACK
+    /// needs it.
     pub(super) probe_timeout: Duration,
     /// Least round-trip time so far; `Duration::MAX` before the first sample.
     pub(super) least_rtt: Duration,
@@ -144,14 +145,20 @@ impl Flight {
         }
     }
 
-    /// Returns whether one segment is in flight and the probe timer runs for it.
+    /// Returns whether the next new segment sets the timer: nothing is in flight, or one segment whose probe would be set
+    /// for a delayed ACK. With more segments in flight a transmission only moves the probe to a later time.
+    /// `on_other_timer` computes this time, once the timer expires.
     #[inline]
-    pub(super) fn is_probed_alone(&self) -> bool {
-        self.segments.len() == 1 && self.timer == Timer::Probe
+    pub(super) fn sets_timer_next(&self) -> bool {
+        match self.segments.len() {
+            0 => true,
+            1 => self.timer == Timer::Probe,
+            _ => false,
+        }
     }
 
-    /// Removes the segments that `ack` acknowledges while the flight is calm. Returns the end of the last removed segment,
-    /// before and after.
+    /// Removes the segments that `ack` acknowledges while the flight is calm. Returns the end of the last removed
+    /// segment, before and after.
     #[inline]
     pub(super) fn acknowledge(&mut self, ack: u64) -> (u64, u64) {
         let before = self.acknowledged;

@@ -63,7 +63,7 @@ impl Sender {
         true
     }
 
-    /// Mark the segments from `start` to `end` as reported (`tcp_sacktag_one`).
+    /// Marks the segments from `start` to `end` as reported (`tcp_sacktag_one`).
     fn mark_sacked(
         &self,
         (start, end): (u64, u64),

@@ -4,7 +4,7 @@ use super::{Duration, Episode, Flight, Mark, News, Phase, Sender, Time, Timer};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Mark the segments that are lost, after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later
+    /// Marks the segments that are lost, after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later
     /// search may find more.
     pub(super) fn find_losses(
         &mut self,
@@ -28,7 +28,7 @@ impl Sender {
         }
     }
 
-    /// Mark every segment as lost that was sent before a segment that has arrived, and has not arrived within the
+    /// Marks every segment as lost that was sent before a segment that has arrived, and has not arrived within the
     /// reordering window (`tcp_rack_detect_loss`). Returns the longest time until another segment counts as lost; zero
     /// if there is none.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {

@@ -220,8 +220,9 @@ impl Sender {
         undoes
     }
 
-    /// Handles an ACK of a part of the flight that answers an original and not its retransmission: the segment was late and
-    /// not lost (`tcp_try_undo_partial`). Returns whether retransmissions are in flight, and nothing more may count as lost.
+    /// Handles an ACK of a part of the flight that answers an original and not its retransmission: the segment was late
+    /// and not lost (`tcp_try_undo_partial`). Returns whether retransmissions are in flight, and nothing more may count
+    /// as lost.
     fn undo_partly(
         &mut self,
         news: &News,
@@ -270,8 +271,8 @@ impl Sender {
         episode.counts.lost = 0;
     }
 
-    /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first: if these data or
-    /// segments that were not sent again are reported, the timeout was spurious.
+    /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first: if these data
+    /// or segments that were not sent again are reported, the timeout was spurious.
     fn on_ack_after_timeout(
         &mut self,
         news: &News,
@@ -340,8 +341,8 @@ impl Sender {
         }
     }
 
-    /// Returns whether the controller gets the news of an ACK before the reaction to its mark: the estimate of marked bytes
-    /// comes first (RFC 8257, 3.3). After a timeout a mark has no reaction.
+    /// Returns whether the controller gets the news of an ACK before the reaction to its mark: the estimate of marked
+    /// bytes comes first (RFC 8257, 3.3). After a timeout a mark has no reaction.
     pub(super) fn counts_first(&self, news: &News, episode: &Episode) -> bool {
         news.marked && episode.phase != Phase::Loss
     }

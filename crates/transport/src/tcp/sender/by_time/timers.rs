@@ -6,8 +6,8 @@ use super::{
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Sets the probe timeout where a probe is allowed, else the retransmission timeout (`tcp_set_xmit_timer`). `acked` is
-    /// true if an ACK sets the timer, and false if a transmission sets it.
+    /// Sets the probe timeout where a probe is allowed, else the retransmission timeout (`tcp_set_xmit_timer`). `acked`
+    /// is true if an ACK sets the timer, and false if a transmission sets it.
     #[inline]
     pub(super) fn set_timer(
         &mut self,
@@ -41,8 +41,8 @@ impl Sender {
         flight.timer = Timer::Probe;
     }
 
-    /// Sets the retransmission timeout. If it replaces another timer, it counts from the transmission of the first segment
-    /// (`tcp_rearm_rto`).
+    /// Sets the retransmission timeout. If it replaces another timer, it counts from the transmission of the first
+    /// segment (`tcp_rearm_rto`).
     pub(super) fn set_remaining_timeout(&mut self, now: Time, flight: &mut Flight) {
         let Some(first) = flight.segments.front() else {
             self.rto_deadline = Time::MAX;
