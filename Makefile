@@ -26,7 +26,8 @@ build:
 	$(CARGO) build --release --locked --bin tailcut
 
 # A program for a first look, in a third of the time: without the lab, the proxy, the guard, the gateway and fonts, and
-# without optimisation across crates. It has its own directory, so that no slow program is where the fast one is expected.
+# without optimisation across crates. It has its own directory, so that no slow program is where the fast one is
+# expected.
 build-small:
 	$(CARGO) build --profile demo --locked --bin tailcut --no-default-features
 
@@ -95,8 +96,8 @@ rust-test: npm-build services
 	$(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast
 	$(CARGO) test --workspace --locked --doc
 
-# The cases of TCP that were measured on Linux, with the kernel of this machine: needs root and a TUN device. Also a part
-# of `make rust-test`, which does not show the result of each case.
+# The cases of TCP that were measured on Linux, with the kernel of this machine: needs root and a TUN device. Also a
+# part of `make rust-test`, which does not show the result of each case.
 kernel-cases:
 	$(CARGO) test --locked -p tailcut-lab --test kernel_cases -- --nocapture
 

@@ -52,8 +52,8 @@ const fn parts(sharing: Sharing, classes: u8) -> u8 {
 }
 
 impl SwitchPlan {
-    /// Checks that each queue and each shared buffer of a network has room for a full packet, and that a queue of headers
-    /// has room for a header.
+    /// Checks that each queue and each shared buffer of a network has room for a full packet, and that a queue of
+    /// headers has room for a header.
     ///
     /// # Errors
     /// A limit that is too small, with its key.

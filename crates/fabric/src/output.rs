@@ -29,8 +29,8 @@ impl Hints {
 /// Result of an injection at the host's uplink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Injected {
-    /// Time at which the uplink has sent all its packets. If packets wait at the general port of a host with one uplink,
-    /// it is the time at which the packet in service has left.
+    /// Time at which the uplink has sent all its packets. If packets wait at the general port of a host with one
+    /// uplink, it is the time at which the packet in service has left.
     pub free_at: Time,
     /// Reason why the packet was dropped at once, if it was. [`advance`](crate::Fabric::advance) still
     /// returns its body.

@@ -134,8 +134,8 @@ fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
 }
 
 /// Returns the approximate number of seeds with which the interval of `ours` would be narrow enough for its band.
-/// `ours` has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. `None` if the
-/// number is above 10,000.
+/// `ours` has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. `None` if
+/// the number is above 10,000.
 pub fn seeds_needed(
     ours: f64,
     (low, high): (f64, f64),

@@ -110,8 +110,8 @@ pub struct Measured {
     seeds: Vec<u64>,
     /// Whether the seeds gave different runs. Without a difference, figures have no interval.
     varies: bool,
-    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share. They are stored, because an estimate
-    /// and its ratios use the same quantiles.
+    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share. They are stored, because an
+    /// estimate and its ratios use the same quantiles.
     resampled: RefCell<BTreeMap<u64, Rc<[f64]>>>,
 }
 
@@ -259,8 +259,8 @@ impl Measured {
         deviations(&parts, mean)
     }
 
-    /// Returns whether the `p`-quantile has too few seeds or flows, and how many would be enough. If nothing varies, the
-    /// quantile is exact, and more seeds change nothing.
+    /// Returns whether the `p`-quantile has too few seeds or flows, and how many would be enough. If nothing varies,
+    /// the quantile is exact, and more seeds change nothing.
     fn too_few(&self, p: f64) -> Option<TooFew> {
         if !self.varies {
             return None;

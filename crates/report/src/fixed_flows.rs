@@ -81,8 +81,8 @@ impl Makespans {
         }
     }
 
-    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`. `mean` is the ratio of
-    /// the mean times of a flow. It is named if it changes in the opposite direction.
+    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`. `mean` is the ratio
+    /// of the mean times of a flow. It is named if it changes in the opposite direction.
     fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;

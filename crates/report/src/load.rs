@@ -9,9 +9,9 @@ use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, ParameterValue, TierLoad};
 
-/// Growth of unfinished bytes above which the report warns (docs/caveats.md). Under a constant load that the network carries, their mean
-/// does not grow. If all traffic above the capacity waits, they grow by 67 %. Chance and the start of a small study
-/// reach 30 %.
+/// Growth of unfinished bytes above which the report warns (docs/caveats.md). Under a constant load that the network
+/// carries, their mean does not grow. If all traffic above the capacity waits, they grow by 67 %. Chance and the start
+/// of a small study reach 30 %.
 pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
 
 /// Returns a sentence that replaces the gains if a tier of links is offered more than it can carry: the tier, its load,
@@ -40,8 +40,8 @@ pub(crate) fn is_overloaded(study: &Study, setting: usize) -> bool {
     overload(study, setting).is_some()
 }
 
-/// Returns whether the workload of a setting offers a load for the whole time of the arrivals: some of its flows arrive at
-/// random times that do not depend on the network.
+/// Returns whether the workload of a setting offers a load for the whole time of the arrivals: some of its flows arrive
+/// at random times that do not depend on the network.
 pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
     let cells = study.cells();
     let offered = cells.get(setting).and_then(highest);

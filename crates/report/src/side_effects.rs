@@ -1,4 +1,5 @@
-//! Changes in addition to the change that an answer is about: its gain may have a price, which other figures or other flows pay.
+//! Changes in addition to the change that an answer is about: its gain may have a price, which other figures or other
+//! flows pay.
 
 use crate::analysis::Row;
 use crate::estimate::{Ratio, SEEDS_FOR_T, t_interval};

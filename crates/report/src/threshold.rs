@@ -41,8 +41,8 @@ pub struct Judged {
 /// clients, mice, or all flows if there are none of these, in the measured part of the runs.
 ///
 /// The network does not keep up in three cases: links are offered more than they can carry, more than 1 % of the flows
-/// do not finish, or under a load that goes on, unfinished bytes grow by more than 50 % from the middle third to the last
-/// third of the arrivals, with 95 % confidence over the seeds.
+/// do not finish, or under a load that goes on, unfinished bytes grow by more than 50 % from the middle third to the
+/// last third of the arrivals, with 95 % confidence over the seeds.
 pub fn judge(
     config: &serde_json::Value,
     mut runs: Vec<Run>,

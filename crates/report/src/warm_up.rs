@@ -2,8 +2,8 @@
 //!
 //! Flows that arrive at random start in an empty network. The first ones meet less traffic than later ones, and are
 //! faster. The automatic cut is the time when the number of flows in the system reaches its mean over the arrivals for
-//! the first time. All designs and seeds of a setting have the latest of their cuts, so that pairs stay pairs. If more than
-//! half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
+//! the first time. All designs and seeds of a setting have the latest of their cuts, so that pairs stay pairs. If more
+//! than half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
 
 use crate::run::{Flow, Run, Setting, WHOLE};
 use tailcut_record::{MeasureBound, ParameterValue};

@@ -64,6 +64,6 @@ pub const NO_BAND: Option<Band> = None;
 /// equal.
 pub const NOT_LESS: Band = from(-5.0);
 
-/// Band of a change, if the paper says without a number that the value is smaller. A difference of at most 5 % counts as
-/// equal.
+/// Band of a change, if the paper says without a number that the value is smaller. A difference of at most 5 % counts
+/// as equal.
 pub const NOT_MORE: Band = up_to(5.0);

@@ -45,8 +45,8 @@ pub struct RunConfig {
     pub measures: Measures,
     /// Time that the run waits for flows to finish after the last arrival.
     pub drain: Duration,
-    /// Whether flows keep arriving until the last recorded flow has ended. The further flows have no rows in the record.
-    /// All parts of the workload must be open.
+    /// Whether flows keep arriving until the last recorded flow has ended. The further flows have no rows in the
+    /// record. All parts of the workload must be open.
     pub continues_load: bool,
     /// Event queue. Results do not depend on it.
     pub engine: EngineKind,
@@ -126,9 +126,9 @@ impl RunConfig {
         Ok(topology)
     }
 
-    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate there.
-    /// Hosts use this network, as if it had been built with these rates. Workload and queues use the network without
-    /// faults.
+    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate
+    /// there. Hosts use this network, as if it had been built with these rates. Workload and queues use the network
+    /// without faults.
     ///
     /// # Errors
     /// A fault that the network cannot have.

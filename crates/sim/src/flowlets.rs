@@ -3,8 +3,8 @@
 //!
 //! The range starts at the round trip of the empty network. Below it, a flow changes its path within a window, and its
 //! packets overtake each other. The range ends at the round trip while all queues of the path are full, up to their
-//! marking threshold or limit. No difference between two paths is longer. Above it, a flow that is limited by its window
-//! never pauses for a gap, because ACKs arrive earlier.
+//! marking threshold or limit. No difference between two paths is longer. Above it, a flow that is limited by its
+//! window never pauses for a gap, because ACKs arrive earlier.
 
 use crate::config::RunConfig;
 use crate::ideal;

@@ -122,8 +122,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         })
     }
 
-    /// Sets links and hosts to their state at `now`. The driver calls it at the time of the next fault. Returns the hosts
-    /// whose links have another rate, which the driver must serve next.
+    /// Sets links and hosts to their state at `now`. The driver calls it at the time of the next fault. Returns the
+    /// hosts whose links have another rate, which the driver must serve next.
     ///
     /// # Errors
     /// The rate of a link must change but cannot.

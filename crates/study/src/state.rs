@@ -24,8 +24,8 @@ impl StudyState {
     /// Longest interval between two lines.
     const LONGEST_WAIT: Duration = Duration::from_secs(160);
 
-    /// Creates the state of `runs` on `threads` threads. Runs in `done` already exist. `wait` is the interval between two
-    /// updates.
+    /// Creates the state of `runs` on `threads` threads. Runs in `done` already exist. `wait` is the interval between
+    /// two updates.
     pub fn new(
         runs: &[RunKey],
         done: &[Option<RunSummary>],

@@ -13,8 +13,8 @@ import { connectPaired, createPairedServer } from './paired';
 
 /**
  * Some cases use stock `net` only and are lower limits (floor.ts): 'raced' for RepSYN, 'doubled' for RepFlow, 'front'
- * for a stream. 'paired' is the lower limit for RepFlow behind one socket (paired.ts). Replicated flows have the default
- * settings, or are eager.
+ * for a stream. 'paired' is the lower limit for RepFlow behind one socket (paired.ts). Replicated flows have the
+ * default settings, or are eager.
  */
 export const CASES = [
   'net',

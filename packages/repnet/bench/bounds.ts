@@ -5,7 +5,8 @@
  *
  * - stall: 400 flows a second. The path of each second connection stops after the hello. Each end may have 2 file
  *   descriptors for each live flow and 256 more.
- * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`. It may have 356 descriptors.
+ * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`. It may have 356
+ *   descriptors.
  * - keep-alive: 50,000 requests of http over one connection. Heap and resident memory do not grow, and there is no
  *   warning.
  *

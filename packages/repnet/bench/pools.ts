@@ -3,12 +3,12 @@
  *
  *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check --sidecar TAILCUT]
  *
- * The pool has 32 connections. Requests have 1 KB and answers 10 KB, with pauses between them. Each connection takes one
- * of three paths, of which one is congested: all data on it, hellos included, waits for a random time (exponential), and
- * sometimes for a retransmission timeout. The benchmark compares the 99th percentiles of plain `net` and of RepFlow, over
- * the pool, and with one connection for each request. Each seed runs all four cases in turn. The results are the median
- * over all seeds of the change of the p99, with its 95 % interval, and the loss of the pool compared with fresh
- * connections.
+ * The pool has 32 connections. Requests have 1 KB and answers 10 KB, with pauses between them. Each connection takes
+ * one of three paths, of which one is congested: all data on it, hellos included, waits for a random time
+ * (exponential), and sometimes for a retransmission timeout. The benchmark compares the 99th percentiles of plain `net`
+ * and of RepFlow, over the pool, and with one connection for each request. Each seed runs all four cases in turn. The
+ * results are the median over all seeds of the change of the p99, with its 95 % interval, and the loss of the pool
+ * compared with fresh connections.
  *
  * With `--sidecar` client and server are plain `net`, each behind `TAILCUT proxy repnet`: the paths are between the two proxies.
  */

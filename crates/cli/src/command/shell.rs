@@ -16,8 +16,8 @@ use tailcut_scenario::listing;
 /// A built-in scenario is invalid, or standard output cannot be written.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let scenarios = listing::scenarios()?.into_iter().map(|item| item.name);
-    // The names are values of these arguments only here: on the command line a scenario may also be a file, and a design
-    // may have settings.
+    // The names are values of these arguments only here: on the command line a scenario may also be a file, and a
+    // design may have settings.
     let mut command = with_values(Cli::command(), "compare", "designs", listing::stacks());
     command = with_values(command, "run", "scenario", scenarios);
     let mut text = Vec::new();

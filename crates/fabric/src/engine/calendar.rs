@@ -27,8 +27,8 @@ const SPARSE: u64 = 6;
 /// rare.
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
-/// Value of `next_day` if no later day has events. A day has at least 16 ps, so the numbers of days stay below 2^60, and
-/// this value is larger than all of them.
+/// Value of `next_day` if no later day has events. A day has at least 16 ps, so the numbers of days stay below 2^60,
+/// and this value is larger than all of them.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,8 @@ use tailcut_units::Rate;
 /// Parameters of a phantom queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Phantom {
-    /// Drain rate gamma, as a share of the link's present rate, above 0 and at most 1; 0.95 in the paper's main setting.
+    /// Drain rate gamma, as a share of the link's present rate, above 0 and at most 1; 0.95 in the paper's main
+    /// setting.
     pub drain: f64,
     /// Threshold in bytes: packets are marked if the counter exceeds it (1 to 30 KB in the paper).
     pub mark_above_bytes: u64,

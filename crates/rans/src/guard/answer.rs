@@ -48,8 +48,8 @@ where
         }
     }
 
-    /// Records that the answer is complete. A server drops a body that reports its end, and does not poll it again. Without
-    /// this record the drop would count as a purge.
+    /// Records that the answer is complete. A server drops a body that reports its end, and does not poll it again.
+    /// Without this record the drop would count as a purge.
     fn note_end(&mut self) {
         if let Content::Own(body, ticket) = &mut self.content
             && body.is_end_stream()

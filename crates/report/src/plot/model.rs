@@ -197,8 +197,8 @@ impl Plot {
         self.series.iter().any(|series| !series.points.is_empty())
     }
 
-    /// Returns the values of a point as text, for the page's tooltips: `x`, `y`, and the label with the value that the point
-    /// shows in addition. The labels of the axes are not part of it, because thousands of points share them.
+    /// Returns the values of a point as text, for the page's tooltips: `x`, `y`, and the label with the value that the
+    /// point shows in addition. The labels of the axes are not part of it, because thousands of points share them.
     pub(crate) fn texts(&self, point: &Point) -> Vec<String> {
         let (x_interval, y_interval) = match point.whisker {
             Some(Whisker::X(low, high)) => (Some((low, high)), None),

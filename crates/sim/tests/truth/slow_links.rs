@@ -1,5 +1,5 @@
-//! Links that a fault slows down: a network in which every link has half of its rate from the start behaves like a network
-//! that was built with half of the rate. So every value that depends on a link's rate follows the rate.
+//! Links that a fault slows down: a network in which every link has half of its rate from the start behaves like a
+//! network that was built with half of the rate. So every value that depends on a link's rate follows the rate.
 
 use crate::determinism::DESIGNS;
 use crate::support::{Run, config, queue_of, simulate, trace};

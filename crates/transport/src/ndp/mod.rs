@@ -25,11 +25,11 @@
 //!   its NACK. If the sender dropped such a pull, the packet would wait for a timeout.
 //! - If the pull queue is idle, the ACK or NACK carries the pull, as in the authors' public simulator. ACKs,
 //!   NACKs and pulls all carry the count of pulls and the number of the first missing packet.
-//! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer, which starts
-//!   when the packet is sent or becomes the oldest. Packets that wait for pulls have no timer, as in the authors' public
-//!   simulator. But if no packet is in flight, a timer with backoff detects lost pulls: twelve times the longest wait for a
-//!   pull of this flow, at least the initial timeout; the longest timeout before the first pull; and the initial timeout
-//!   if the receiver owes no pull.
+//! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer, which starts when the
+//!   packet is sent or becomes the oldest. Packets that wait for pulls have no timer, as in the authors' public
+//!   simulator. But if no packet is in flight, a timer with backoff detects lost pulls: twelve times the longest wait
+//!   for a pull of this flow, at least the initial timeout; the longest timeout before the first pull; and the initial
+//!   timeout if the receiver owes no pull.
 //! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public
 //!   simulator, and all paths are judged together, each time they have had 100 answers on average.
 //! - If a pulled packet is short, its pull is charged only for the time of this packet on the link.

@@ -15,8 +15,8 @@ use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 const MAX_BACK_OFF: u32 = 20;
 
 /// Number of longest waits for a pull after which the next pull counts as lost. While n flows have their turn, n full
-/// packets arrive, and switches send at most 10 headers with each of them. So the next turn takes about 11 times as long
-/// at most.
+/// packets arrive, and switches send at most 10 headers with each of them. So the next turn takes about 11 times as
+/// long at most.
 const TURNS_UNTIL_LOST: u64 = 12;
 
 /// Flow as the application submitted it.
@@ -294,8 +294,8 @@ impl Sender {
         self.find_oldest(now);
     }
 
-    /// Counts packets that the receiver has answered, and the pulls that it owes for them. The receiver keeps at most as
-    /// many pulls as packets are missing, once it knows the end of the flow.
+    /// Counts packets that the receiver has answered, and the pulls that it owes for them. The receiver keeps at most
+    /// as many pulls as packets are missing, once it knows the end of the flow.
     #[inline]
     fn on_answered(&mut self, packets: u64) {
         self.in_flight = self.in_flight.saturating_sub(packets);

@@ -8,11 +8,12 @@ use crate::Segment;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time, TokenBucket};
 
-/// Parameters of the pacer. The parameters that are `None` follow the rate of the link, also if it changes during a run.
+/// Parameters of the pacer. The parameters that are `None` follow the rate of the link, also if it changes during a
+/// run.
 ///
 /// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s. Up to 1 Gb/s the values of
-/// 1 Gb/s apply. Between the two rates, beta and the bytes that a link carries in T_r and T_i are interpolated, and above
-/// 10 Gb/s they stay.
+/// 1 Gb/s apply. Between the two rates, beta and the bytes that a link carries in T_r and T_i are interpolated, and
+/// above 10 Gb/s they stay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
     /// T_r: time between two updates of the rate, more than 0. `None`: 64 us at 1 Gb/s (public code), 7.2 us at 10 Gb/s

@@ -372,8 +372,8 @@ impl Endpoint {
                     }
                 }
             }
-            // The flow has ended already, so the connection belongs to no socket. `on_connection_event` handles the close
-            // of the connection.
+            // The flow has ended already, so the connection belongs to no socket. `on_connection_event` handles the
+            // close of the connection.
             Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }

@@ -33,15 +33,16 @@ pub struct TcpConfig {
     /// (a 1,000 Hz tick, as in ns-3). Linux in effect uses `min_rto`. Small values cause spurious timeouts if
     /// the round-trip time is steady and above `min_rto`.
     pub clock_granularity: Duration,
-    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto`, as in Linux (`tcp_rtt_estimator`). RFC
-    /// 6298 demands at least `clock_granularity` above it, and `min_rto` in all. Default off.
+    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto`, as in Linux
+    /// (`tcp_rtt_estimator`). RFC 6298 demands at least `clock_granularity` above it, and `min_rto` in all. Default
+    /// off.
     pub min_rto_above_srtt: bool,
     /// Period of the timers' clock. A probe waits two periods longer than two round trips, and a reordering timer two
     /// periods longer than its window, as in Linux. Default 1 ms.
     pub tick: Duration,
     /// Number of ACKs at the start of a connection that are not delayed, and again after a gap of more than the
-    /// retransmission timeout or a segment that arrived twice. An end that answers data with data within the delay of ACKs
-    /// delays its ACKs until then. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    /// retransmission timeout or a segment that arrived twice. An end that answers data with data within the delay of
+    /// ACKs delays its ACKs until then. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
     /// Limits for delayed ACKs; `None` acknowledges every segment. By default every second segment is
     /// acknowledged, or after 40 ms (RFC 5681, 4.2 allows 500 ms; Linux uses 40 ms).
@@ -56,17 +57,18 @@ pub struct TcpConfig {
     /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip (PRR, RFC
     /// 6937). Otherwise the window falls to `ssthresh` at once. Default off.
     pub rate_reduction: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] takes a reduction of its window back once DSACKs show that nothing was
-    /// lost (RFC 3708). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] takes a reduction of its window back once DSACKs show that nothing
+    /// was lost (RFC 3708). Default off.
     pub undo: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether it was spurious, and
-    /// then takes the reduction of its window back (F-RTO, RFC 5682). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether it was spurious,
+    /// and then takes the reduction of its window back (F-RTO, RFC 5682). Default off.
     pub frto: bool,
-    /// Whether segments carry time stamps, so that an ACK shows which transmission it answers. With `undo` a sender with
-    /// [`LossRecovery::Rack`] then takes a reduction back if the ACK answers the original (Eifel, RFC 3522). Default off.
+    /// Whether segments carry time stamps, so that an ACK shows which transmission it answers. With `undo` a sender
+    /// with [`LossRecovery::Rack`] then takes a reduction back if the ACK answers the original (Eifel, RFC 3522).
+    /// Default off.
     pub timestamps: bool,
-    /// Whether a loss reduces the window itself, as in Linux, and not the bytes in flight (FlightSize of RFC 5681). Default
-    /// off.
+    /// Whether a loss reduces the window itself, as in Linux, and not the bytes in flight (FlightSize of RFC 5681).
+    /// Default off.
     pub reduces_window: bool,
     /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
     /// Default off: NewReno's recovery (RFC 6582). Both hosts need the same value.
@@ -77,8 +79,8 @@ pub struct TcpConfig {
     /// `lso_bytes`, as segments of one MSS back to back: no other connection of the host sends data in
     /// between. Retransmissions and limited transmit do not wait.
     pub lso_bytes: u32,
-    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK, and starts with one segment only after
-    /// two (`tcp_init_transfer` of Linux). Default off: it starts with one segment after one (RFC 5681, 3.1).
+    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK, and starts with one segment only
+    /// after two (`tcp_init_transfer` of Linux). Default off: it starts with one segment after one (RFC 5681, 3.1).
     pub lost_syn_keeps_window: bool,
     /// Number of timeouts of a SYN before the timeout doubles. Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5
     /// (`tcp_syn_linear_timeouts`).
@@ -88,8 +90,8 @@ pub struct TcpConfig {
     pub slow_start_limit: Option<u32>,
     /// Use of the window that lets it grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
-    /// Whether the window of a connection that was idle for more than a retransmission timeout shrinks: by half for each
-    /// timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs
+    /// Whether the window of a connection that was idle for more than a retransmission timeout shrinks: by half for
+    /// each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs
     /// [`LossRecovery::Rack`]. Default off.
     pub restart_after_idle: bool,
     /// Whether all segments of DCTCP are ECN-capable, also SYNs and pure ACKs, as in Linux. Default off (RFC 8257: data
@@ -103,8 +105,8 @@ pub struct TcpConfig {
     /// Clock with which CUBIC's HyStart ends slow start. `None` (the default): slow start ends at the first loss or at
     /// `initial_ssthresh`. Linux has used HyStart since 2.6.29.
     pub hystart: Option<HyStartClock>,
-    /// Whether the window of CUBIC grows in whole segments, with the integer arithmetic of Linux. Default off: it grows in
-    /// bytes, with real numbers (RFC 9438).
+    /// Whether the window of CUBIC grows in whole segments, with the integer arithmetic of Linux. Default off: it grows
+    /// in bytes, with real numbers (RFC 9438).
     pub whole_segments: bool,
     /// Number of duplicate ACKs that indicate a loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
@@ -185,8 +187,8 @@ pub enum LossRecovery {
 pub enum WindowUse {
     /// The window limited the sender (RFC 9438, 5.8).
     Full,
-    /// In slow start the sender used more than half of the window (RFC 7661; `tcp_is_cwnd_limited` of Linux). In congestion
-    /// avoidance the window limited the sender. Needs [`LossRecovery::Rack`].
+    /// In slow start the sender used more than half of the window (RFC 7661; `tcp_is_cwnd_limited` of Linux). In
+    /// congestion avoidance the window limited the sender. Needs [`LossRecovery::Rack`].
     Half,
 }
 

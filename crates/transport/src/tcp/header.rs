@@ -94,8 +94,8 @@ pub enum TcpKind {
     Tcp = 0,
 }
 
-/// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883); its
-/// numbers are negative, as two's complement.
+/// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883);
+/// its numbers are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
     /// Number of bytes from `ack` to the first byte of the block.
@@ -105,8 +105,8 @@ pub struct SackBlock {
 }
 
 impl SackBlock {
-    /// Returns the block from `start` to `end` of a segment with the number `ack`; `None` if it is further than 2^31 - 1
-    /// bytes from `ack`.
+    /// Returns the block from `start` to `end` of a segment with the number `ack`; `None` if it is further than 2^31 -
+    /// 1 bytes from `ack`.
     pub fn relative(start: u64, end: u64, ack: u64) -> Option<Self> {
         let relative = |offset: u64| {
             let distance = i64::try_from(i128::from(offset) - i128::from(ack)).ok()?;

@@ -12,8 +12,8 @@ pub enum Profile {
     /// Linux 6.18.
     #[default]
     Linux,
-    /// ns-2 with its own sender and receiver (`Agent/TCP/Newreno` and `Agent/TCPSink`), as papers of 2010 to 2015 used it.
-    /// The receiver acknowledges every segment.
+    /// ns-2 with its own sender and receiver (`Agent/TCP/Newreno` and `Agent/TCPSink`), as papers of 2010 to 2015 used
+    /// it. The receiver acknowledges every segment.
     Ns2,
 }
 

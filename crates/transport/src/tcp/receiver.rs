@@ -41,7 +41,8 @@ pub(crate) struct Receiver {
     quick: u8,
     /// Whether this end has answered data with data, so that its ACKs can travel with answers (`pingpong` of Linux).
     answers: bool,
-    /// Time stamp that segments return: the stamp of the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
+    /// Time stamp that segments return: the stamp of the last segment that began at or before `acknowledged` (RFC 7323,
+    /// 4.3).
     stamp: Stamp,
     /// Acknowledgment number that left last.
     acknowledged: u64,
@@ -162,8 +163,8 @@ impl Receiver {
             return Arrival::OutOfOrder;
         }
         if offset < self.next {
-            // The segment repeats a part of the data that has arrived. Without ranges above a hole, `on_twice_reported` frees the
-            // state again.
+            // The segment repeats a part of the data that has arrived. Without ranges above a hole, `on_twice_reported`
+            // frees the state again.
             self.out_of_order.get_or_insert_default().twice = Some(Range {
                 start: offset,
                 end: self.next,
@@ -239,8 +240,8 @@ impl Receiver {
         false
     }
 
-    /// Records that data leave. ACKs travel with answers from the first data that follow arriving data within the delay of
-    /// an ACK.
+    /// Records that data leave. ACKs travel with answers from the first data that follow arriving data within the delay
+    /// of an ACK.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {
         if self.last_data != Time::MAX && !self.answers {
@@ -249,8 +250,8 @@ impl Receiver {
         }
     }
 
-    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of it at once (Linux:
-    /// `__tcp_ecn_check_ce`).
+    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of it at once
+    /// (Linux: `__tcp_ecn_check_ce`).
     pub(crate) fn on_classic_mark(&mut self, config: &TcpConfig) {
         if !self.echo && config.quick_acks > 0 {
             self.quick = self.quick.max(2);

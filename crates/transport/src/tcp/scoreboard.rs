@@ -22,8 +22,8 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Adds the blocks of an ACK with the number `ack`. `una` is the first unacknowledged offset and `high` is one past the
-    /// highest offset sent; both limit the blocks. Returns whether they report new bytes.
+    /// Adds the blocks of an ACK with the number `ack`. `una` is the first unacknowledged offset and `high` is one past
+    /// the highest offset sent; both limit the blocks. Returns whether they report new bytes.
     pub(crate) fn on_blocks(
         &mut self,
         ack: u64,

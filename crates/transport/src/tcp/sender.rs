@@ -46,7 +46,8 @@ pub(crate) struct Sender {
     mark_answered: u64,
     rtt: RttEstimator,
     scoreboard: Option<Box<Scoreboard>>,
-    /// Segments in flight of a connection that detects losses by time; `None` before the first and in other connections.
+    /// Segments in flight of a connection that detects losses by time; `None` before the first and in other
+    /// connections.
     flight: Option<Box<Flight>>,
     /// Bytes sent by limited transmit. They do not count as in flight when a loss is noticed.
     limited_bytes: u32,
@@ -55,8 +56,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
-    /// Offset, and value of `payload_sent`, from which the bytes sent count for the class of a segment. `None`: from the
-    /// start of the stream. It is boxed because few connections need it.
+    /// Offset, and value of `payload_sent`, from which the bytes sent count for the class of a segment. `None`: from
+    /// the start of the stream. It is boxed because few connections need it.
     relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
     /// Number of timeouts since data was last acknowledged.
@@ -478,8 +479,8 @@ impl Sender {
         // The FIN has an offset but no byte, so it does not count as acknowledged data.
         let mut acked = ack.min(self.written) - before.min(self.written);
         if config.slow_start_limit.is_none() && !self.recovering {
-            // Each duplicate ACK has already reported one of these segments as arrived, and the window does not grow twice
-            // (`tcp_remove_reno_sacks` of Linux).
+            // Each duplicate ACK has already reported one of these segments as arrived, and the window does not grow
+            // twice (`tcp_remove_reno_sacks` of Linux).
             let reported = u64::from(self.duplicate_acks) * u64::from(config.mss);
             acked -= reported.min(acked.saturating_sub(u64::from(config.mss)));
         }
@@ -515,8 +516,8 @@ impl Sender {
         }
     }
 
-    /// Passes an ACK for `acked` new bytes after `before` to the controller, and then its mark, if it carries one. `rtt` is
-    /// the round-trip time that the ACK measured.
+    /// Passes an ACK for `acked` new bytes after `before` to the controller, and then its mark, if it carries one.
+    /// `rtt` is the round-trip time that the ACK measured.
     #[inline]
     fn grow(
         &mut self,

@@ -71,8 +71,8 @@ fn a_lost_first_window_costs_a_probe_and_no_timeout() {
 #[test]
 fn a_lone_lost_segment_waits_for_the_least_timeout() {
     let (span, retransmissions, timeouts) = completion(pair(&config(), &[19]), 20_000);
-    // Segment 18 and the others are acknowledged, so one segment is in flight. Its ACK may be delayed, so the probe waits
-    // for the retransmission timeout: a round trip and 10 ms.
+    // Segment 18 and the others are acknowledged, so one segment is in flight. Its ACK may be delayed, so the probe
+    // waits for the retransmission timeout: a round trip and 10 ms.
     assert_eq!((retransmissions, timeouts), (1, 0));
     let late = span - undisturbed();
     let expected = Duration::from_us(10_050);

@@ -1,5 +1,5 @@
-//! Growth of the window: bytes that an ACK counts in slow start, use of the window that growth requires, and the restart
-//! after an idle time. Public packetdrill scripts have the same figures for Linux.
+//! Growth of the window: bytes that an ACK counts in slow start, use of the window that growth requires, and the
+//! restart after an idle time. Public packetdrill scripts have the same figures for Linux.
 
 use crate::pair::plain_config;
 use crate::script::{MSS, Script};

@@ -79,11 +79,11 @@ struct Row<'a> {
 }
 
 impl SizeDistribution {
-    /// Returns the distribution of a table in text. `unit` is the number of bytes in a unit of its sizes. `None`: a byte,
-    /// or 1,460 bytes in a table of ns-2. The rows are in ascending order. The cumulative probability of the last row is
-    /// 1, or 100 in a table in per cent. Empty rows and comments after `#` are ignored. A table in CSV may begin with
-    /// the header `bytes,cumulative`. If the first point has a probability above zero, it is an atom at this size. A
-    /// table without an atom starts with `0,0`.
+    /// Returns the distribution of a table in text. `unit` is the number of bytes in a unit of its sizes. `None`: a
+    /// byte, or 1,460 bytes in a table of ns-2. The rows are in ascending order. The cumulative probability of the last
+    /// row is 1, or 100 in a table in per cent. Empty rows and comments after `#` are ignored. A table in CSV may begin
+    /// with the header `bytes,cumulative`. If the first point has a probability above zero, it is an atom at this size.
+    /// A table without an atom starts with `0,0`.
     ///
     /// In a table of Homa's simulator, a probability below the one of the previous row counts as equal to it, because
     /// the published table of web search contains such rows.

@@ -295,8 +295,8 @@ class Soak {
       lane.flow();
     } else {
       // A leg may be lost when the other one carries the flow at both ends, and has all bytes of this one. Both ends
-      // must know both legs before that: otherwise the flow can end on the first leg, and an eager flow without a banner
-      // fails with its first leg.
+      // must know both legs before that: otherwise the flow can end on the first leg, and an eager flow without a
+      // banner fails with its first leg.
       leg.up.allow(head);
       leg.down.allow(head);
       const flowId = publicName(key);
@@ -315,8 +315,8 @@ class Soak {
         leg.reset();
         return;
       }
-      // The FIN arrives after the other leg has delivered more bytes. No reader could distinguish a FIN at the same byte
-      // from the true end.
+      // The FIN arrives after the other leg has delivered more bytes. No reader could distinguish a FIN at the same
+      // byte from the true end.
       const other = legs[1 - index];
       if (!other) return lane.flow();
       await (lane === leg.up ? other.up : other.down).until(head + at + 1);

@@ -38,8 +38,8 @@ pub struct Ack {
     /// Whether the window may grow. It may not grow during recovery, on a marked ACK (RFC 3168), or if the
     /// sender was held back by the application or the NIC and not by the window (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
-    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465): two segments, or
-    /// one segment after a timeout. `u64::MAX`: all acknowledged bytes count, and the bytes above `ssthresh` count towards
+    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465): two segments, or one segment
+    /// after a timeout. `u64::MAX`: all acknowledged bytes count, and the bytes above `ssthresh` count towards
     /// congestion avoidance, as in Linux.
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.

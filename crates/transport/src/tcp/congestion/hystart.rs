@@ -18,8 +18,8 @@
 //! Deviations
 //! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips. They require
 //!   more than half of the round trip, and a margin of 4 to 16 ms. Here they correspond to a clock of 1 ms.
-//! - The rate at which the sender sends is twice the window in a round trip, as in Linux while the window is below half of
-//!   `ssthresh`.
+//! - The rate at which the sender sends is twice the window in a round trip, as in Linux while the window is below half
+//!   of `ssthresh`.
 //! - Like in Linux, HyStart starts again after a timeout. Linux ignores samples within a second of the start of an
 //!   epoch of CUBIC; here, within a second of a loss.
 
@@ -180,7 +180,8 @@ impl HyStart {
     }
 }
 
-/// Returns the time in which the sender sends four large segments, in microseconds, at most 1,000 (`hystart_ack_delay`).
+/// Returns the time in which the sender sends four large segments, in microseconds, at most 1,000
+/// (`hystart_ack_delay`).
 fn large_sends(window: &Window, ack: &Ack) -> u64 {
     let srtt = ack.srtt.as_ps() / 1_000_000;
     let bytes = 2 * window.cwnd.max(ack.mss);

@@ -196,8 +196,8 @@ impl CongestionControl for LinuxCubic {
         window.cwnd += self.credit(segments) * ack.mss;
     }
 
-    /// Shifts the epoch by a time in which nothing was in flight (`CA_EVENT_TX_START`), so that the window does not grow for
-    /// it.
+    /// Shifts the epoch by a time in which nothing was in flight (`CA_EVENT_TX_START`), so that the window does not
+    /// grow for it.
     fn on_sent(&mut self, now: Time, end: u64, _again: bool) {
         if self.una >= self.high
             && let Some(epoch) = self.epoch

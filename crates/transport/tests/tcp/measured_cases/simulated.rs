@@ -31,8 +31,8 @@ pub struct Simulated {
     capable: Option<bool>,
 }
 
-/// Returns the parameters for a case: the profile of Linux with the clock of the measured kernel, or the RFCs' for DCTCP,
-/// whose answers are from RFC 8257.
+/// Returns the parameters for a case: the profile of Linux with the clock of the measured kernel, or the RFCs' for
+/// DCTCP, whose answers are from RFC 8257.
 fn config(settings: &Settings) -> TcpConfig {
     let (profile, congestion) = match settings.controller {
         Kind::Reno => (Profile::Linux, Congestion::NewReno),
