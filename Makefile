@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce page-checkers
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -91,7 +91,7 @@ lint:
 
 # The library and the npm package are tested against each other. Clippy checks the examples; building them all
 # would take minutes, and tests need one. All tests run, so that one run shows every failure.
-rust-test: npm-build services
+rust-test: npm-build page-checkers services
 	$(CARGO) build --workspace --locked --example own_command
 	$(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast
 	$(CARGO) test --workspace --locked --doc
@@ -101,11 +101,15 @@ rust-test: npm-build services
 kernel-cases:
 	$(CARGO) test --locked -p tailcut-lab --test kernel_cases -- --nocapture
 
+# Checkers of the report's pages, for its tests.
+page-checkers:
+	cd crates/report/tests/checkers && npm ci --ignore-scripts --no-audit --no-fund
+
 npm-build:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run build
 
 # The property tests on cases of their own, ten times as many.
-explore: npm-build services
+explore: npm-build page-checkers services
 	env -u PROPTEST_RNG_SEED PROPTEST_CASES=2560 RANDOM_SCENARIOS=500 $(CARGO) test --workspace --locked
 
 npm-test:

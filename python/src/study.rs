@@ -216,7 +216,7 @@ impl Study {
 
     /// Returns all plots and drawings: name and SVG.
     fn pictures(&self, py: Python<'_>) -> Vec<(String, String)> {
-        let pictures = py.detach(|| tailcut_report::pictures(self.data.report()));
+        let pictures = py.detach(|| tailcut_report::pictures(self.data.report(), tailcut_report::Size::Screen));
         pictures
             .into_iter()
             .map(|picture| (picture.id, picture.svg))

@@ -528,6 +528,9 @@ pub struct Report {
     /// Also write each plot as an image file
     #[arg(long, value_name = "FORMAT")]
     pub plots: Option<Picture>,
+    /// Show the report in the browser
+    #[arg(long)]
+    pub open: bool,
     #[command(flatten)]
     pub json: Json,
     #[command(flatten)]
@@ -572,10 +575,14 @@ pub enum JobFile {
 /// Format of an image file.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Picture {
-    /// Vector graphics
+    /// Vector graphics, 7.5 inches wide
     Svg,
-    /// Pixel graphics
+    /// One page of vector graphics with an embedded font, 7.5 inches wide
+    Pdf,
+    /// Pixel graphics with 300 dots per inch, 7.5 inches wide
     Png,
+    /// PDF for one column (3.3 inches) and for both columns (7 inches) of a paper, with text of 8 points
+    Paper,
 }
 
 /// Kinds of names that can be listed.

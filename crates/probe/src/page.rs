@@ -262,6 +262,7 @@ impl Measurement {
                 colour,
                 mark: Mark::Line,
                 points: points.collect(),
+                runs: Vec::new(),
             }
         });
         let left = match ways.len().saturating_sub(LINES) {

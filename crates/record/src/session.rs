@@ -87,6 +87,8 @@ table! {
 /// Result of a session, computed from the rows of its receivers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SessionOutcome {
+    /// Number of the session.
+    pub session: u32,
     /// Kind of the session.
     pub operation: SessionOperation,
     /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
@@ -120,6 +122,7 @@ impl SessionOutcome {
         let completions: Option<Vec<Duration>> = wanted.map(|row| row.completion).collect();
         let last = completions.and_then(|all| all.into_iter().max());
         Some(Self {
+            session: first.session,
             operation: first.operation,
             class: first.class,
             start: first.start,

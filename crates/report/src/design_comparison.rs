@@ -349,10 +349,18 @@ fn too_few_sentence(too_few: TooFew) -> String {
             format!("{seeds}, and a percentile needs {SEEDS_FOR_QUANTILES}")
         }
         _ => format!(
-            "{seeds}, with {} flows beyond the percentile; it needs {SEEDS_FOR_QUANTILES} seeds and ten \
+            "{seeds}, with {} beyond the percentile; it needs {SEEDS_FOR_QUANTILES} seeds and ten \
              flows beyond it, and {would_do} seeds of this size are enough",
-            count(too_few.beyond as u64)
+            flows(too_few.beyond)
         ),
+    }
+}
+
+/// Returns a number of flows with its noun.
+fn flows(n: usize) -> String {
+    match n {
+        1 => "1 flow".to_owned(),
+        n => format!("{} flows", count(n as u64)),
     }
 }
 

@@ -1,14 +1,11 @@
 //! Rank plots of goodput: the goodput of every flow or session, sorted, as in papers on storage transports.
 
-use crate::curves::Designs;
+use crate::curves::{Designs, Ranked};
 use crate::format::Quantity;
 use crate::group::Group;
-use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
-use crate::run::{Flow, Run};
+use crate::plot::{Axis, Mark, Plot, Scale, Series};
+use crate::run::Flow;
 use crate::study::Study;
-
-/// Points of a line. More points would fall on the same pixels.
-const POINTS: usize = 120;
 
 /// Returns plots with one line per design. There is a plot for requests and sessions, for all flows, for elephants, and
 /// for each part of the workload if it has several.
@@ -38,9 +35,12 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         let noun = group.noun();
         let mut counts = Vec::new();
         let lines = cells[setting].designs.iter().map(|(design, runs)| {
-            let goodputs = ranked(runs, group);
+            let goodputs = Ranked::new(runs, group, goodput);
             counts.push(goodputs.len());
-            designs.series(design, Mark::Line, line(&goodputs))
+            Series {
+                runs: goodputs.runs(study),
+                ..designs.series(design, Mark::Line, goodputs.over_ranks())
+            }
         });
         let series: Vec<Series> = lines.filter(|line| !line.points.is_empty()).collect();
         Plot {
@@ -71,34 +71,12 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns each flow's goodput in bits per second, ascending.
-fn ranked(runs: &[&Run], group: &Group) -> Vec<f64> {
-    let flows = runs.iter().flat_map(|run| group.members(run));
-    let mut goodputs: Vec<f64> = flows.filter(|flow| group.has(flow)).map(goodput).collect();
-    goodputs.sort_unstable_by(f64::total_cmp);
-    goodputs
-}
-
 /// Returns bits per second, or zero for a flow that did not finish.
 fn goodput(flow: &Flow) -> f64 {
     match flow.fct_us.is_finite() && flow.fct_us > 0.0 {
         true => flow.bytes as f64 * 8e6 / flow.fct_us,
         false => 0.0,
     }
-}
-
-/// Returns the sorted values over their ranks, including the first and the last value.
-fn line(sorted: &[f64]) -> Vec<Point> {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return Vec::new();
-    };
-    let mut ranks: Vec<usize> = (0..=POINTS).map(|i| i * last / POINTS).collect();
-    ranks.dedup();
-    let share = |rank: usize| (rank as f64 + 0.5) / sorted.len() as f64;
-    let points = ranks
-        .into_iter()
-        .map(|rank| Point::new(share(rank), sorted[rank]));
-    points.collect()
 }
 
 /// Returns the smallest and the largest count, or one number such as `2,000` if they are equal.

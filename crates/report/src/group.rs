@@ -167,6 +167,16 @@ impl Group {
         }
     }
 
+    /// Returns the noun for one member, as its table names it.
+    pub const fn member_noun(&self) -> &'static str {
+        match self.kind {
+            MemberKind::Flows => "flow",
+            MemberKind::Requests => "request",
+            MemberKind::Sessions | MemberKind::Writes | MemberKind::Reads => "session",
+            MemberKind::Queries | MemberKind::Coflows => "coflow",
+        }
+    }
+
     /// Returns the name of the time that a member takes.
     pub const fn time(&self) -> &'static str {
         match self.kind {

@@ -169,5 +169,6 @@ fn series(name: String, level: usize, points: Vec<Point>) -> Series {
         colour: level,
         mark: Mark::Cells,
         points,
+        runs: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ use tailcut_record::Error;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+const PLOT_SCRIPT: &str = include_str!("plot.js");
 const NETWORK_SCRIPT: &str = include_str!("network.js");
 
 /// Content security policy: the page may only use the styles and scripts that it contains.
@@ -66,17 +67,17 @@ pub(crate) fn document(page: &Document<'_>) -> String {
                     p { b { "tailcut" } " · " (page.title) " · " (page.when) }
                     button type="button" id="theme" { "Dark" }
                 }
+                nav aria-label="Sections" {
+                    @for section in &page.sections { a href={ "#" (section.id) } { (section.title) } }
+                }
                 main {
                     (page.opening)
-                    nav aria-label="Sections" {
-                        @for section in &page.sections { a href={ "#" (section.id) } { (section.title) } }
-                    }
                     @for section in &page.sections {
                         section id=(section.id) { h2 { (section.title) } (section.body) }
                     }
                 }
                 footer { "Written by tailcut " (page.version) ". This file is self-contained: it loads nothing else." }
-                script { (PreEscaped(SCRIPT)) (PreEscaped(NETWORK_SCRIPT)) }
+                script { (PreEscaped(SCRIPT)) (PreEscaped(PLOT_SCRIPT)) (PreEscaped(NETWORK_SCRIPT)) }
             }
         }
     }

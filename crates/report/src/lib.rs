@@ -72,9 +72,12 @@ pub use format::Quantity;
 pub use gap::Gap;
 pub use html::{html, write_html};
 pub use page::{Page, PageSection};
-#[cfg(feature = "png")]
-pub use plot::PngError;
-pub use plot::{Axis, CellValue, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
+#[cfg(feature = "images")]
+pub use plot::ImageError;
+pub use plot::{
+    Axis, CellValue, Mark, Picture, Plot, Point, Reference, RowKey, Scale, Series, SeriesRun, Size,
+    Whisker,
+};
 pub use plots::{pictures, plots};
 pub use run::{Cell as StudyCell, Flow, Run, Setting};
 pub use sample::{Sample, Statistic};

@@ -1,6 +1,6 @@
 //! Tables and plots as parts of the page.
 
-use crate::plot::{Layout, Plot, Series, colour_class, swatch};
+use crate::plot::{Curves, Layout, Mark, Plot, Series, Side, colour_class, swatch};
 use crate::table::{Cell, Table, Tendency};
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
@@ -17,17 +17,25 @@ pub(crate) fn show_small(plots: &[Plot]) -> Markup {
 fn figure(plot: &Plot) -> Markup {
     let series = plot.series.iter();
     let series: Vec<_> = series
-        .map(|series| json!({ "name": series.name, "points": plot.places(series) }))
+        .map(|series| {
+            let runs = series.runs.iter().map(|run| (&run.id, run.seed, run.noun));
+            json!({ "name": series.name, "points": plot.places(series), "runs": runs.collect::<Vec<_>>() })
+        })
         .collect();
-    let data = json!({ "labels": [plot.x.label, plot.y.label], "series": series });
+    // Markers and cells have a fixed size, so that only curves without them can be zoomed.
+    let is_curve =
+        |series: &Series| matches!(series.mark, Mark::Line | Mark::Step | Mark::StepBefore);
+    let zooms = plot.series.iter().all(is_curve);
+    let ticks = zooms.then(|| [plot.fine_ticks(Side::X), plot.fine_ticks(Side::Y)]);
+    let data = json!({ "labels": [plot.x.label, plot.y.label], "series": series, "ticks": ticks });
     html! {
         figure id=(plot.id) {
             figcaption {
                 h3 { (plot.title) }
                 @if !plot.caption.is_empty() { p { (unbroken(&plot.caption)) } }
             }
-            (plot.drawing(Layout::WIDE, "wide"))
-            (plot.drawing(Layout::NARROW, "narrow"))
+            (plot.drawing(Layout::WIDE, "wide", Curves::Own))
+            (plot.drawing(Layout::NARROW, "narrow", Curves::OfOther))
             @if plot.has_legend() {
                 div class="legend" role="group" aria-label="Series" {
                     @for (index, series) in plot.series.iter().enumerate() { (legend_button(index, series)) }
@@ -56,16 +64,30 @@ fn legend_button(index: usize, series: &Series) -> Markup {
 }
 
 pub(crate) fn show_table(table: &Table) -> Markup {
+    table_in(table, "table", false)
+}
+
+/// Returns a table whose rows are cards on a phone, so that it is whole there.
+pub(crate) fn show_cards(table: &Table) -> Markup {
+    table_in(table, "table cards", true)
+}
+
+fn table_in(table: &Table, class: &str, labels: bool) -> Markup {
     html! {
-        div class="table" {
+        div class=(class) {
             h3 { (table.title) }
-            (table_rows(table))
+            (rows(table, labels))
             @if !table.caption.is_empty() { p { (unbroken(&table.caption)) } }
         }
     }
 }
 
 pub(crate) fn table_rows(table: &Table) -> Markup {
+    rows(table, false)
+}
+
+/// Returns the rows. With `labels`, each cell has the name of its column.
+fn rows(table: &Table, labels: bool) -> Markup {
     let numeric = |column: usize| {
         let mut rows = table.rows.iter();
         rows.any(|row| row.get(column).is_some_and(Cell::is_number))
@@ -75,13 +97,15 @@ pub(crate) fn table_rows(table: &Table) -> Markup {
             table {
                 thead { tr {
                     @for (index, name) in table.columns.iter().enumerate() {
-                        th scope="col" class=(if numeric(index) { "n" } else { "" }) { (name) }
+                        th scope="col" class=[numeric(index).then_some("n")] { (name) }
                     }
                 } }
                 tbody {
                     @for (index, row) in table.rows.iter().enumerate() {
-                        tr class=(if starts_group(table, index) { "first" } else { "" }) {
-                            @for cell in row { td class=(cell_class(cell)) { (cell.text) } }
+                        tr class=[starts_group(table, index).then_some("first")] {
+                            @for (cell, name) in row.iter().zip(&table.columns) {
+                                td class=[cell_class(cell)] data-label=[labels.then_some(name)] { (cell.text) }
+                            }
                         }
                     }
                 }
@@ -103,13 +127,12 @@ fn starts_group(table: &Table, index: usize) -> bool {
     grouped && index > 0 && first(index) != first(index - 1)
 }
 
-/// Returns the class for the alignment and the colour of a cell.
-fn cell_class(cell: &Cell) -> &'static str {
+/// Returns the class for the alignment and the colour of a cell, if it has any.
+fn cell_class(cell: &Cell) -> Option<&'static str> {
     match (cell.is_number(), cell.tendency) {
-        (true, Some(Tendency::Better)) => "n better",
-        (true, Some(Tendency::Worse)) => "n worse",
-        (true, None) => "n",
-        (false, _) if cell.text.chars().count() > 40 => "prose",
-        (false, _) => "",
+        (true, Some(Tendency::Better)) => Some("n better"),
+        (true, Some(Tendency::Worse)) => Some("n worse"),
+        (true, None) => Some("n"),
+        (false, _) => (cell.text.chars().count() > 40).then_some("prose"),
     }
 }

@@ -1,6 +1,6 @@
 //! Overhead of designs: amplification and wasted bytes.
 
-use crate::curves::{Designs, ccdf};
+use crate::curves::{Designs, Ranked};
 use crate::estimate::{SEEDS_FOR_T, t_interval};
 use crate::format::Quantity;
 use crate::format::list;
@@ -155,13 +155,14 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
     let designs = Designs(study.designs());
     let mut spared = Vec::new();
     let lines = cells[setting].designs.iter().map(|(design, runs)| {
-        let flows = runs.iter().flat_map(|run| group.members(run));
-        let mut wasted: Vec<f64> = flows.map(|flow| flow.wasted as f64).collect();
-        wasted.sort_unstable_by(f64::total_cmp);
-        if wasted.last() == Some(&0.0) {
+        let wasted = Ranked::new(runs, &group, |flow| flow.wasted as f64);
+        if wasted.largest() == Some(0.0) {
             spared.push((*design).to_owned());
         }
-        designs.series(design, Mark::Line, ccdf(&wasted))
+        Series {
+            runs: wasted.runs(study),
+            ..designs.series(design, Mark::StepBefore, wasted.ccdf())
+        }
     });
     let series: Vec<Series> = lines.filter(|line| !line.points.is_empty()).collect();
     let none = match spared.is_empty() {
@@ -171,7 +172,7 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
     Plot {
         id: format!("wasted-ccdf-{setting}"),
         title: format!(
-            "Wasted payload of the {what}, {}",
+            "CCDF of wasted payload of {what}, {}",
             analysis.setting_name(setting)
         ),
         caption: format!(
@@ -222,6 +223,7 @@ fn lines(
                 y,
                 whisker: interval.map(|(low, high)| Whisker::Y(low, high)),
                 shows: None,
+                row: None,
             })
         });
         designs.series(design, Mark::LineAndDots, points.collect())
@@ -245,6 +247,7 @@ fn dots(designs: &Designs<'_>, cell: &Cell<'_>, measure: &dyn Fn(Payload) -> f64
             y: place as f64,
             whisker: interval.map(|(low, high)| Whisker::X(low, high)),
             shows: None,
+            row: None,
         };
         designs.series(design, Mark::Dots, vec![point])
     });

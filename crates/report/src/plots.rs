@@ -1,13 +1,13 @@
 //! List of all plots of a study.
 
 use crate::analysis::Row;
-use crate::curves::{DISTRIBUTION_POINTS, Designs, ccdf, cdf};
+use crate::curves::{Designs, Ranked};
 use crate::format::Quantity;
 use crate::group::Group;
 use crate::headline::headline_group;
 use crate::network::{self, Network};
-use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
-use crate::sample::{Metric, Sample, Statistic};
+use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Size, Whisker};
+use crate::sample::{Metric, Statistic};
 use crate::scales::{FAR_APART, Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
 use crate::study::Study;
 use crate::{goodput, over_axes, overhead, queue};
@@ -32,12 +32,17 @@ pub fn plots(study: &Study) -> Vec<Plot> {
     plots
 }
 
-/// Returns every plot and every drawing of the report as files.
-pub fn pictures(study: &Study) -> Vec<Picture> {
-    let mut pictures: Vec<Picture> = plots(study).iter().map(Plot::picture).collect();
+/// Returns every plot and every drawing of the report as files of this size.
+pub fn pictures(study: &Study, size: Size) -> Vec<Picture> {
+    let plots = plots(study);
+    let mut pictures: Vec<Picture> = plots.iter().map(|plot| plot.picture(size)).collect();
     for setting in study.analysis().headlines() {
         let network = Network::of(study, setting);
-        pictures.extend(network.iter().flat_map(|network| network.pictures(study)));
+        pictures.extend(
+            network
+                .iter()
+                .flat_map(|network| network.pictures(study, size)),
+        );
     }
     pictures
 }
@@ -66,6 +71,7 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
                     y: place as f64,
                     whisker: interval.map(|(low, high)| Whisker::X(low, high)),
                     shows: None,
+                    row: None,
                 };
                 designs.series(design, Mark::Dots, vec![point])
             });
@@ -123,19 +129,20 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let group = headline_group(analysis, setting);
     let designs = Designs(study.designs());
-    let sorted = cells[setting].designs.iter().map(|(design, runs)| {
-        let values = Sample::of(runs, &group, Metric::Fct).into_values();
-        (*design, values)
+    let ranked = cells[setting].designs.iter().map(|(design, runs)| {
+        let times = Ranked::new(runs, &group, |flow| flow.fct_us);
+        (*design, times)
     });
-    let sorted: Vec<(&str, Vec<f64>)> = sorted.collect();
-    let of_all = |points: fn(&[f64]) -> Vec<Point>| -> Vec<Series> {
-        let series = sorted
-            .iter()
-            .map(|(design, values)| designs.series(design, mark_of(values), points(values)));
+    let ranked: Vec<(&str, Ranked<'_>)> = ranked.collect();
+    let of_all = |mark: Mark, points: &dyn Fn(&Ranked<'_>) -> Vec<Point>| -> Vec<Series> {
+        let series = ranked.iter().map(|(design, times)| Series {
+            runs: times.runs(study),
+            ..designs.series(design, mark, points(times))
+        });
         series.filter(|series| !series.points.is_empty()).collect()
     };
     let (whose, at) = (group_title(&group), analysis.setting_name(setting));
-    let mut slowest = sorted.iter().filter_map(|(_, values)| values.last());
+    let mut slowest = ranked.iter().filter_map(|(_, times)| times.largest());
     let unfinished = match slowest.any(|value| value.is_infinite()) {
         true => {
             " Unfinished ones count as slower than all others, so that a curve may stop before its end."
@@ -147,7 +154,7 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let mut plots = vec![
         Plot {
             id: format!("cdf-{}-{setting}", group.short),
-            title: format!("Distribution (CDF) of the times of {whose}, {at}"),
+            title: format!("CDF of {} of {whose}, {at}", group.time()),
             caption: format!("Cumulative distribution over all seeds.{unfinished}"),
             x: time(),
             y: Axis::new(
@@ -155,12 +162,12 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
                 Quantity::Share,
                 Scale::Linear,
             ),
-            series: of_all(cdf),
+            series: of_all(Mark::Step, &|times| times.cdf()),
             reference: None,
         },
         Plot {
             id: format!("ccdf-{}-{setting}", group.short),
-            title: format!("Tail (complementary CDF) of the times of {whose}, {at}"),
+            title: format!("CCDF (tail) of {} of {whose}, {at}", group.time()),
             caption: format!(
                 "Complementary distribution over all seeds, both axes logarithmic.{unfinished}"
             ),
@@ -170,7 +177,7 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
                 Quantity::Share,
                 Scale::Log,
             ),
-            series: of_all(ccdf),
+            series: of_all(Mark::StepBefore, &|times| times.ccdf()),
             reference: None,
         },
     ];
@@ -200,6 +207,7 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
                     y: estimate.value,
                     whisker: estimate.interval.map(|(low, high)| Whisker::Y(low, high)),
                     shows: None,
+                    row: None,
                 })
             });
             designs.series(design, Mark::Dots, points.collect())
@@ -233,12 +241,4 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     let mut plots = vec![one(Statistic::P99), one(Statistic::Mean)];
     plots.retain(Plot::has_points);
     plots
-}
-
-/// Returns steps for few values, where they are visible, and a line for many.
-fn mark_of(values: &[f64]) -> Mark {
-    match values.len() > 2 * DISTRIBUTION_POINTS {
-        true => Mark::Line,
-        false => Mark::Step,
-    }
 }

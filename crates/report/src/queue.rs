@@ -74,10 +74,10 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         _ => format!("{ports} sampled ports"),
     };
     let designs = Designs(study.designs());
-    let of_all = |points: &dyn Fn(&Run) -> Vec<Point>| -> Vec<Series> {
+    let of_all = |mark: Mark, points: &dyn Fn(&Run) -> Vec<Point>| -> Vec<Series> {
         let series = runs
             .iter()
-            .map(|(design, run)| designs.series(design, Mark::Line, points(run)));
+            .map(|(design, run)| designs.series(design, mark, points(run)));
         series.filter(|series| !series.points.is_empty()).collect()
     };
     let ends = runs.iter().filter_map(|(_, run)| run.queues.last());
@@ -88,12 +88,12 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         caption: format!("{which}, first seed; each point is the longest backlog of its interval."),
         x: Axis::new("time since the start", Quantity::Time, Scale::Linear),
         y: Axis::new("backlog", Quantity::Bytes, Scale::Linear),
-        series: of_all(&|run| over_time(run, end_us)),
+        series: of_all(Mark::Line, &|run| over_time(run, end_us)),
         reference: None,
     };
     let how_long = Plot {
         id: format!("queue-distribution{suffix}"),
-        title: "Distribution of the queue length".to_owned(),
+        title: "CCDF of queue length".to_owned(),
         caption: format!("{which}, first seed, all samples."),
         x: Axis::new("backlog", Quantity::Bytes, Scale::Linear),
         y: Axis::new(
@@ -101,7 +101,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
             Quantity::Share,
             Scale::Log,
         ),
-        series: of_all(&how_long),
+        series: of_all(Mark::StepBefore, &how_long),
         reference: None,
     };
     [over_time, how_long]
@@ -123,12 +123,12 @@ fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
         .collect()
 }
 
-/// Returns for each backlog that occurred (at most a hundred of them) the share of samples that are as long or longer.
+/// Returns for each backlog that occurred (at most a thousand of them) the share of samples that are as long or longer.
 fn how_long(run: &Run) -> Vec<Point> {
     let Backlogs { n, waiting } = Backlogs::of(run);
     let mut distinct = waiting.clone();
     distinct.dedup();
-    let every = distinct.len().div_ceil(100).max(1);
+    let every = distinct.len().div_ceil(1_000).max(1);
     let last = distinct.last().copied();
     distinct
         .into_iter()

@@ -124,6 +124,8 @@ pub struct Flow {
     pub fct_us: f64,
     /// Completion time divided by the ideal completion time. Infinite if the run ended first, NaN without an ideal.
     pub slowdown: f64,
+    /// Number of the row in its table.
+    pub number: u32,
     /// Index into [`Run::classes`].
     pub class: u8,
     /// Payload sent for the flow, including copies, retransmissions and wasted symbols.
@@ -153,6 +155,7 @@ impl Flow {
             } else {
                 f64::NAN
             },
+            number: flow.flow.0,
             class: flow.class,
             sent: flow.payload_sent.0,
             wasted: flow.payload_sent.0.saturating_sub(flow.bytes.0),
@@ -168,6 +171,7 @@ impl Flow {
             bytes: request.bytes.0,
             fct_us: latency.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
+            number: request.request,
             class: 0,
             sent: request.sent.0,
             wasted: request.wasted.0,
@@ -183,6 +187,7 @@ impl Flow {
             bytes: session.bytes.0,
             fct_us: completion.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
+            number: session.session,
             class: session.class,
             sent: 0,
             wasted: 0,
@@ -201,6 +206,7 @@ pub(crate) fn coflows(rows: &[CoflowRecord], kind: CoflowKind, timers: &Timers) 
             .completion
             .map_or(f64::INFINITY, |span| span.as_us_f64()),
         slowdown: f64::NAN,
+        number: row.coflow,
         class: row.class,
         sent: 0,
         wasted: 0,

@@ -146,11 +146,6 @@ impl Sample {
         &self.seeds
     }
 
-    /// Returns the values in ascending order.
-    pub(crate) fn into_values(self) -> Vec<f64> {
-        self.sorted.into_iter().map(|(value, _)| value).collect()
-    }
-
     /// Returns the number of flows of each seed that take longer than `threshold`.
     pub(crate) fn beyond(&self, threshold: f64) -> Vec<u32> {
         let mut beyond = vec![0; self.seeds.len()];

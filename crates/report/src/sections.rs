@@ -6,7 +6,7 @@
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;
 use crate::headline::{answer_statistic, headline_group};
-use crate::markup::{show_plots, show_small, show_table, table_rows, unbroken};
+use crate::markup::{show_cards, show_plots, show_small, show_table, table_rows, unbroken};
 use crate::network;
 use crate::sample::Metric;
 use crate::scales::capital;
@@ -35,7 +35,12 @@ pub(crate) fn opening(study: &Study) -> Markup {
                 @if index == 0 { h1 { (unbroken(sentence)) } } @else { p { (unbroken(sentence)) } }
             }
         }
-        @if let [headline] = headlines[..] { (headline_table(study, headline)) }
+        @if let [headline] = headlines[..] {
+            section id="answer" {
+                h2 { "The answer in numbers" }
+                (headline_table(study, headline))
+            }
+        }
     }
 }
 
@@ -43,7 +48,7 @@ pub(crate) fn opening(study: &Study) -> Markup {
 fn headline_table(study: &Study, headline: usize) -> Markup {
     html! {
         @if let Some(table) = tables::headline(study, headline) {
-            (show_table(&table))
+            (show_cards(&table))
             p class="note" { (unbroken(&tables::method_note(study, &[table]))) }
         }
         @for table in tables::of_sessions(study, headline) { (show_table(&table)) }
@@ -329,9 +334,10 @@ fn method() -> Markup {
                   The answer at the top compares several designs, so that its intervals are corrected for \
                   several comparisons (Bonferroni). The intervals of tables and plots are not." }
             dt { "Curves" }
-            dd { "Distributions and ranks are drawn through the values at 121 ranks at most. The ranks are evenly \
-                  spaced; for tails and wasted bytes they are spaced by the logarithm of the number of flows \
-                  beyond. Tables contain all flows. These are in the files of the runs and not on this page." }
+            dd { "Steps of distributions are exact. A curve leaves out corners that move it by less than half a \
+                  pixel. It is drawn through 1,261 ranks at most: evenly spaced, or for tails and wasted bytes \
+                  spaced by the logarithm of the number of flows beyond. Up to 65 points of a curve have a \
+                  tooltip. A click on a point shows the run and the row of its flow. Tables contain all flows." }
             dt { "Bytes" }
             dd { "All bytes that hosts sent, including headers, copies, retransmissions and acknowledgements." }
         }

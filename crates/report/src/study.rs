@@ -179,6 +179,13 @@ impl Study {
         std::iter::once(&self.manifest).chain(&self.joined)
     }
 
+    /// Returns the name of a run's directory below `runs/`, or `None` if no manifest contains the run.
+    pub(crate) fn run_id(&self, key: &RunKey) -> Option<&str> {
+        let mut planned = self.manifests().flat_map(|manifest| &manifest.runs);
+        let found = planned.find(|run| run.key == *key);
+        found.map(|run| run.id.as_str())
+    }
+
     /// Returns the finished runs in the manifest's order.
     pub fn runs(&self) -> &[Run] {
         &self.runs

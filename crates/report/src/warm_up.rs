@@ -170,6 +170,7 @@ mod tests {
             fct_us,
             bytes: 1_000,
             slowdown: 1.0,
+            number: 0,
             class: 0,
             sent: 1_000,
             wasted: 0,

@@ -7,8 +7,8 @@ use std::path::Path;
 use synthetic::{Behaviour, TCP, compare, manifest, run};
 use tailcut_record::{OutputDir, RunKey, SessionOperation, SessionRecord, TableFormat};
 use tailcut_report::{
-    Axis, Comparison, ComparisonRow, Mark, Plot, Point, Quantity, Scale, Series, Verdict, answer,
-    html, json, load, plots, text_table, write_comparisons, write_html,
+    Axis, Comparison, ComparisonRow, Mark, Plot, Point, Quantity, Scale, Series, Size, Verdict,
+    answer, html, json, load, plots, text_table, write_comparisons, write_html,
 };
 use tailcut_units::{Bytes, Duration, HostId};
 
@@ -26,8 +26,25 @@ fn png_size(png: &[u8]) -> (u32, u32) {
     (number(16), number(20))
 }
 
+/// Returns the width of the first page in points.
+fn pdf_width(pdf: &[u8]) -> f64 {
+    let text = String::from_utf8_lossy(pdf);
+    let (_, numbers) = text.split_once("/MediaBox[0 0 ").expect("a page");
+    let (width, _) = numbers.split_once(' ').expect("two numbers");
+    width.parse().expect("a number")
+}
+
+/// Returns whether the PNG has 11,811 dots in a metre, which are 300 in an inch.
+fn is_at_300_dpi(png: &[u8]) -> bool {
+    contains(png, b"pHYs\0\0\x2e\x23\0\0\x2e\x23\x01")
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
 #[test]
-fn every_plot_is_also_an_svg_and_a_png_file() {
+fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
     let study = compare(&[TCP, REPFLOW], &[0.3, 0.6], 6, 1_500);
     let plots = plots(&study);
     assert!(plots.len() >= 12, "{}", plots.len());
@@ -36,7 +53,7 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
     for plot in &plots {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         assert!(plot.id.chars().all(safe), "{} is no file name", plot.id);
-        let picture = plot.picture();
+        let picture = plot.picture(Size::Screen);
         let svg = &picture.svg;
         // An SVG with style variables or links does not open as a separate file.
         assert!(
@@ -48,8 +65,23 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", plot.id);
         let png = picture.png().expect("a picture");
         let (width, height) = png_size(&png);
-        assert_eq!(width, 1_440, "{}", plot.id);
-        assert!(height > 800, "{}", plot.id);
+        assert_eq!(width, 2_250, "7.5 inches of 300 dots: {}", plot.id);
+        assert!(height > 1_200, "{}", plot.id);
+        assert!(is_at_300_dpi(&png), "{}", plot.id);
+        for size in Size::PAPER {
+            let pdf = plot.picture(size).pdf().expect("a picture");
+            let width = pdf_width(&pdf);
+            assert!(
+                (width - size.inches() * 72.0).abs() < 0.01,
+                "{}: {width}",
+                plot.id
+            );
+            assert!(
+                contains(&pdf, b"/FontFile2"),
+                "{}: the font is embedded",
+                plot.id
+            );
+        }
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("plot-{}.png", plot.id));
         std::fs::write(kept, png).unwrap();
     }
@@ -62,29 +94,75 @@ fn a_page_of_many_flows_is_no_longer_than_one_of_few() {
     assert!(many < 1.05 * few, "{few} B and {many} B");
 }
 
-#[test]
-fn a_picture_shows_its_title() {
-    let mut plot = Plot {
-        id: "title".to_owned(),
-        title: String::new(),
+/// Returns a plot of one curve.
+fn one_curve(mark: Mark, points: &[(f64, f64)]) -> Plot {
+    Plot {
+        id: "curve".to_owned(),
+        title: "CDF of completion time".to_owned(),
         caption: String::new(),
         x: Axis::new("", Quantity::Number, Scale::Linear),
         y: Axis::new("", Quantity::Number, Scale::Linear),
         series: vec![Series {
             name: "tcp".to_owned(),
             colour: 0,
-            mark: Mark::Line,
-            points: vec![Point::new(0.0, 0.0), Point::new(1.0, 1.0)],
+            mark,
+            points: points.iter().map(|&(x, y)| Point::new(x, y)).collect(),
+            runs: Vec::new(),
         }],
         reference: None,
-    };
-    let without = plot.picture().png().unwrap();
-    plot.title = "p99 of mice".to_owned();
+    }
+}
+
+#[test]
+fn a_picture_has_labels_but_no_title_because_a_caption_has_it() {
+    let mut plot = one_curve(Mark::Line, &[(0.0, 0.0), (1.0, 1.0)]);
+    let without = plot.picture(Size::Screen);
+    assert!(!without.svg.contains(">CDF of completion time</text>"));
+    plot.x.label = "completion time".to_owned();
     assert_ne!(
-        plot.picture().png().unwrap(),
-        without,
+        plot.picture(Size::Screen).png().unwrap(),
+        without.png().unwrap(),
         "the font has drawn something"
     );
+}
+
+/// Returns the corners of the curve in the file, from left to right.
+fn corners(plot: &Plot) -> Vec<(f64, f64)> {
+    let svg = plot.picture(Size::Screen).svg;
+    let (_, path) = svg.split_once("class=\"line\" d=\"M").expect("a curve");
+    let (path, _) = path.split_once('"').expect("an end");
+    let corner = |pair: &str| {
+        let (x, y) = pair.split_once(' ').expect("two numbers");
+        (x.parse().expect("a number"), y.parse().expect("a number"))
+    };
+    path.split('L').map(corner).collect()
+}
+
+#[test]
+fn steps_of_a_distribution_are_exact() {
+    let points = [(1.0, 0.9), (2.0, 0.5), (5.0, 0.1)];
+    for (mark, height_first) in [(Mark::Step, false), (Mark::StepBefore, true)] {
+        let corners = corners(&one_curve(mark, &points));
+        assert_eq!(corners.len(), 5, "{mark:?}: {corners:?}");
+        for (index, pair) in corners.windows(2).enumerate() {
+            let vertical = pair[0].0 == pair[1].0;
+            let horizontal = pair[0].1 == pair[1].1;
+            assert!(vertical != horizontal, "{mark:?}: a slope in {corners:?}");
+            assert_eq!(
+                vertical,
+                (index % 2 == 0) == height_first,
+                "{mark:?}: {corners:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_curve_of_many_points_keeps_its_shape_with_few_corners() {
+    let arc = (0..=5_000).map(|i| f64::from(i) / 5_000.0);
+    let points: Vec<(f64, f64)> = arc.map(|x| (x, (1.0 - x * x).sqrt())).collect();
+    let corners = corners(&one_curve(Mark::Line, &points));
+    assert!((20..400).contains(&corners.len()), "{}", corners.len());
 }
 
 #[test]
@@ -94,7 +172,7 @@ fn markup_in_names_stays_text_in_files() {
         ..TCP
     };
     for plot in plots(&compare(&[TCP, hostile], &[0.5], 6, 400)) {
-        let picture = plot.picture();
+        let picture = plot.picture(Size::Screen);
         assert!(!picture.svg.contains("<b>"));
         picture.png().expect("well-formed");
     }
@@ -115,12 +193,13 @@ fn a_plot_of_one_point_or_of_equal_values_is_still_drawn() {
                     colour: 9,
                     mark: Mark::LineAndDots,
                     points: points.iter().map(|&(x, y)| Point::new(x, y)).collect(),
+                    runs: Vec::new(),
                 }],
                 reference: None,
             };
-            let svg = plot.picture().svg;
+            let svg = plot.picture(Size::Screen).svg;
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-            plot.picture().png().unwrap();
+            plot.picture(Size::Screen).png().unwrap();
         }
     }
 }

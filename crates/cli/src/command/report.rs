@@ -6,7 +6,10 @@ use crate::failure::Failure;
 use crate::join;
 use crate::output::{note, print_exactly, print_json, screen};
 use anyhow::Context;
+#[cfg(not(feature = "images"))]
+use clap::ValueEnum;
 use std::path::Path;
+use tailcut_report::{Size, Study};
 
 /// Default directory for the report of several studies.
 const JOINED: &str = "out/joined";
@@ -39,6 +42,9 @@ pub fn execute(arguments: &Report) -> Result<(), Failure> {
         write_plots(&study, &dir, picture)?;
         note(&format!("plots: {}", dir.display()));
     }
+    if arguments.open {
+        open(&report)?;
+    }
     if arguments.json.json {
         note(&format!("report: {}", report.display()));
         return print_json(&tailcut_report::json(&study));
@@ -53,28 +59,79 @@ pub fn execute(arguments: &Report) -> Result<(), Failure> {
     ))
 }
 
+/// Shows the report in the browser that the desktop has set, or in the program in `BROWSER`.
+fn open(report: &Path) -> anyhow::Result<()> {
+    let whole =
+        std::path::absolute(report).with_context(|| format!("cannot find {}", report.display()))?;
+    let opened = match std::env::var_os("BROWSER").filter(|browser| !browser.is_empty()) {
+        Some(browser) => open::with_detached(&whole, browser.to_string_lossy()),
+        None => open::that_detached(&whole),
+    };
+    opened.with_context(|| {
+        format!(
+            "--open: found no browser for {}; set BROWSER to one, or open the file by hand",
+            whole.display()
+        )
+    })
+}
+
 fn make_dir(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))
 }
 
-fn write_plots(study: &tailcut_report::Study, dir: &Path, picture: Picture) -> anyhow::Result<()> {
+/// Returns the sizes of the drawings in a format.
+fn sizes(picture: Picture) -> &'static [Size] {
+    match picture {
+        Picture::Svg | Picture::Pdf | Picture::Png => &[Size::Screen],
+        Picture::Paper => &Size::PAPER,
+    }
+}
+
+fn write_plots(study: &Study, dir: &Path, picture: Picture) -> anyhow::Result<()> {
     make_dir(dir)?;
-    for drawn in tailcut_report::pictures(study) {
-        let name = drawn.id.clone();
-        let (bytes, extension) = match picture {
-            Picture::Svg => (drawn.svg.into_bytes(), "svg"),
-            #[cfg(feature = "png")]
-            Picture::Png => (
-                drawn.png().with_context(|| format!("cannot draw {name}"))?,
-                "png",
-            ),
-            #[cfg(not(feature = "png"))]
-            Picture::Png => {
-                anyhow::bail!("--plots: this build writes no PNG files; found png; allowed: svg")
-            }
-        };
-        let path = dir.join(format!("{name}.{extension}"));
-        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    for &size in sizes(picture) {
+        for drawn in tailcut_report::pictures(study, size) {
+            let width = match picture {
+                Picture::Paper => format!("-{}in", size.inches()),
+                Picture::Svg | Picture::Pdf | Picture::Png => String::new(),
+            };
+            let name = format!("{}{width}", drawn.id);
+            let (bytes, extension) =
+                image(drawn, picture).with_context(|| format!("cannot draw {name}"))?;
+            let path = dir.join(format!("{name}.{extension}"));
+            std::fs::write(&path, bytes)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
     }
     Ok(())
+}
+
+/// Returns the contents and the extension of a drawing's file.
+#[cfg(feature = "images")]
+fn image(
+    drawn: tailcut_report::Picture,
+    picture: Picture,
+) -> anyhow::Result<(Vec<u8>, &'static str)> {
+    Ok(match picture {
+        Picture::Svg => (drawn.svg.into_bytes(), "svg"),
+        Picture::Pdf | Picture::Paper => (drawn.pdf()?, "pdf"),
+        Picture::Png => (drawn.png()?, "png"),
+    })
+}
+
+/// Returns the contents and the extension of a drawing's file.
+#[cfg(not(feature = "images"))]
+fn image(
+    drawn: tailcut_report::Picture,
+    picture: Picture,
+) -> anyhow::Result<(Vec<u8>, &'static str)> {
+    match picture {
+        Picture::Svg => Ok((drawn.svg.into_bytes(), "svg")),
+        other => anyhow::bail!(
+            "--plots: this build writes no PDF or PNG files; found {}; allowed: svg",
+            other
+                .to_possible_value()
+                .map_or_else(String::new, |value| value.get_name().to_owned())
+        ),
+    }
 }

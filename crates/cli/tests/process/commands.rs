@@ -1,9 +1,12 @@
 //! All commands, with the behaviour that their help describes.
 
-use crate::test_dir::{TestDir, compare};
+use crate::test_dir::{Ended, TestDir, compare};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 fn keys(value: &Value) -> BTreeSet<&str> {
     value
@@ -250,6 +253,70 @@ fn report_says_again_what_compare_said_and_draws_each_plot() {
         fs::read(picture)
             .expect("a picture")
             .starts_with(b"\x89PNG")
+    );
+}
+
+#[test]
+fn plots_for_a_paper_are_pdf_files_of_one_and_of_two_columns() {
+    let test_dir = TestDir::new();
+    test_dir.run(&compare(&["tcp", "repflow"], &["--out", "study"]));
+    let written = test_dir.run(&["report", "study", "--plots", "paper"]);
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    let mut widths = BTreeSet::new();
+    for entry in fs::read_dir(test_dir.path().join("study/plots")).expect("plots") {
+        let path = entry.expect("an entry").path();
+        assert!(
+            fs::read(&path).expect("a plot").starts_with(b"%PDF-"),
+            "{}",
+            path.display()
+        );
+        let name = path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        widths.extend(name.rsplit('-').next().map(str::to_owned));
+    }
+    assert_eq!(widths.into_iter().collect::<Vec<_>>(), ["3.3in", "7in"]);
+}
+
+#[test]
+fn report_opens_its_page_in_the_browser_of_the_user() {
+    let test_dir = TestDir::new();
+    test_dir.run(&compare(&["tcp", "repflow"], &["--out", "study"]));
+    // The browser writes the page's path into a pipe, which the test reads.
+    let pipe = test_dir.path().join("pipe");
+    let made = Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .expect("mkfifo runs");
+    assert!(made.success(), "{made}");
+    let browser = test_dir.file(
+        "browser",
+        &format!("#!/bin/sh\necho \"$1\" >{}\n", pipe.display()),
+    );
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let open = |browser: &Path| -> Ended {
+        let mut command = test_dir.command(&["report", "study", "--open"]);
+        command
+            .env("BROWSER", browser)
+            .output()
+            .expect("the command runs")
+            .into()
+    };
+    let ended = open(&browser);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let page = fs::read_to_string(&pipe).expect("the browser ran");
+    assert_eq!(
+        Path::new(page.trim()),
+        test_dir.path().join("study/report.html")
+    );
+    let missing = open(Path::new("/nowhere/browser"));
+    assert_eq!(missing.code, Some(1), "{}", missing.stdout);
+    assert!(
+        missing.stderr.contains("--open: found no browser"),
+        "{}",
+        missing.stderr
     );
 }
 

@@ -6,6 +6,7 @@ use super::graph::Graph;
 use super::heat::{self, BUSY, Steps, WAITING};
 use super::layout::{BOX, FONT, Layout, Point, text_width};
 use crate::format::Quantity;
+use crate::plot::Size;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
@@ -259,14 +260,14 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the busiest frame of one design as a separate SVG file.
-    pub fn file(&self, title: &str, film: &Film, design_film: &DesignFilm) -> String {
+    pub fn file(&self, title: &str, film: &Film, design_film: &DesignFilm, size: Size) -> String {
         let layout = &self.layout;
         let (font, width) = (FONT + 1.0, layout.width.max(660.0));
-        let above = font * 4.2;
+        let above = font * 2.7;
         let legends = if self.failures.is_empty() { 6.0 } else { 8.2 };
         let height = above + layout.height + font * legends;
         let style = format!(
-            ".ground{{fill:#fff}}text{{fill:#30343a}}.title{{font-weight:bold}}.heat path{{fill:none}}\
+            ".ground{{fill:#fff}}text{{fill:#30343a}}.heat path{{fill:none}}\
              .node{{fill:#fff;stroke:#30343a}}.trouble path{{fill:none;stroke:{TROUBLE_LIGHT};stroke-width:2}}\
              .trouble .cut{{stroke-width:1.4;stroke-dasharray:4 3}}\
              .trouble .worn{{stroke-width:1.4;stroke-dasharray:1.4 4}}.trouble .slow,.trouble .lossy{{fill:#fff}}{}",
@@ -283,14 +284,13 @@ impl<'a> Drawing<'a> {
         );
         let when = film.when(design_film.busiest);
         let document = html! {
-            svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
+            svg xmlns="http://www.w3.org/2000/svg" width=(size.length(width, width)) height=(size.length(height, width))
                 viewBox=(format!("0 0 {width} {height}")) font-size=(FONT)
                 font-family="Ubuntu, 'Helvetica Neue', Arial, sans-serif" {
                 title { (title) }
                 style { (PreEscaped(style)) }
                 rect class="ground" width=(width) height=(height) {}
-                text class="title" x="4" y=(font * 1.6) font-size=(font * 1.2) { (title) }
-                text x="4" y=(font * 3.1) { "Busiest time, " (when) ". A link's right line goes up." }
+                text x="4" y=(font * 1.6) { "Busiest time, " (when) ". A link's right line goes up." }
                 g transform=(format!("translate(0 {above})")) { (self.body(film, design_film, design_film.busiest)) }
                 g transform=(format!("translate(4 {})", above + layout.height + font)) {
                     (legend_row("Link busy", BUSY, 'b', &busy_texts()))

@@ -16,7 +16,7 @@ pub(crate) use edge_failures::sentence as failure_sentence;
 pub(crate) use over_time::plots;
 pub(crate) use page::section;
 
-use crate::plot::Picture;
+use crate::plot::{Picture, Size};
 use crate::study::Study;
 use crate::table::Table;
 use drawing::Drawing;
@@ -74,9 +74,10 @@ impl Network {
         })
     }
 
-    /// Returns a picture of the network at each design's busiest time. Empty if the network is too large for a drawing.
-    pub fn pictures(&self, study: &Study) -> Vec<Picture> {
-        if !self.graph.can_be_drawn() {
+    /// Returns a picture of the network at each design's busiest time. Empty if the network is too large for a drawing,
+    /// or if the size leaves no room for its names.
+    pub fn pictures(&self, study: &Study, size: Size) -> Vec<Picture> {
+        if !self.graph.can_be_drawn() || size == Size::Column {
             return Vec::new();
         }
         let drawing = Drawing::of(&self.graph, &self.failures);
@@ -87,7 +88,7 @@ impl Network {
                 let title = format!("{} on {}", design_film.design, setting.describe(true));
                 Picture {
                     id: format!("network-{}-{index}", self.setting),
-                    svg: drawing.file(&title, &self.film, design_film),
+                    svg: drawing.file(&title, &self.film, design_film, size),
                 }
             })
             .collect()

@@ -21,15 +21,6 @@ pub struct Plot {
     pub reference: Option<Reference>,
 }
 
-/// Drawing as a file.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Picture {
-    /// Name for the file, unique within a report.
-    pub id: String,
-    /// Drawing as a separate SVG file.
-    pub svg: String,
-}
-
 /// Axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
@@ -76,6 +67,8 @@ pub struct Series {
     pub mark: Mark,
     /// Points. The points of a line are in the order of `x`.
     pub points: Vec<Point>,
+    /// Runs that the points come from. Empty if no point comes from a single row.
+    pub runs: Vec<SeriesRun>,
 }
 
 /// Style of a series.
@@ -85,6 +78,8 @@ pub enum Mark {
     Line,
     /// Line that keeps its height until the next point, for distribution functions.
     Step,
+    /// Line that has the height of the next point, for complementary distribution functions.
+    StepBefore,
     /// Line with a marker at each point.
     LineAndDots,
     /// Markers only.
@@ -104,6 +99,28 @@ pub struct Point {
     pub whisker: Option<Whisker>,
     /// Value that a cell shows.
     pub shows: Option<CellValue>,
+    /// Row of a run's tables that the point comes from, if it comes from a single one.
+    pub row: Option<RowKey>,
+}
+
+/// Row of a run's table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowKey {
+    /// Number of the row in its table, such as the number of a flow.
+    pub number: u32,
+    /// Index of the run in [`Series::runs`].
+    pub run: u32,
+}
+
+/// Run that a series shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeriesRun {
+    /// Name of the run's directory below the study's `runs/`.
+    pub id: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Noun for a row of the table that the points come from, such as `flow`.
+    pub noun: &'static str,
 }
 
 /// Value of a cell.
@@ -181,6 +198,7 @@ impl Point {
             y,
             whisker: None,
             shows: None,
+            row: None,
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Tick {
 
 /// Horizontal or vertical axis of a plot.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     X,
     Y,
 }
@@ -69,6 +69,21 @@ impl<'a> ScaledAxis<'a> {
             }
             Scale::Log => self.labelled(log_ticks(self.low, self.high), quantity),
         }
+    }
+
+    /// Returns about a hundred ticks for a zoomed plot, or none for an axis of names.
+    pub fn fine_ticks(&self) -> Vec<Tick> {
+        let quantity = self.axis.quantity;
+        let values = match self.axis.scale {
+            Scale::Names(_) => Vec::new(),
+            Scale::Linear => {
+                let unit = unit_size(quantity, self.high);
+                let step = round_step((self.high - self.low) / unit / 100.0) * unit;
+                multiples(self.low, self.high, step)
+            }
+            Scale::Log => log_values(self.low, self.high, &FINEST),
+        };
+        self.labelled(values, quantity)
     }
 
     fn labelled(&self, values: Vec<f64>, quantity: Quantity) -> Vec<Tick> {
@@ -159,36 +174,49 @@ fn log_domain((low, high): (f64, f64)) -> (f64, f64) {
 
 /// Returns three to eight round values.
 fn linear_ticks(low: f64, high: f64, unit: f64) -> Vec<f64> {
-    let raw = (high - low) / unit / 7.0;
+    multiples(low, high, round_step((high - low) / unit / 7.0) * unit)
+}
+
+/// Returns 1, 2 or 5 times a power of ten, at least `raw`.
+fn round_step(raw: f64) -> f64 {
     let power = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
+    [1.0, 2.0, 5.0, 10.0]
         .map(|factor| factor * power)
         .into_iter()
         .find(|step| *step >= raw)
         .unwrap_or(raw)
-        * unit;
+}
+
+/// Returns the multiples of `step` from `low` to `high`.
+fn multiples(low: f64, high: f64, step: f64) -> Vec<f64> {
     let first = (low / step - 1e-9).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
+/// Factors of the ticks that are closest together on a logarithmic axis.
+const FINEST: [f64; 11] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+
+/// Returns the products of `factors` and powers of ten from `10^low` to `10^high`.
+fn log_values(low: f64, high: f64, factors: &[f64]) -> Vec<f64> {
+    let decades = (low.floor() as i32)..=(high.ceil() as i32);
+    decades
+        .flat_map(|decade| {
+            factors
+                .iter()
+                .map(move |factor| factor * 10f64.powi(decade))
+        })
+        .filter(|value| (low..=high).contains(&value.log10()))
+        .collect()
+}
+
 /// Returns powers of ten and, if there are few of them, also their multiples.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
-    let decades = (low.floor() as i32)..=(high.ceil() as i32);
-    let of = |factors: &[f64]| -> Vec<f64> {
-        decades
-            .clone()
-            .flat_map(|decade| {
-                factors
-                    .iter()
-                    .map(move |factor| factor * 10f64.powi(decade))
-            })
-            .filter(|value| (low..=high).contains(&value.log10()))
-            .collect()
-    };
-    let finest = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
-    let choices: [&[f64]; 4] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0], &finest];
-    let ticks = choices.into_iter().map(of).find(|ticks| ticks.len() >= 3);
+    let choices: [&[f64]; 4] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0], &FINEST];
+    let ticks = choices
+        .into_iter()
+        .map(|factors| log_values(low, high, factors))
+        .find(|ticks| ticks.len() >= 3);
     match ticks {
         Some(ticks) => {
             let every = ticks.len().div_ceil(9);

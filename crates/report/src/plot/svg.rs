@@ -1,14 +1,15 @@
-//! Plots as SVG: one drawing, laid out wide or narrow for the page, or as a separate file.
+//! Plots as SVG: one drawing, laid out wide or narrow for the page, or for a file.
 
 use super::cells;
-use super::model::{Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
+use super::model::{Mark, Plot, Point, Reference, Scale, Series, Whisker};
+use super::outline::{self, Grid};
 use super::scale::{ScaledAxis, Side, Tick};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use std::fmt::Write;
 
 /// Colours on a light background: grey for the baseline, then the palette of Okabe and Ito, which people with every
 /// common kind of colour blindness can distinguish. Markers and dashes differ too.
-const LIGHT: [&str; 8] = [
+pub(super) const LIGHT: [&str; 8] = [
     "#5f6670", "#0072b2", "#d55e00", "#009e73", "#b8860b", "#b04f8f", "#3a9bd9", "#7a4b2a",
 ];
 /// Colours of the series on a dark background.
@@ -20,6 +21,9 @@ const DASHES: [&str; 5] = ["", "7 3", "2 3", "9 3 2 3", "4 2"];
 /// Width of a digit or an average letter, divided by the font size. It is an upper estimate for common sans-serif
 /// fonts, because labels are laid out before the font is known.
 const LETTER: f64 = 0.6;
+
+/// Largest number of points of a curve with a tooltip, minus one.
+const TOOLTIP_POINTS: usize = 64;
 
 /// Size of a drawing.
 #[derive(Clone, Copy)]
@@ -42,14 +46,8 @@ impl Layout {
         height: 280.0,
         font: 12.0,
     };
-    /// Layout for a file.
-    const FILE: Self = Self {
-        width: 720.0,
-        height: 420.0,
-        font: 14.0,
-    };
-
-    fn text_width(&self, text: &str) -> f64 {
+    /// Returns the estimated width of a text.
+    pub(super) fn text_width(&self, text: &str) -> f64 {
         text.chars().count() as f64 * self.font * LETTER
     }
 }
@@ -97,17 +95,9 @@ impl Frame {
 }
 
 impl Plot {
-    /// Returns the plot as a separate file in light colours, with title and legend.
-    pub fn picture(&self) -> Picture {
-        Picture {
-            id: self.id.clone(),
-            svg: file(self),
-        }
-    }
-
     /// Returns the drawing for the page. Its colours come from the page's style sheet.
-    pub(crate) fn drawing(&self, layout: Layout, class: &str) -> Markup {
-        let drawn = Drawn::new(self, layout, 0.0);
+    pub(crate) fn drawing(&self, layout: Layout, class: &str, curves: Curves) -> Markup {
+        let drawn = Drawn::new(self, layout, curves);
         let frame = drawn.frame;
         let area = format!(
             "{:.1} {:.1} {:.1} {:.1}",
@@ -123,98 +113,62 @@ impl Plot {
         }
     }
 
-    /// Returns the position of each point, from 0 to 1 on both axes, and its texts, for tooltips.
-    pub(crate) fn places(&self, series: &Series) -> Vec<(f64, f64, Vec<String>)> {
+    /// Returns the points for tooltips.
+    pub(crate) fn places(&self, series: &Series) -> Vec<Place> {
         let (x, y) = (
             ScaledAxis::new(self, Side::X),
             ScaledAxis::new(self, Side::Y),
         );
-        let round = |place: f64| (place * 1e4).round() / 1e4;
-        let points = series.points.iter();
+        // Curves have more points than a pointer can tell apart.
+        let last = series.points.len().saturating_sub(1);
+        let every = last.div_ceil(TOOLTIP_POINTS).max(1);
+        let points = series.points.iter().enumerate();
         points
-            .map(|point| {
-                (
-                    round(x.place(point.x)),
-                    round(y.place(point.y)),
+            .filter(|(index, _)| index % every == 0 || *index == last)
+            .map(|(_, point)| {
+                Place(
+                    place_of(x.place(point.x)),
+                    place_of(y.place(point.y)),
                     self.texts(point),
+                    point.row.map(|row| (row.number, row.run)),
                 )
             })
             .collect()
     }
+
+    /// Returns the ticks of an axis for the zoomed plot: positions and labels, closer together than on the whole plot.
+    /// Empty for an axis of names.
+    pub(crate) fn fine_ticks(&self, side: Side) -> Vec<(u32, String)> {
+        let ticks = ScaledAxis::new(self, side).fine_ticks().into_iter();
+        ticks
+            .map(|tick| (place_of(tick.place), tick.label))
+            .collect()
+    }
 }
 
-/// Returns the plot as a separate SVG file.
-fn file(plot: &Plot) -> String {
-    let layout = Layout::FILE;
-    let legend = legend_places(plot, layout);
-    let legend_height = legend.last().map_or(0.0, |(_, y)| y + layout.font * 2.4);
-    let title_height = layout.font * 2.4;
-    let height = layout.height + title_height + legend_height;
-    let drawn = Drawn::new(plot, layout, title_height);
-    let style = file_style(plot);
-    let document = html! {
-        svg xmlns="http://www.w3.org/2000/svg" width=(layout.width) height=(height)
-            viewBox=(format!("0 0 {} {height}", layout.width)) font-size=(layout.font)
-            font-family="Ubuntu, 'Helvetica Neue', Arial, sans-serif" {
-            title { (plot.title) }
-            style { (PreEscaped(style)) }
-            rect class="ground" width=(layout.width) height=(height) {}
-            text class="title" x="16" y=(layout.font * 1.6) font-size=(layout.font * 1.2) { (plot.title) }
-            (drawn.body())
-            @for (series, (x, y)) in plot.series.iter().zip(&legend) {
-                g class=(colour_class(series)) transform=(format!("translate({x:.1} {:.1})", y + title_height + layout.height)) {
-                    (swatch(series))
-                    text x="34" y="5" { (series.name) }
-                }
-            }
-        }
-    };
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n",
-        document.into_string()
-    )
+/// Position, texts and row of a point for a tooltip.
+#[derive(serde::Serialize)]
+pub(crate) struct Place(
+    u32,
+    u32,
+    Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<(u32, u32)>,
+);
+
+/// Returns a position from 0 to 10,000.
+fn place_of(place: f64) -> u32 {
+    (place * 1e4).round() as u32
 }
 
-fn file_style(plot: &Plot) -> String {
-    let mut css = String::from(
-        ".ground{fill:#fff}text{fill:#30343a}.title{font-weight:bold}.grid{stroke:#e3e5e8}\
-         .axis{stroke:#8a9099}.reference{stroke:#30343a;stroke-dasharray:4 4}\
-         .line{fill:none;stroke-width:2}.whisker{stroke-width:1.5;fill:none}",
-    );
-    for series in plot
-        .series
-        .iter()
-        .filter(|series| series.mark == Mark::Cells)
-    {
-        css.push_str(&cells::file_rules(series));
-    }
-    for series in &plot.series {
-        let index = series.colour % LIGHT.len();
-        let colour = LIGHT[index];
-        let _ = write!(
-            css,
-            ".c{index} .line,.c{index} .whisker{{stroke:{colour}}}.c{index} .dot{{fill:{colour}}}"
-        );
-    }
-    css
-}
-
-/// Returns the positions of the legend entries below the drawing, wrapped into rows.
-fn legend_places(plot: &Plot, layout: Layout) -> Vec<(f64, f64)> {
-    if !plot.has_legend() {
-        return Vec::new();
-    }
-    let (mut x, mut y) = (24.0, 4.0);
-    let mut places = Vec::new();
-    for series in &plot.series {
-        let width = 34.0 + layout.text_width(&series.name) + 24.0;
-        if x > 24.0 && x + width > layout.width {
-            (x, y) = (24.0, y + layout.font * 1.7);
-        }
-        places.push((x, y));
-        x += width;
-    }
-    places
+/// Form of the curves in a drawing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Curves {
+    /// Curves in the cells of the page's grid. Another drawing of the same plot can use them.
+    Own,
+    /// Curves of the plot's other drawing on the page.
+    OfOther,
+    /// Curves in the coordinates of a file.
+    File,
 }
 
 pub(crate) fn colour_class(series: &Series) -> String {
@@ -250,9 +204,10 @@ fn dashes(series: &Series) -> &'static str {
 }
 
 /// Plot with its axes in a layout.
-struct Drawn<'a> {
+pub(super) struct Drawn<'a> {
     plot: &'a Plot,
     layout: Layout,
+    curves: Curves,
     frame: Frame,
     x: ScaledAxis<'a>,
     y: ScaledAxis<'a>,
@@ -263,7 +218,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    fn new(plot: &'a Plot, layout: Layout, above: f64) -> Self {
+    pub fn new(plot: &'a Plot, layout: Layout, curves: Curves) -> Self {
         let (x, y) = (
             ScaledAxis::new(plot, Side::X),
             ScaledAxis::new(plot, Side::Y),
@@ -286,7 +241,7 @@ impl<'a> Drawn<'a> {
         let right = x_ticks.last().map_or(16.0, |tick| {
             (layout.text_width(&tick.label) / 2.0 + 4.0).max(16.0)
         });
-        let top = above + layout.font * 2.2;
+        let top = layout.font * 2.2;
         // All names are shown. If they do not fit in one row, every second one is in a second row.
         let names = matches!(plot.x.scale, Scale::Names(_));
         let room = layout.width - left - right;
@@ -297,7 +252,7 @@ impl<'a> Drawn<'a> {
             left,
             top,
             width: layout.width - left - right,
-            height: layout.height + above - top - layout.font * (3.8 + second_row),
+            height: layout.height - top - layout.font * (3.8 + second_row),
         };
         let x_ticks = if names && all_fit {
             x_ticks
@@ -307,6 +262,7 @@ impl<'a> Drawn<'a> {
         Self {
             plot,
             layout,
+            curves,
             frame,
             x,
             y,
@@ -316,7 +272,8 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    fn body(&self) -> Markup {
+    /// Returns axes, curves and marks, for use within an `svg` element.
+    pub fn body(&self) -> Markup {
         let (frame, font) = (self.frame, self.layout.font);
         let has_cells = self
             .plot
@@ -328,6 +285,23 @@ impl<'a> Drawn<'a> {
             text class="label" x=(if names { frame.left } else { 4.0 }) y=(frame.top - font * 0.9) {
                 @if !names { (self.plot.y.label) }
             }
+            g class="ticks" { (self.ticks()) }
+            path class="axis" fill="none" d=(format!(
+                "M{0:.1} {1:.1}V{2:.1}H{3:.1}", frame.left, frame.top, frame.bottom(), frame.right()
+            )) {}
+            text class="label" x=(rounded(frame.left + frame.width / 2.0))
+                y=(rounded(frame.bottom() + font * (3.2 + self.second_row))) text-anchor="middle" { (self.plot.x.label) }
+            @if let Some(reference) = self.plot.reference { (self.reference(reference)) }
+            @for (index, series) in self.plot.series.iter().enumerate() {
+                g class=(colour_class(series)) data-series=(index) { (self.series(index, series)) }
+            }
+        }
+    }
+
+    /// Returns the lines of the grid and their labels.
+    fn ticks(&self) -> Markup {
+        let (frame, font) = (self.frame, self.layout.font);
+        html! {
             @for (index, tick) in self.x_ticks.iter().enumerate() {
                 @let x = rounded(frame.x(tick.place));
                 line class="grid" x1=(x) x2=(x) y1=(rounded(frame.top)) y2=(rounded(frame.bottom())) {}
@@ -340,15 +314,6 @@ impl<'a> Drawn<'a> {
                 text class="tick" x=(rounded(frame.left - 7.0)) y=(rounded(frame.y(tick.place) + font * 0.35)) text-anchor="end" {
                     (shortened(&tick.label, self.layout, frame.left - 10.0))
                 }
-            }
-            path class="axis" fill="none" d=(format!(
-                "M{0:.1} {1:.1}V{2:.1}H{3:.1}", frame.left, frame.top, frame.bottom(), frame.right()
-            )) {}
-            text class="label" x=(rounded(frame.left + frame.width / 2.0))
-                y=(rounded(frame.bottom() + font * (3.2 + self.second_row))) text-anchor="middle" { (self.plot.x.label) }
-            @if let Some(reference) = self.plot.reference { (self.reference(reference)) }
-            @for (index, series) in self.plot.series.iter().enumerate() {
-                g class=(colour_class(series)) data-series=(index) { (self.series(series)) }
             }
         }
     }
@@ -410,7 +375,7 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    fn series(&self, series: &Series) -> Markup {
+    fn series(&self, index: usize, series: &Series) -> Markup {
         if series.mark == Mark::Cells {
             return self.cells(series);
         }
@@ -429,22 +394,48 @@ impl<'a> Drawn<'a> {
             .collect();
         html! {
             @if series.mark != Mark::Dots {
-                path class="line" d=(self.line(series)) stroke-dasharray=(dashes(series)) {}
+                (self.curve(index, series))
             }
             @if !whiskers.is_empty() { path class="whisker" d=(whiskers) {} }
             @if matches!(series.mark, Mark::Dots | Mark::LineAndDots) { path class="dot" d=(dots) {} }
         }
     }
 
+    /// Returns the series' curve. The page's curves are inside an inner `svg`, whose view box is the grid: the zoom
+    /// changes the view box.
+    fn curve(&self, index: usize, series: &Series) -> Markup {
+        let frame = self.frame;
+        let id = format!("{}.{index}", self.plot.id);
+        let Grid { columns, rows } = Grid::PAGE;
+        let grid = format!("0 0 {columns} {rows}");
+        html! {
+            @if self.curves == Curves::File {
+                path class="line" d=(self.line(series)) stroke-dasharray=(dashes(series)) {}
+            } @else {
+                svg class="curve" x=(rounded(frame.left)) y=(rounded(frame.top)) width=(rounded(frame.width))
+                    height=(rounded(frame.height)) viewBox=(grid) data-grid=(grid) preserveAspectRatio="none" {
+                    @if self.curves == Curves::Own {
+                        path class="line" id=(id) vector-effect="non-scaling-stroke"
+                            d=(outline::path(&outline::outline(self.plot, series, Grid::PAGE)))
+                            stroke-dasharray=(dashes(series)) {}
+                    } @else {
+                        use href={ "#" (id) } {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the curve's path in the coordinates of a file.
     fn line(&self, series: &Series) -> String {
+        let grid = Grid::FILE;
         let mut path = String::new();
-        for (index, point) in series.points.iter().enumerate() {
-            let (x, y) = self.at(point);
-            let _ = match (index, series.mark) {
-                (0, _) => write!(path, "M{x:.1} {y:.1}"),
-                (_, Mark::Step) => write!(path, "H{x:.1}V{y:.1}"),
-                _ => write!(path, "L{x:.1} {y:.1}"),
-            };
+        for (column, row) in outline::outline(self.plot, series, grid) {
+            let x =
+                self.frame.left + self.frame.width * f64::from(column) / f64::from(grid.columns);
+            let y = self.frame.top + self.frame.height * f64::from(row) / f64::from(grid.rows);
+            let letter = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{letter}{x:.2} {y:.2}");
         }
         path
     }

@@ -15,7 +15,7 @@
   await frames(2);
 
   const theme = document.documentElement.dataset.theme;
-  let texts = 0, plots = 0, marks = 0;
+  let texts = 0, plots = 0, marks = 0, rows = 0, zooms = 0;
 
   // Geometry of all plots that are visible at this width.
   for (const figure of document.querySelectorAll("figure")) {
@@ -43,12 +43,13 @@
     const slack = 8;
     let drawn = 0;
     for (const series of svg[0].querySelectorAll("g[data-series]")) {
-      for (const path of series.querySelectorAll("path")) {
-        const box = path.getBBox();
-        if (path.getAttribute("d").includes("NaN")) fault(`${figure.id}: a path is not a number`);
+      for (const path of series.querySelectorAll("path, use")) {
+        const box = path.getBoundingClientRect();
+        const [x, y] = [(box.x - outer.x) / zoom, (box.y - outer.y) / zoom];
+        if (path.getAttribute("d")?.includes("NaN")) fault(`${figure.id}: a path is not a number`);
         if (box.width + box.height > 0) drawn += 1;
-        if (box.x < left - slack || box.x + box.width > left + width + slack ||
-            box.y < top - slack || box.y + box.height > top + height + slack) {
+        if (x < left - slack || x + box.width / zoom > left + width + slack ||
+            y < top - slack || y + box.height / zoom > top + height + slack) {
           fault(`${figure.id}: a mark of series ${series.dataset.series} leaves the axes`);
         }
       }
@@ -94,6 +95,40 @@
     if (tip.hidden || first.length < 5) fault(`${figure.id}: arrow keys say nothing`);
     svg[0].dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
     if (!tip.hidden) fault(`${figure.id}: Escape does not close the tooltip`);
+
+    // A click keeps the tooltip. If its point is a row of a table, it says where the row is.
+    const { series } = JSON.parse(figure.querySelector("script").textContent);
+    const middle = { clientX: outer.left + (left + width * 0.6) * zoom, clientY: outer.top + (top + height / 2) * zoom, bubbles: true };
+    const press = (type) => svg[0].dispatchEvent(new PointerEvent(type, { ...middle, button: 0, pointerType: "mouse" }));
+    for (const type of ["pointermove", "pointerdown", "pointerup", "click", "pointerleave"]) press(type);
+    if (tip.hidden) fault(`${figure.id}: a click does not keep the tooltip`);
+    if (series.some(({ points }) => points.some((point) => point[3]))) {
+      rows += 1;
+      const [, noun, number, seed] = tip.textContent.match(/(flow|request|session|coflow) (\d+) of seed (\d+)/) ?? [];
+      const place = tip.textContent.match(/row (\w+) = (\d+) in runs\/(\S+-seed(\d+))/) ?? [];
+      if (!noun || place[1] !== noun || place[2] !== number || place[4] !== seed) {
+        fault(`${figure.id}: the tooltip does not lead to a row: ${tip.textContent}`);
+      }
+    }
+    press("click");
+    if (!tip.hidden) fault(`${figure.id}: a second click does not close the tooltip`);
+
+    // Zoom: fewer values on the axes, curves inside them, and the whole plot again.
+    const tool = (name) => [...figure.querySelectorAll(".tools button")].find((button) => button.textContent === name);
+    const ticks = () => [...svg[0].querySelectorAll(".ticks:not(.off) .tick")].map((tick) => tick.textContent).join(" ");
+    if (tool("+")) {
+      zooms += 1;
+      const before = ticks();
+      tool("+").click();
+      tool("+").click();
+      if (ticks() === before) fault(`${figure.id}: the zoom keeps the ticks`);
+      if (svg[0].querySelectorAll(".ticks.zoomed .tick").length < 2) fault(`${figure.id}: a zoomed plot has fewer than two ticks`);
+      for (const curve of [...svg[0].querySelectorAll(".curve")].filter(shown)) {
+        if (getComputedStyle(curve).overflow !== "hidden") fault(`${figure.id}: a zoomed curve leaves the axes`);
+      }
+      tool("Whole").click();
+      if (ticks() !== before) fault(`${figure.id}: the whole plot does not come back`);
+    }
     svg[0].blur();
   }
 
@@ -138,5 +173,5 @@
   document.getElementById("theme").click();
 
   localStorage.clear();
-  return { faults, theme, plots, texts, marks, width: innerWidth };
+  return { faults, theme, plots, texts, marks, rows, zooms, width: innerWidth };
 })()

@@ -164,6 +164,27 @@ impl Tab<'_> {
         std::fs::write(file, picture).expect("a place for the picture");
     }
 
+    /// Returns the page as a PDF file on sheets of A4.
+    pub fn print(&mut self) -> Vec<u8> {
+        let reply = self.call("Page.printToPDF", json!({ "preferCSSPageSize": true }));
+        decoded(reply["data"].as_str().expect("a file"))
+    }
+
+    /// Shows the page as it is printed, without pages.
+    pub fn emulate_print(&mut self) {
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    }
+
+    /// Presses and releases a key, such as `Tab`.
+    pub fn press(&mut self, key: &str) {
+        let code = if key == "Tab" { 9 } else { 0 };
+        for kind in ["keyDown", "keyUp"] {
+            let event =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         let session = self.session.clone();
         self.browser.call(Some(&session), method, parameters)

@@ -1,16 +1,10 @@
 //! Tests of the page in a real browser: labels do not overlap, marks are within their axes, and toggles, themes and
 //! tooltips work.
-//!
-//! Needs Chromium: `CHROMIUM`, or `chromium`, `chromium-browser` or `google-chrome` in the path. Without it, the tests
-//! report that they are skipped, and under CI (`CI=true`) they fail.
 
-mod chromium;
-mod synthetic;
-
-use chromium::Chromium;
+use crate::chromium::Chromium;
+use crate::synthetic::{Behaviour, TCP, compare, run, study, swept};
 use std::fs;
 use std::path::Path;
-use synthetic::{Behaviour, TCP, compare, run, study, swept};
 use tailcut_report::{Comparison, ComparisonRow, Study, Verdict, html, plots};
 
 const DESIGNS: [Behaviour; 6] = [
