@@ -131,5 +131,5 @@ fn host_3_silent(during: impl RangeBounds<Time>) -> impl FnMut(Time, usize, &Seg
     }
 }
 
-/// Time at which host 3 fails in the tests of a failed receiver.
+/// Time at which host 3 fails, in the tests of a failed receiver.
 const DEATH: Time = Time::from_ns(200_000);
