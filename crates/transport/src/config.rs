@@ -42,7 +42,7 @@ pub(crate) fn check(
     }
 }
 
-/// Returns an error unless `found` lies within `range`, whose bounds are in `unit`.
+/// Returns an error unless `found` is within `range`. The bounds of the range are in `unit`.
 pub(crate) fn within<T: PartialOrd + fmt::Debug + fmt::Display>(
     key: &'static str,
     found: T,

@@ -9,8 +9,8 @@ use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 /// Transport of one host. Its methods belong to three groups: the application (`submit`, `poll_event`), the network
 /// (`on_segment`, `poll_transmit`) and the clock (`on_timeout`, `next_timeout`).
 ///
-/// After each input the driver calls `poll_transmit` while the NIC has room. Then it calls `poll_event` until the
-/// result is `None`, and reads `next_timeout` again. `now` never decreases.
+/// After each input the driver calls `poll_transmit` while the NIC accepts segments. Then it calls `poll_event` until
+/// the result is `None`, and reads `next_timeout` again. `now` never decreases.
 pub trait Transport {
     /// Sends `message` as one flow.
     fn submit(&mut self, now: Time, message: Message);

@@ -28,7 +28,7 @@ pub enum Replication {
     Off,
     /// The whole flow is sent on two connections.
     RepFlow,
-    /// Only the SYN is sent on two connections. The connection whose handshake ends first carries the data.
+    /// Only the SYN is sent on two connections. The connection whose handshake ends first transfers the data.
     RepSyn,
 }
 

@@ -24,7 +24,7 @@ struct Deadline {
     leg: Leg,
 }
 
-/// RepNet of one host.
+/// All RepNet flows of one host.
 #[derive(Debug)]
 pub struct Endpoint {
     tcp: tcp::Endpoint,

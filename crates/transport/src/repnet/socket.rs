@@ -22,34 +22,34 @@ pub struct SocketId {
 pub enum SocketEvent {
     /// A flow of a peer has arrived, with its first connection.
     Accepted {
-        /// Name of the new socket.
+        /// Identifier of the new socket.
         id: SocketId,
         /// Flow number in the peer's SYN.
         flow: FlowId,
     },
     /// The first connection of a flow that this host opened is established.
     Established {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
     },
     /// More bytes have arrived in order over either connection. The endpoint reports this event only after
     /// [`Endpoint::report_delivered`](super::Endpoint::report_delivered).
     Delivered {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Number of bytes delivered so far.
         total: u64,
     },
     /// One connection has delivered the end of the peer's stream and every byte before it.
     PeerFinished {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Total number of delivered bytes.
         total: u64,
     },
     /// Every connection of the flow has ended. The identifier of the socket is no longer valid.
     Closed {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Summary of the flow, with its cost over all its connections.
         summary: Summary,
@@ -57,7 +57,7 @@ pub enum SocketEvent {
     /// The last connection failed, or the connections transferred different streams. The identifier of the socket is no
     /// longer valid.
     Failed {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Summary of the flow, with its cost over all its connections.
         summary: Summary,

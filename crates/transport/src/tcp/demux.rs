@@ -163,7 +163,7 @@ mod tests {
                     place.insert(step as u32);
                     demux.insert(Key(key), step as u32);
                 }
-                // The table never holds more than 40 keys, so it stays small however many keys come and go.
+                // The table never holds more than 40 keys, so it stays small for any number of insertions.
                 prop_assert!(demux.entries.len() <= 128);
                 for key in 0..40 {
                     prop_assert_eq!(demux.get(Key(key)), model.get(&key).copied());

@@ -29,7 +29,7 @@ const MAX_OFFSET: u64 = 1 << 62;
 pub enum ConnectionEvent {
     /// The handshake of a connection that a peer opened is complete.
     Accepted {
-        /// Name of the new connection.
+        /// Identifier of the new connection.
         id: ConnectionId,
         /// Addresses and ports of the segments that the peer sends: `src` is the peer.
         tuple: FiveTuple,
@@ -40,41 +40,41 @@ pub enum ConnectionEvent {
     },
     /// The handshake of a connection that this host opened is complete.
     Established {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
     },
     /// More bytes have arrived in order. The endpoint reports this event only after [`Endpoint::report_delivered`]. One
     /// event may cover several segments.
     Delivered {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Number of bytes delivered so far.
         total: u64,
     },
     /// The peer's FIN and every byte before it have arrived.
     PeerFinished {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Total number of delivered bytes.
         total: u64,
     },
-    /// The peer aborted the connection. The name of the connection is no longer valid.
+    /// The peer aborted the connection. The identifier of the connection is no longer valid.
     Reset {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Summary of the connection.
         summary: Summary,
     },
-    /// The connection failed after too many retransmissions. The name of the connection is no longer valid.
+    /// The connection failed after too many retransmissions. The identifier of the connection is no longer valid.
     Failed {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Summary of the connection.
         summary: Summary,
     },
     /// Both directions are finished and acknowledged. No more payload is sent.
     Closed {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Summary of the connection.
         summary: Summary,
@@ -360,7 +360,7 @@ impl Endpoint {
             if connection.wants_transmit(&self.shared.config) {
                 let turn = connection.turn(&self.shared.config);
                 connection.queued = Some(turn);
-                // The segments of a burst stay together: the connection goes back to the head of its class.
+                // The segments of a burst stay together: the connection moves back to the head of its class.
                 if connection.sender.in_burst() {
                     self.ready.enter_first(slot, turn);
                 } else {
@@ -419,7 +419,7 @@ impl Endpoint {
     pub fn len(&self) -> usize {
         self.connections.len() - self.free.len()
     }
-    /// Returns the names of the connections.
+    /// Returns the identifiers of the connections.
     pub fn ids(&self) -> impl Iterator<Item = ConnectionId> {
         let used = self
             .connections

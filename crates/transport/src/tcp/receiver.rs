@@ -46,7 +46,7 @@ pub(crate) struct Receiver {
     stamp: Stamp,
     /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,
-    /// Whether the next ACK carries ECN-Echo. For DCTCP this is the last mark (DCTCP.CE), for classic ECN the latch.
+    /// Whether the next ACK has the flag ECN-Echo. For DCTCP the last mark decides (DCTCP.CE), for classic ECN a latch.
     pub(crate) echo: bool,
 }
 

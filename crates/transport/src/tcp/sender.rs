@@ -69,7 +69,7 @@ pub(crate) struct Sender {
     /// 3.2).
     partial_seen: bool,
     finishing: bool,
-    /// Whether the next new data must carry CWR (classic ECN).
+    /// Whether the next segment of new data must have the flag CWR (classic ECN).
     reduced: bool,
     controller: Controller,
 }
@@ -86,9 +86,9 @@ pub(crate) struct Plan {
 pub(crate) struct AckInput<'a> {
     pub(crate) now: Time,
     pub(crate) ack: u64,
-    /// Whether the segment carries only the ACK.
+    /// Whether the segment has no payload besides the ACK.
     pub(crate) pure: bool,
-    /// Whether the segment carries ECN-Echo and ECN was negotiated.
+    /// Whether the segment has the flag ECN-Echo and ECN was negotiated.
     pub(crate) marked: bool,
     pub(crate) blocks: &'a [SackBlock; 3],
     /// Time stamp that the segment echoes.
@@ -192,7 +192,7 @@ impl Sender {
     pub(crate) fn in_burst(&self) -> bool {
         self.burst_left > 0
     }
-    /// Returns whether the next data segment must carry CWR, and clears the flag.
+    /// Returns whether the next data segment must have the flag CWR, and clears `reduced`.
     pub(crate) fn take_reduced(&mut self) -> bool {
         core::mem::take(&mut self.reduced)
     }
@@ -554,7 +554,7 @@ impl Sender {
             };
             self.controller.on_mark(&mut self.window, &congested);
             self.mark_answered = self.nxt;
-            // The next new data carries CWR, which ends the receiver's echo (RFC 3168, 6.1.2).
+            // The next new data has the flag CWR, which ends the receiver's echo (RFC 3168, 6.1.2).
             self.reduced = true;
         }
     }

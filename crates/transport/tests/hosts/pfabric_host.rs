@@ -41,7 +41,7 @@ fn indices(sent: &[Sent]) -> Vec<u64> {
         .collect()
 }
 
-/// Loses the first transmission of each of `packets`.
+/// Returns a fault that loses the first transmission of each of `packets`.
 fn lose_once(packets: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left = packets.to_vec();
     move |passage| {

@@ -19,7 +19,7 @@ pub fn is(passage: &Passage, kind: NdpKind, index: u64) -> bool {
     header.kind == kind && header.index == index
 }
 
-/// Applies `fate` to the first transmission of each of `packets`.
+/// Returns a fault that applies `fate` to the first transmission of each of `packets`.
 pub fn once(packets: &[u64], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left = packets.to_vec();
     move |passage| {

@@ -105,7 +105,7 @@ pub fn plain_config() -> TcpConfig {
     }
 }
 
-/// Loses the first transmission of each of `segments` (of 1,000 B) from A.
+/// Returns a fault that loses the first transmission of each of `segments` (of 1,000 B) from A.
 pub fn lose_once(segments: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left: Vec<u64> = segments.iter().map(|segment| segment * 1_000).collect();
     move |passage| {

@@ -53,7 +53,7 @@ fn port(passage: &Passage) -> u16 {
     }
 }
 
-/// Delays all segments of one connection of a flow by this time.
+/// Returns a fault that delays all segments of one connection of a flow by this time.
 fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == slow {
@@ -64,7 +64,7 @@ fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     }
 }
 
-/// Loses all segments of one connection of a flow.
+/// Returns a fault that loses all segments of one connection of a flow.
 fn dead(dead: u16) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == dead {

@@ -24,7 +24,7 @@ fn model() -> ModelCodec {
     ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1)
 }
 
-/// Trims symbol 5 of each block.
+/// Fate of a segment: symbol 5 of each block is trimmed.
 fn one_trimmed(passage: &Passage) -> Fate {
     let header = header(passage.segment);
     match header.kind == ScdpKind::Symbol && header.esi == 5 {

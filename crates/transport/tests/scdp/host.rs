@@ -32,7 +32,7 @@ fn is_symbol(passage: &Passage, block: u32, esi: u32) -> bool {
     header.kind == ScdpKind::Symbol && (header.block, header.esi) == (block, esi)
 }
 
-/// Applies `fate` to each of `symbols` of block 0.
+/// Returns a fault that applies `fate` to each of `symbols` of block 0.
 fn to_symbols(symbols: &[u32], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
     let symbols = symbols.to_vec();
     move |passage| {

@@ -5,7 +5,7 @@ use tailcut_transport::Event;
 use tailcut_transport::tcp::{Host, TcpFlags};
 use tailcut_units::{Duration, FlowId, Time};
 
-/// Loses the first FIN that `host` sends.
+/// Returns a pair whose network loses the first FIN that `host` sends.
 fn without_first_fin_of(host: usize) -> Pair<Host> {
     let mut first = true;
     tcp(&plain_config()).with_fault(move |passage| {

@@ -247,7 +247,7 @@ fn a_peer_that_does_not_answer_in_kind_switches_ecn_off() {
     assert!(pair.completed(0).is_some());
 }
 
-/// Marks the data segments at `marked`, in segments.
+/// Returns a pair whose network marks the data segments with the numbers `marked`.
 fn marking(config: &TcpConfig, marked: &'static [u64]) -> Pair<Host> {
     tcp(config).with_fault(move |passage| {
         if passage.is_data() && marked.contains(&(passage.header.offset / MSS)) {

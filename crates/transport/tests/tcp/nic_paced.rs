@@ -58,7 +58,7 @@ fn lasting() -> PacerConfig {
     }
 }
 
-/// Marks one data segment in `n`.
+/// Returns a fault that marks one of `n` data segments.
 fn mark_one_in(n: u32) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut count = 0;
     move |passage| {

@@ -27,7 +27,7 @@ pub struct Ack {
     pub now: Time,
     /// Payload bytes that the ACK acknowledges for the first time, at least 1.
     pub acked: u64,
-    /// Whether the ACK carries ECN-Echo.
+    /// Whether the ACK has the flag ECN-Echo.
     pub marked: bool,
     /// Cumulative acknowledgment: every byte before this offset has arrived.
     pub una: u64,

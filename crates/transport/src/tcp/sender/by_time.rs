@@ -35,11 +35,11 @@ struct News {
     advances: bool,
     /// Whether the segment that contains the ACK has no payload.
     pure: bool,
-    /// Whether the ACK carries ECN-Echo.
+    /// Whether the ACK has the flag ECN-Echo.
     marked: bool,
-    /// Whether a block reports new segments.
+    /// Whether a SACK block reports new segments.
     sacked: bool,
-    /// Whether a block reports a segment that arrived twice.
+    /// Whether a SACK block reports a segment that arrived twice.
     repeated: bool,
     /// Whether the segment that arrived twice is the probe.
     probe_repeated: bool,
@@ -53,7 +53,7 @@ struct News {
     rtt: Option<Duration>,
     /// Send time of the first segment that the ACK number acknowledges and that was sent only once.
     first_acked: Option<Time>,
-    /// Send time of the first segment that a block reports and that was sent only once.
+    /// Send time of the first segment that a SACK block reports and that was sent only once.
     first_sacked: Option<Time>,
     /// One past the highest offset that had been reported before the ACK.
     highest_before: u64,
@@ -85,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// Returns the segment that may leave now, while loss recovery has state.
+    /// Returns the segment that may leave now, if the connection has state of loss recovery.
     #[cold]
     pub(super) fn plan_by_time(&self, flight: &Flight, config: &TcpConfig) -> Option<Plan> {
         let Some(episode) = flight.episode.as_deref() else {
@@ -139,7 +139,7 @@ impl Sender {
         flight.usage.record(self.una, end, out, full);
     }
 
-    /// Records the segment like `on_sent_by_time`, if the segment sets a timer or loss recovery has state.
+    /// Records the segment like `on_sent_by_time`, if the segment sets a timer or the connection has state of loss recovery.
     fn on_unusual_sent(&mut self, now: Time, end: u64, again: bool, config: &TcpConfig) {
         let Some(mut flight) = self.flight.take() else {
             return;
@@ -290,7 +290,8 @@ impl Sender {
         self.clamp_window(config);
     }
 
-    /// Handles an ACK that reports a SACK block or a mark, or that arrives while loss recovery has state.
+    /// Handles an ACK that reports a SACK block or a mark, or that arrives while the connection has state of loss
+    /// recovery.
     #[cold]
     fn on_unusual_ack(&mut self, input: &AckInput, flight: &mut Flight, config: &TcpConfig) {
         let mut episode = self.take_episode(flight, config);

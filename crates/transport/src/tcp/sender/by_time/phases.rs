@@ -133,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// Starts a recovery. `marked` is true if the ACK carries a mark, which forbids an undo.
+    /// Starts a recovery. `marked` is true if the ACK has a mark, which forbids an undo.
     pub(super) fn enter_recovery(
         &mut self,
         now: Time,
