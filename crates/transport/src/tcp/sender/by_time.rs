@@ -139,7 +139,7 @@ impl Sender {
         flight.usage.record(self.una, end, out, full);
     }
 
-    /// Records the segment like `on_sent_by_time`, if the segment sets a timer or the connection has state of loss recovery.
+    /// Records the segment like `on_sent_by_time`, if it sets a timer or the connection has state of loss recovery.
     fn on_unusual_sent(&mut self, now: Time, end: u64, again: bool, config: &TcpConfig) {
         let Some(mut flight) = self.flight.take() else {
             return;
