@@ -54,8 +54,8 @@ impl StoppingRule {
 /// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops,
 /// except with probability `bound`.
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
-    // `seen[n]` is the probability that n next hops have been seen. The recursion adds only positive numbers, so it
-    // stays exact. The inclusion-exclusion formula would lose all digits above about 100 next hops.
+    // `seen[n]` is the probability that n next hops have been seen. The recursion adds only positive numbers, so no
+    // digits are lost. The inclusion-exclusion formula would lose all digits above about 100 next hops.
     let all = next_hops as f64;
     let mut seen = vec![0.0; next_hops + 1];
     seen[1] = 1.0;
