@@ -77,7 +77,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Waits for the next value as [`Self::take`] does, but for async tasks.
+    /// Async form of [`Self::take`]: polls for the next value.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<T>> {
         let mut state = self.state();
         if let Some(value) = state.values.pop_front() {
