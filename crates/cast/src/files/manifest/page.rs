@@ -122,7 +122,7 @@ impl<'a> Page<'a> {
         let (mut rest, count, first, page) = (self.entries, self.count, self.first, self.number);
         let mut index = 0;
         std::iter::from_fn(move || {
-            // After the last entry, no used bytes of the page may be left.
+            // The entries must fill all used bytes of the page.
             if index == count {
                 let left = std::mem::take(&mut rest.0);
                 let why = format!("{} bytes after its last entry; allowed: none", left.len());
