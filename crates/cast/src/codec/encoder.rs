@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Encoder of the repair symbols of one block.
 ///
 /// The first repair symbols are computed directly as sums of all source symbols. The encoder of the crate `raptorq`
-/// needs a fixed time and a copy of the block at first, and then little time per symbol. So for many repair symbols it
-/// is faster, and this encoder then uses it.
+/// first needs a fixed time and a copy of the block, and then little time per symbol. So it is faster for many repair
+/// symbols, and this encoder then uses it.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,

@@ -35,7 +35,7 @@ impl Present {
         word.is_some_and(|word| word >> (esi % 64) & 1 == 1)
     }
 
-    /// Adds symbol `esi`. Returns whether it was missing. Returns `false` if the block has no such symbol.
+    /// Adds symbol `esi`. Returns whether the symbol was missing. Returns `false` if the block has no such symbol.
     pub fn insert(&mut self, esi: u32) -> bool {
         if esi >= self.source_symbols || self.contains(esi) {
             return false;

@@ -191,7 +191,6 @@ impl IncomingSessions {
 
     /// Returns whether the engine should search for dropped sessions. After each search, the threshold is twice the
     /// number of sessions. So the work per new session is constant on average.
-    /// session remains constant on average.
     pub(super) fn are_many(&self) -> bool {
         self.sessions.len() >= self.look_at
     }

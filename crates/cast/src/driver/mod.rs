@@ -12,8 +12,8 @@
 //!     these ways it was sent.
 //! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
 //!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
-//! - [`Options`]: [`Mode::Credit`] for any network, [`Mode::Paper`] for
-//!   switches that trim; a pre-shared key; limits of the memory that peers may use.
+//! - [`Options`]: the mode ([`Mode::Credit`] for any network, [`Mode::Paper`] for switches that trim), a pre-shared
+//!   key, and limits of the memory that peers may use.
 //! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!
 //! Each endpoint has one thread. No call in this thread blocks, except the wait for the next event. The thread receives

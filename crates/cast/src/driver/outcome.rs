@@ -74,7 +74,7 @@ pub enum Failure {
     #[error("the receiver refused the object")]
     Refused,
     /// The path to the receiver carries only smaller datagrams, but the symbol size cannot change. The reason is that
-    /// other senders send shares of the object, or that another receiver already has it.
+    /// other senders send shares of the object, or that another receiver already has the object.
     #[error(
         "the path to the receiver carries only smaller datagrams, and other hosts use larger \
          ones for the object"

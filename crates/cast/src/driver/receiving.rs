@@ -413,7 +413,7 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         };
-        // This check comes first, because its reason is final. With `Busy`, the sender would offer the object again
+        // The check of the size comes first, because its reason is final. With `Busy`, the sender would offer the object again
         // without effect.
         if self.incoming_sessions.budget.is_too_large(layout.length()) {
             self.turn_away(now, incoming, envelope, Reason::TooLarge);
@@ -469,7 +469,7 @@ impl Engine {
                 return;
             };
             port = free;
-            // This call fails only if the port is in use. `collect` has returned a free port.
+            // `take_part` fails only if the port is in use. `collect` has returned a free port.
             let _ = self.host.take_part(now, Part::Collect { flow, port });
         }
         let id = self.connections.enter(connection);

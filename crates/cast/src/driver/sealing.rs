@@ -1,9 +1,9 @@
 //! Encryption of packets under a pre-shared key (version 2 of the header).
 //!
-//! The header of a symbol is not encrypted, so that a switch can trim the symbol. After it come the symbol's encrypted
-//! bytes. Other packets begin with a prefix that is not encrypted. After it come the sender's salt and the other bytes
-//! in encrypted form. All packets end with the lower 32 bits of the packet number, and the tag. The tag protects the
-//! whole packet, except the flag of trimmed symbols.
+//! The header of a symbol is not encrypted, so that a switch can trim the symbol. The symbol's encrypted bytes follow
+//! the header. Other packets begin with a prefix that is not encrypted. The sender's salt and the other bytes in
+//! encrypted form follow the prefix. All packets end with the lower 32 bits of the packet number, and the tag. The tag
+//! protects the whole packet, except the flag of trimmed symbols.
 
 use crate::seal::{
     Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
@@ -271,7 +271,7 @@ pub(super) fn open_first(
     plain.clear();
     plain.extend_from_slice(parts.body);
     let number = expand(None, parts.number);
-    // This check allocates no memory, so a forged packet costs little. The check destroys the text. So a valid packet
+    // `is_of` allocates no memory, so a forged packet costs little. It destroys the text. So a valid packet
     // is decrypted again below.
     if !is_of(key, &origin, number, parts.head, plain, &parts.tag) {
         return None;

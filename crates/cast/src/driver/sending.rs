@@ -190,7 +190,7 @@ impl Engine {
         let Some(staged) = staged else {
             return;
         };
-        // This check comes last, because the length is known only after the encryption.
+        // The budget is checked last, because the length is known only after the encryption.
         if is_unvalidated && !self.may_send(id, staged.length()) {
             return;
         }
@@ -265,7 +265,7 @@ impl Engine {
                 self.host
                     .on_segment(now, Segment::new(tuple, flow, 0, header));
                 self.process_events(now);
-                // This call comes last, because it may restart the transfer with smaller symbols.
+                // `watch` is called last, because it may restart the transfer with smaller symbols.
                 self.watch(now, (flow, id), pull);
             }
             Message::ProbeAck { size, .. } => self.on_probe_ack((flow, id), *size),

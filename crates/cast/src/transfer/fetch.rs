@@ -143,7 +143,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 _ if !is_of_replicas => FAREWELL,
                 Some(holder) if !holder.is_quiet() => FAREWELL,
                 Some(_) => FAREWELL_TO_THE_QUIET,
-                // This end is not a holder, because it never answered or has left. So no message must reach it.
+                // `peer` is not a holder, because it never answered or has left. So no message must reach it.
                 None => Duration::ZERO,
             }
         });

@@ -245,8 +245,8 @@ mod tests {
         let mut control = Control::EMPTY;
         control.put_from(from.into());
         control.put_class(true, TrafficClass(5));
-        // In these structures, the kernel reads the source address from one field and writes the destination to another
-        // field.
+        // The kernel reads the source address of an outgoing message from one field. It writes the destination address
+        // of a received datagram to another field.
         let ancillary = parse(control.bytes());
         assert_eq!(ancillary.to, Some(Ipv4Addr::UNSPECIFIED.into()));
         assert_eq!(ancillary.class, TrafficClass(5));

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 #[repr(align(8))]
 pub(super) struct Name(pub(super) [u8; 28]);
 
-/// These structures must have Linux's layout, because the code below depends on it.
+/// The address structures must have Linux's layout, because the code below depends on it.
 const _: () =
     assert!(size_of::<libc::sockaddr_in6>() == 28 && size_of::<libc::sockaddr_in>() == 16);
 

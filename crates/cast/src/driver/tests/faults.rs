@@ -101,7 +101,7 @@ impl World {
         mix64(self.faults.seed ^ mix64(self.count)) % 1_000
     }
 
-    /// Moves the datagrams that a driver has sent to the network.
+    /// Moves the sent datagrams of a driver into the network.
     fn carry(&mut self, at: usize) {
         while let Some(mut datagram) = self.drivers[at].net.sent.pop_front() {
             self.log.push(datagram.clone());
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// Delivers the datagrams that have arrived at a driver. Then moves its new datagrams to the network.
+    /// Delivers the datagrams that have arrived at a driver. Then moves its new datagrams into the network.
     pub(super) fn step(&mut self, at: usize) {
         self.drivers[at].clock = Set(self.now);
         while self.drivers[at].turn().expect("memory") {}
