@@ -18,7 +18,7 @@ pub enum Reach {
     HasNoKey,
     /// The host reports (ICMP) that no program listens at the port.
     Refused {
-        /// Address of the host that reports it.
+        /// Address of the host that reports the closed port.
         by: Option<IpAddr>,
     },
     /// A firewall on the path or on this machine rejects the packets.

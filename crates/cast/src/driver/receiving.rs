@@ -413,8 +413,8 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         };
-        // The check of the size comes first, because its reason is final. With `Busy`, the sender would offer the object again
-        // without effect.
+        // The check of the size comes first, because its reason is final. With `Busy`, the sender would offer the
+        // object again without effect.
         if self.incoming_sessions.budget.is_too_large(layout.length()) {
             self.turn_away(now, incoming, envelope, Reason::TooLarge);
             return;

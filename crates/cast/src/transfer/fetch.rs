@@ -74,7 +74,7 @@ pub(super) struct Fetch<'f, 'l> {
     is_ended: bool,
     /// Whether all slabs have arrived, and only the end of the transfer is missing.
     is_closing: bool,
-    /// Number of slabs with a wrong hash. It starts again after a holder was given up because of such slabs.
+    /// Number of slabs with a wrong hash. The count is set to 0 when a holder is given up because of such slabs.
     mismatches: u32,
     pool: Pool,
     /// Whether `below` or the number of verified bytes has changed since the last report to the holders.
