@@ -53,7 +53,7 @@ impl OwnApplication {
         }
     }
 
-    /// Returns its description in `tailcut list workloads`.
+    /// Returns the application's description in `tailcut list workloads`.
     pub const fn about(&self) -> &'static str {
         self.about
     }
