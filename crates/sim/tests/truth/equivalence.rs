@@ -1,4 +1,5 @@
-//! A design whose own mechanism is off gives the same record as the design on which it is based, except for the name.
+//! Designs without their own mechanism. If the mechanism is off, the record equals the record of the design on which
+//! this design is based, except for the name.
 
 use crate::support::{config, fat_tree, leaf_spine, simulate, web_search};
 use tailcut_record::RunRecord;
