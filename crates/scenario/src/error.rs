@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// A value, or the error in the scenario that prevents it.
+/// Value, or the error in the scenario that prevents the value.
 pub type Outcome<T> = Result<T, Box<ScenarioError>>;
 
 /// Source of a value.
@@ -105,12 +105,12 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Returns the name that is closest to the text found. At most a third of the name's characters may differ. A name that
-/// begins with the text (three characters or more) also counts.
+/// Returns the name that is closest to the text that was found. At most a third of the name's characters may differ. A
+/// name also counts as close if it begins with the text, which then needs three characters or more.
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found: String = found
         .chars()
-        // Bounds the cost of the comparison for long texts.
+        // Without this limit, the comparison of long texts would be slow.
         .take(64)
         .flat_map(char::to_lowercase)
         .collect();

@@ -11,7 +11,7 @@ use tailcut_sim::{
 /// Name with a description, and additional data for scripts.
 #[derive(Clone, Debug)]
 pub struct ListedName {
-    /// Kind of the part of a design's name. Empty for other names.
+    /// Kind of part that the name stands for in a design's name. Empty for other names.
     pub part: &'static str,
     /// Name.
     pub name: String,

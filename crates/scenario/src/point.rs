@@ -50,8 +50,8 @@ impl Scenario {
         })
     }
 
-    /// Returns all combinations of the sweep's values. The first key changes slowest. Without a sweep, the only point
-    /// is the scenario itself. `most` is the largest number of points that a study can have.
+    /// Returns all combinations of the sweep's values. The values of the first key change slowest. Without a sweep, the
+    /// only point is the scenario itself. `most` is the largest number of points that a study can have.
     pub(crate) fn points(&self, most: u64) -> Outcome<Vec<Point>> {
         let groups = self.sweep.groups()?;
         let lengths = || groups.iter().map(|group| group[0].values.len());
@@ -67,7 +67,8 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // A file may have changed since another study read it, so this study reads it again.
+        // Another study may have read a file earlier, and the file may have changed since. This study therefore reads
+        // it again.
         let mut base = self.clone();
         base.traces = Traces::default();
         let point = |number: u64| {

@@ -1,4 +1,4 @@
-//! Key whose values are searched between two limits.
+//! Numeric key of a scenario whose values a search tries between two limits.
 
 use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
@@ -74,7 +74,8 @@ impl SearchedKey {
         self.path.to_string()
     }
 
-    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes), the lower one first.
+    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes): first the lower limit, then
+    /// the upper limit.
     pub fn ends(&self) -> [f64; 2] {
         let number = |value| values::number_of(value).unwrap_or_default();
         [number(&self.ends[0]), number(&self.ends[1])]
@@ -85,8 +86,8 @@ impl SearchedKey {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key, and it is a
-    /// parameter of the runs, which identifies them.
+    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key. It is also a
+    /// parameter of the runs, which distinguishes them from other runs.
     ///
     /// # Errors
     /// The key does not allow the value.
