@@ -12,7 +12,7 @@ pub enum Error {
     Io {
         /// Failed action, such as "write".
         action: &'static str,
-        /// The file or directory.
+        /// The file or directory on which the action failed.
         path: PathBuf,
         /// Error of the operating system.
         #[source]

@@ -4,7 +4,7 @@
 //! [`Manifest`]. [`StoredStudy`] reads a directory. `docs/output.md` describes every file, column and unit.
 //!
 //! Times in memory are exact picoseconds, and [`RunRecord::hash`] includes them. Times in files are whole nanoseconds.
-//! The only statistics that the crate computes are those in a run's [`RunSummary`].
+//! The crate computes statistics only for the [`RunSummary`] of a run.
 
 mod capture_file;
 mod cell;

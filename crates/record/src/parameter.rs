@@ -22,7 +22,7 @@ pub struct Parameter {
 pub enum ParameterValue {
     /// A whole number.
     Integer(u64),
-    /// A number.
+    /// Text. A sweep of both numbers and words also uses this variant.
     Real(f64),
     /// Text. A sweep of both numbers and words also uses it.
     Text(String),

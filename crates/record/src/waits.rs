@@ -32,7 +32,8 @@ pub struct SwitchWaits {
     pub between_switches: WaitStats,
     /// Name of the switch port that carried the most bytes.
     pub busiest_port: String,
-    /// Waiting times at the busiest port. Its percentiles are exact to 1 %, all others to 0.1 %.
+    /// Waiting times at the busiest port. The percentiles of this port are exact to 1 %, all other percentiles to 0.1
+    /// %.
     pub busiest: WaitStats,
 }
 
@@ -43,8 +44,8 @@ pub struct BurstStats {
     pub bursts: u64,
     /// Mean length in bytes on the wire.
     pub mean_bytes: f64,
-    /// Mean length in bytes, weighted by length: for each byte, the length of the burst that contains it, as a mean
-    /// over all bytes.
+    /// Mean length in bytes, weighted by length: the mean over all bytes of the length of the burst that contains the
+    /// byte.
     pub byte_mean_bytes: f64,
     /// 99th percentile of the length in bytes.
     pub p99_bytes: u64,
