@@ -103,7 +103,8 @@ impl Lock {
         Self::take_after(path, clock, None)
     }
 
-    /// Takes the lock like [`Lock::take`], also from the process `ended` of this machine, which is known to have ended.
+    /// Takes the lock like [`Lock::take`]. Also takes it from the process `ended` of this machine, which has certainly
+    /// ended.
     ///
     /// # Errors
     /// A failed system call.

@@ -1,11 +1,11 @@
-//! State of a study's runs while they are under way.
+//! State of a study's runs while some of them are running.
 
 use crate::forecast::{Forecast, UnderWay, rounded_time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tailcut_scenario::record::{RunKey, RunSummary};
 
-/// State of the runs of a study while they are under way, for a progress bar or for lines.
+/// State of a study's runs while some of them are running. A progress bar or lines of text show it.
 #[derive(Debug)]
 pub struct StudyState {
     runs: usize,
@@ -134,7 +134,7 @@ impl StudyState {
         (self.finished, self.runs)
     }
 
-    /// Records that a run was given up.
+    /// Records that a run was stopped or has failed.
     pub fn leave(&mut self, run: usize) {
         self.under_way.remove(&run);
     }

@@ -31,7 +31,7 @@ pub enum CaseState {
 /// Process that holds the lock of a case.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunningCase {
-    /// Holder. `None` if the lock does not contain it yet.
+    /// Holder of the lock. `None` if the lock file does not contain the holder yet.
     #[serde(flatten)]
     pub by: Option<Holder>,
     /// Time since the process started the case, in seconds.

@@ -29,7 +29,7 @@ pub struct ExistingResults {
     pub failed: usize,
     /// Results of cases that are not in the plan.
     pub left_over: usize,
-    /// Expected CPU time of all unfinished cases, in seconds. `None` if it is unknown for one of these cases.
+    /// Expected CPU time of all unfinished cases, in seconds. `None` if the time of one of these cases is unknown.
     pub cpu_seconds_to_go: Option<f64>,
 }
 

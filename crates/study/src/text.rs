@@ -93,7 +93,7 @@ impl Status {
             .count()
     }
 
-    /// Returns the progress as text. The remaining time in it assumes `processes` processes at the same time.
+    /// Returns the progress as text. The remaining time in the text assumes `processes` processes at the same time.
     pub fn text(&self, study: &StudyDir, processes: usize) -> String {
         let cases = &study.plan().cases;
         let shown = self.counts().into_iter();
@@ -161,8 +161,8 @@ impl ExistingResults {
         Some((cpu / processes.max(1) as f64).max(longest.min(cpu)))
     }
 
-    /// Returns a text about a plan that was written. The remaining time in it assumes `processes` processes at the same
-    /// time.
+    /// Returns a text about a plan that was written. The remaining time in the text assumes `processes` processes at
+    /// the same time.
     pub fn text(&self, study: &StudyDir, processes: usize) -> String {
         let cases = &study.plan().cases;
         let (dir, last) = (study.path().display(), cases.len().saturating_sub(1));

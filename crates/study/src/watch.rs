@@ -28,7 +28,7 @@ const LAST_LINES: usize = 20;
 /// Beginning of a line about a case on standard error.
 const OF_A_CASE: &str = "case ";
 
-/// Exit code of a process that has walked over all its cases.
+/// Exit code of a process that has tried to run all its cases.
 const DONE: i32 = 0;
 /// Exit code of a process that was refused, for example because of its command line.
 const REFUSED: i32 = 2;
@@ -62,11 +62,11 @@ impl Runner<'_> {
     }
 }
 
-/// Watcher. It runs cases in processes of this machine.
+/// Watcher, which runs cases in processes of this machine.
 pub struct Watch<'a> {
-    /// Study.
+    /// Study whose cases the processes run.
     pub study: &'a StudyDir,
-    /// This program.
+    /// Identity of this program, for the records of failures.
     pub by: &'a Program,
     /// Function that returns a command, which calls [`Runner::walk`] with these places. The command must stop when its
     /// standard input ends. Its exit code must be 0 at the end of the walk, 2 if it was refused, or 130 if it was
