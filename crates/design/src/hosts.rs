@@ -153,7 +153,7 @@ impl Hosts {
         self
     }
 
-    /// Returns hosts that are equal except for their controller.
+    /// Returns the same hosts, but with another congestion controller.
     #[must_use]
     pub fn with_controller(mut self, other: Controller) -> Self {
         match &mut self.kind {

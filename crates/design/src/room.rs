@@ -1,16 +1,16 @@
-//! Check that the queues of switch ports have room for a packet. It runs before the simulation, because otherwise no
-//! flow would finish.
+//! Check that the queues of switch ports are large enough for a packet. If they were not, no flow would finish, so the
+//! check runs before the simulation.
 
 use crate::switches::SwitchPlan;
 use tailcut_fabric::queue::{Limit, PortBuffer, QueueConfig, Sharing};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_transport::ConfigError;
 
-/// Room in a port's queue.
+/// Capacity of a port's queue.
 struct Room {
     /// Limit of one class: waiting packets, or only waiting data.
     limit: Limit,
-    /// Number of classes that each have this room. 1 if all classes share the room.
+    /// Number of classes that each have this capacity. 1 if all classes share the capacity.
     parts: u8,
     /// Limit of the waiting headers in bytes, in a queue that has one.
     headers: Option<u64>,
@@ -19,7 +19,7 @@ struct Room {
 }
 
 impl Room {
-    /// Returns the room of `queue`. A custom queue has the room of the network's queue.
+    /// Returns the capacity of `queue`. A custom queue has the capacity of the network's queue.
     fn of(queue: &QueueConfig, port: &PortBuffer) -> Self {
         let shared = |limit, mark_above| Self {
             limit,
@@ -73,8 +73,7 @@ impl SwitchPlan {
 
     /// Checks that full packets can reach the ECN threshold of each queue.
     ///
-    /// # Errors
-    /// A threshold at or above the room of its queue.
+    /// # Errors A threshold that is not below the capacity of its queue.
     pub fn check_threshold(&self, topology: &Topology) -> Result<(), ConfigError> {
         self.each_queue(topology, |room, marks| {
             let whole = self.bytes(room.limit).saturating_mul(u64::from(room.parts));
@@ -94,8 +93,8 @@ impl SwitchPlan {
         })
     }
 
-    /// Calls `check` for the queue of every switch port, with its room and whether the port marks at the threshold. A
-    /// port that equals the previous port is skipped.
+    /// Calls `check` for the queue of every switch port, with the queue's capacity and whether the port marks at the
+    /// threshold. A port that equals the previous port is skipped.
     fn each_queue(
         &self,
         topology: &Topology,

@@ -39,7 +39,7 @@ pub struct SwitchPlan {
     pub full_packet: u32,
     /// Bytes of a packet without payload on the wire.
     pub header: u32,
-    /// Key that limits the room of the queues, for errors.
+    /// Name of the key that limits the queues, for errors.
     pub room_key: &'static str,
     /// Error if the queue discipline of the settings cannot be installed.
     refused: Option<ConfigError>,
@@ -80,9 +80,8 @@ impl SwitchPlan {
     /// Sets up all switch ports of a network. A port whose queue replaces the network's queue does not use the shared
     /// buffer.
     ///
-    /// # Errors
-    /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is
-    /// not a FIFO, or a queue has too little room ([`SwitchPlan::check_room`]).
+    /// # Errors The design does not allow the queue discipline of the settings, the design replaces the queue of a port
+    /// that is not a FIFO, or a queue is too small for a packet ([`SwitchPlan::check_room`]).
     pub fn install(&self, topology: &mut Topology) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());

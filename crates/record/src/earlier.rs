@@ -49,7 +49,7 @@ impl Found {
 
 /// Run directory that an earlier study left. The run may be unfinished.
 struct Known {
-    /// Name of the directory within `place`.
+    /// Name of the run's directory within its parent directory.
     name: String,
     /// Parent directory of the run: [`RUNS`] or [`KEPT`].
     place: &'static str,
@@ -156,7 +156,8 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the run directories in `dir/place`. Removes the incomplete directories that killed programs left.
+/// Returns the run directories in the directory `place` of `dir`. Removes the incomplete directories that killed
+/// programs left.
 fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
     let path = dir.join(place);
     let entries = match fs::read_dir(&path) {

@@ -23,7 +23,7 @@ pub struct FlowLog {
     free: Vec<u32>,
     /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing. Each chunk is twice
     /// as large as the previous chunk, because the allocator returns large chunks to the operating system when they are
-    /// freed, but keeps small ones in the process.
+    /// freed, but keeps small chunks in the process.
     chunks: Vec<Vec<u8>>,
     /// Used bytes of the last chunk.
     taken: usize,

@@ -6,8 +6,8 @@
 //! piece is left to arrive, so that its server is not idle between two pieces.
 //!
 //! When no byte is left to request, a side without work takes a request back from another side whose answer has not
-//! begun. Such a request waits in a queue, so the server loses no work. An answer that has begun stays with its side:
-//! a second request for the same bytes makes two servers do the same work, and adds load when the load is high.
+//! begun. Such a request waits in a queue, so the server loses no work. An answer that has begun stays with its side. A
+//! second request for the same bytes would make two servers do the same work, and would add load when the load is high.
 //!
 //! A slow reader that reads the bytes in order limits the requests ([`Ranges::windowed`]). The object is cut into
 //! segments, and the sides meet in each segment. Requests reach to the end of the segment after the reader's segment.

@@ -23,12 +23,12 @@ pub enum Location {
 }
 
 impl Location {
-    /// Returns the place of the flag `name`.
+    /// Returns the location of the flag `name`.
     pub fn flag(name: &str) -> Self {
         Self::Flag(name.into())
     }
 
-    /// Returns the place of a line of a file.
+    /// Returns the location of a line of a file.
     pub fn line(file: &str, line: usize) -> Self {
         Self::Line {
             file: file.into(),
@@ -50,7 +50,7 @@ impl fmt::Display for Location {
 /// Error in a scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
-    /// Place of the error.
+    /// Location of the error: a line of a file, or a flag.
     pub place: Location,
     /// Key, with its section. Empty if the error belongs to no key.
     pub key: String,
@@ -63,7 +63,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// Creates an error at a place.
+    /// Creates an error with its location.
     pub fn new(
         place: &Location,
         key: impl Into<String>,

@@ -137,7 +137,8 @@ impl Scenario {
         Ok(files)
     }
 
-    /// Reads a file that a key of a workload names at `place`. Also returns the name of the file for errors.
+    /// Reads a file that a key of a workload names. `place` is the place where the key was written. Also returns the
+    /// name of the file for errors.
     pub(crate) fn read_file(
         &self,
         file: &str,

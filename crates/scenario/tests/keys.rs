@@ -312,8 +312,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("groups.destination_weight", GROUP, "3"),
 ];
 
-/// Keys that only some designs read, each with such a design. A section stands for all its keys, except keys that an
-/// earlier entry names.
+/// Keys that only some designs read, each with one of these designs. A section stands for all its keys, except keys
+/// that an earlier entry names.
 const READERS: &[(&str, &str)] = &[
     ("tcp.classic_ecn", "tcp"),
     ("repnet", "repflow"),

@@ -22,7 +22,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the caller meets the contract of the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
 }

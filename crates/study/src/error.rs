@@ -1,4 +1,5 @@
-//! Errors of the crate. Each text contains the place of the fault, the value that was found, and the allowed values.
+//! Errors of the crate. Each text contains the file or flag with the fault, the value that was found, and the allowed
+//! values.
 
 use crate::holder::Holder;
 use std::io;

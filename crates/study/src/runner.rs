@@ -65,7 +65,7 @@ impl StudyDir {
 }
 
 impl Runner<'_> {
-    /// Runs the case at a place, unless it is done, has failed or is being run.
+    /// Runs the case with index `place`, unless the case is done, has failed or is running.
     ///
     /// # Errors
     /// [`Error::Places`]; [`Error::Changed`] if this program makes a different run of the case than the program that
@@ -117,7 +117,7 @@ impl Runner<'_> {
         Ok(failure.map(|failure| CaseOutcome::FailedBefore(Box::new(failure))))
     }
 
-    /// Returns the configuration of the run at a place.
+    /// Returns the run configuration of the case with index `place`.
     pub fn config(&self, place: usize) -> Option<&RunConfig> {
         self.study.runs.get(place)
     }

@@ -74,7 +74,7 @@ impl StudyState {
         }
     }
 
-    /// Returns the number of finished runs plus the completed shares of the running ones.
+    /// Returns the number of finished runs, plus the completed shares of the running runs.
     pub fn over(&self) -> f64 {
         let shares = self.under_way.values().map(|(_, share)| share);
         self.finished as f64 + shares.sum::<f64>()
@@ -101,7 +101,7 @@ impl StudyState {
         format!("{} of {} runs{to_go}", self.finished, self.runs)
     }
 
-    /// Returns the line that is printed without a terminal. It also describes the running runs.
+    /// Returns the line that is printed if there is no terminal. The line also describes the running runs.
     fn line(&self, now: Instant) -> String {
         let furthest = self.under_way.values().map(|(_, share)| *share);
         let per_cent = furthest.fold(0.0, f64::max) * 100.0;

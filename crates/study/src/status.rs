@@ -86,14 +86,14 @@ impl Status {
         self.forecast.work_to_go(&self.under_way)
     }
 
-    /// Returns the expected CPU time of the case at a place, in seconds. It is corrected as in
-    /// [`Status::cpu_seconds_to_go`]. `None` if it is unknown.
+    /// Returns the expected CPU time in seconds of the case with index `place`, corrected as in
+    /// [`Status::cpu_seconds_to_go`]. `None` if the time is unknown.
     pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
         self.forecast.seconds_of_run(place)
     }
 
-    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time. `None` if it is
-    /// unknown.
+    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time. `None` if the time
+    /// is unknown.
     pub fn seconds_to_go(&self, processes: usize) -> Option<f64> {
         self.forecast
             .seconds_to_go(&self.under_way, processes.max(1))
@@ -145,7 +145,7 @@ impl StudyDir {
         })
     }
 
-    /// Returns the states of the cases at some places, in order.
+    /// Returns the states of the cases with the indices `places`, in order.
     ///
     /// # Errors
     /// [`Error::Places`], or a failed system call.

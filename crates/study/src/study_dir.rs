@@ -143,8 +143,8 @@ impl StudyDir {
         &self.plan
     }
 
-    /// Returns the places that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or several of these
-    /// with commas between them. A range includes both ends. Without a text, returns all places.
+    /// Returns the indices of the cases that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or
+    /// several of these with commas between them. A range includes both ends. Without a text, returns all indices.
     ///
     /// # Errors
     /// [`Error::Places`].
@@ -156,7 +156,7 @@ impl StudyDir {
         )
     }
 
-    /// Returns the case at a place.
+    /// Returns the case with index `place`.
     ///
     /// # Errors
     /// [`Error::Places`].

@@ -24,7 +24,7 @@ pub struct RequestParameters {
     pub chunk: Bytes,
     /// Order in which a server serves the copies of one class.
     pub discipline: Discipline,
-    /// Way in which work of high priority interrupts work of low priority.
+    /// Rule by which work of high priority interrupts work of low priority.
     pub preemption: Preemption,
     /// Rate of a client's link in the model without packets. `None`: the link takes no time.
     pub client_link: Option<Rate>,

@@ -1,6 +1,6 @@
 //! Scenarios: values from a file and from flags, each checked against its key in one schema.
 //!
-//! A [`Scenario`] stores each value with the place where it was written. It has no model of the network:
+//! A [`Scenario`] stores each value with the place where it was written. A scenario has no model of the network:
 //! [`Study`](crate::Study) derives the runs from it.
 
 mod document;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Scenario with its values as the user wrote them. Every value is checked against its key.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Place of the first line. Errors about missing keys use it.
+    /// Location of the first line, for errors about missing keys.
     pub start: Location,
     /// Name of the scenario if its text sets none.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct Table {
     entries: BTreeMap<&'static str, Entry>,
 }
 
-/// Value with its place.
+/// Value of a key, and the place where it was written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     /// Value of the key.

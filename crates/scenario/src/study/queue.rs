@@ -54,7 +54,8 @@ pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
     QueueConfig::DropTail(DropTail { limit, mark_above })
 }
 
-/// Rejects a queue discipline if the ports of the run need another one, and queues without room for a packet.
+/// Rejects a queue discipline if the ports of the run need another discipline. Also rejects queues that are smaller
+/// than a packet.
 pub fn check(scenario: &Scenario, run: &RunConfig, network: &Topology) -> Outcome<()> {
     let design = run.stack.design;
     let chosen = design.discipline(&run.settings, run.traffic());

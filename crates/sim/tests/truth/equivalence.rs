@@ -1,5 +1,5 @@
-//! Designs without their own mechanism. If the mechanism is off, the record equals the record of the design on which
-//! this design is based, except for the name.
+//! Designs whose own mechanism is off. Such a design is based on another design, and both must have the same record,
+//! except for the name.
 
 use crate::support::{config, fat_tree, leaf_spine, simulate, web_search};
 use tailcut_record::RunRecord;
