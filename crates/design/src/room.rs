@@ -73,7 +73,8 @@ impl SwitchPlan {
 
     /// Checks that full packets can reach the ECN threshold of each queue.
     ///
-    /// # Errors A threshold that is not below the capacity of its queue.
+    /// # Errors
+    /// A threshold that is not below the capacity of its queue.
     pub fn check_threshold(&self, topology: &Topology) -> Result<(), ConfigError> {
         self.each_queue(topology, |room, marks| {
             let whole = self.bytes(room.limit).saturating_mul(u64::from(room.parts));

@@ -80,8 +80,9 @@ impl SwitchPlan {
     /// Sets up all switch ports of a network. A port whose queue replaces the network's queue does not use the shared
     /// buffer.
     ///
-    /// # Errors The design does not allow the queue discipline of the settings, the design replaces the queue of a port
-    /// that is not a FIFO, or a queue is too small for a packet ([`SwitchPlan::check_room`]).
+    /// # Errors
+    /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is
+    /// not a FIFO, or a queue is too small for a packet ([`SwitchPlan::check_room`]).
     pub fn install(&self, topology: &mut Topology) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());

@@ -31,8 +31,9 @@ impl Scenario {
     /// Sweeps a key over a list or range of values, written as on the command line: `50,100,200`, `1ms..9ms:2ms` or
     /// `1..64*2`. The sweep replaces an earlier value or sweep of the key.
     ///
-    /// # Errors An unknown key, a key that cannot be swept, or values that the key does not allow. The error contains
-    /// `place` as its location.
+    /// # Errors
+    /// An unknown key, a key that cannot be swept, or values that the key does not allow. The error contains `place` as
+    /// its location.
     pub fn sweep(&mut self, path: &str, values: &str, place: &Location) -> Outcome<()> {
         let path = KeyPath::parse(path, place)?;
         self.sweep.add(path, &SweepValues::text(values), place)
@@ -40,8 +41,9 @@ impl Scenario {
 
     /// Makes swept keys change together.
     ///
-    /// # Errors An unknown key, or a single key. The error contains `place` as its location. The study reports a key
-    /// that is not swept.
+    /// # Errors
+    /// An unknown key, or a single key. The error contains `place` as its location. The study reports a key that is not
+    /// swept.
     pub fn zip(&mut self, paths: &[&str], place: &Location) -> Outcome<()> {
         let keys = paths.iter().map(|path| KeyPath::parse(path, place));
         self.sweep.zip(Zip {

@@ -85,7 +85,8 @@ impl Watch<'_> {
     /// has failed, or belongs to another process. Each process tries all these cases. The lock of a case keeps other
     /// processes from running it.
     ///
-    /// # Errors [`Error::Process`] if a process is refused, or if no process can be started.
+    /// # Errors
+    /// [`Error::Process`] if a process is refused, or if no process can be started.
     pub fn run(&self, places: &[usize], processes: usize) -> Result<Tally, Error> {
         let mut tally = self.study.tally(places)?;
         let mut idle_since = None;
