@@ -17,7 +17,7 @@ pub struct Design {
     pub summary: &'static str,
     /// Paper or RFC that publishes the design. Empty if there is none.
     pub source: &'static str,
-    /// Parameters of the design. Their keys are in the section with the design's name.
+    /// Parameters of the design. The section with the design's name contains their keys.
     pub parameters: &'static [Parameter],
     /// Whether a flow starts with a round trip before its data.
     pub handshake: bool,

@@ -27,7 +27,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Returns ports with the network's queue. They mark at `queue.mark_above` if `marks` returns true.
+    /// Returns ports with the network's queue. The ports mark at `queue.mark_above` if `marks` returns true.
     pub fn network(marks: fn(&Settings) -> bool) -> Self {
         Self {
             queue: None,
@@ -138,8 +138,8 @@ impl Ports {
     }
 }
 
-/// Returns the limit of each class. If the classes share a port's buffer, returns the limit of all classes together. If
-/// the buffer is split evenly, each class has at least one packet or one byte.
+/// Returns the limit of each class. If all classes share a port's buffer, returns the limit of all classes together. If
+/// the buffer is split evenly, the limit of a class is at least one packet or one byte.
 pub(crate) fn room(buffer: Limit, sharing: Sharing, classes: u8) -> Limit {
     match (sharing, buffer) {
         (Sharing::Shared | Sharing::LastApart, _) => buffer,

@@ -63,6 +63,6 @@ pub enum Traffic {
     Transfers,
     /// Same as `Transfers`, but a custom application sends some of the transfers and may set their classes.
     Steered,
-    /// Requests to servers. Their copies have a separate class in the network.
+    /// Requests to servers. Copies of requests have a separate class in the network.
     Requests,
 }

@@ -34,7 +34,7 @@ pub struct Found {
     pub of_other_builds: usize,
     /// Number of planned runs that are not reused, because only other executables have executed them.
     pub left_of_other_builds: usize,
-    /// Number of runs that the study does not plan. They were moved from `runs/` to `kept/`.
+    /// Number of runs that the study does not plan. These runs were moved from `runs/` to `kept/`.
     pub set_aside: usize,
     /// Error texts of existing runs that are not reused because their files were changed after writing.
     pub damaged: Vec<String>,

@@ -18,7 +18,7 @@ pub enum Error {
         #[source]
         cause: io::Error,
     },
-    /// The directory contains files but no study. It is not changed.
+    /// The directory contains files but no study, so it is not changed.
     #[error(
         "{} is not empty and has no manifest.json, so it is left alone; use a new or empty directory",
         .path.display()

@@ -9,7 +9,7 @@ pub(crate) const NS: u64 = 1_000;
 /// Name and type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Heading {
-    /// Name of the column. It ends with the unit.
+    /// Name of the column, with the unit at its end.
     pub name: &'static str,
     /// Type of the column.
     pub kind: Kind,

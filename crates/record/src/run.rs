@@ -185,7 +185,7 @@ impl<F> RunRecord<F> {
 }
 
 impl<F: FlowRows> RunRecord<F> {
-    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128). It includes the flows in the order of their
+    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128). The hash includes the flows in the order of their
     /// numbers, the totals except `events`, and the requests. It does not depend on the platform, the engine or the
     /// number of threads.
     pub fn hash(&self) -> String {

@@ -357,8 +357,8 @@ impl Client {
         firsts.into_iter().flatten().map(|(due, _)| *due).min()
     }
 
-    /// Returns the next message and its server. The driver appends the application's request to a first message
-    /// ([`Purpose::Ask`]) and sets its length ([`RequestHeader::body`]).
+    /// Returns the next message and its server. A first message ([`Purpose::Ask`]) has a body: the driver appends the
+    /// application's request and sets its length in [`RequestHeader::body`].
     pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
         self.out.pop_front()
     }

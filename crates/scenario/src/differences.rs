@@ -17,7 +17,7 @@ const NAMING: [&str; 4] = [
 /// Name of a network or workload if it differs between the runs.
 const SWEPT: &str = "swept";
 
-/// Keys in which several studies differ, and the keys that one of them sweeps.
+/// Keys in which several studies differ, and keys that one of the studies sweeps.
 pub struct Differences {
     keys: Vec<String>,
     columns: Vec<Column>,

@@ -90,7 +90,7 @@ pub fn disciplines() -> Vec<ListedName> {
     disciplines.collect()
 }
 
-/// Returns the names of flow sizes, and the forms of other sizes.
+/// Returns the names of size distributions, and the notations for all other sizes.
 pub fn workloads() -> Vec<ListedName> {
     let named = sizes::NAMES.iter().map(|named| {
         let mean = named.distribution().mean();

@@ -86,8 +86,8 @@ impl SearchedKey {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key. It is also a
-    /// parameter of the runs, which distinguishes them from other runs.
+    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key. The value is
+    /// also a parameter of the runs, which distinguishes these runs from other runs.
     ///
     /// # Errors
     /// The key does not allow the value.
@@ -138,7 +138,7 @@ impl Sweep {
         (low.0 < high.0 && same_kind).then(|| [low.1.clone(), high.1.clone()])
     }
 
-    /// Adds an axis. It replaces an earlier axis of the same key.
+    /// Adds an axis, which replaces an earlier axis of the same key.
     pub(super) fn insert(&mut self, axis: Axis) {
         match self.axes.iter_mut().find(|known| known.path == axis.path) {
             Some(known) => *known = axis,

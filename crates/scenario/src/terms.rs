@@ -3,7 +3,7 @@
 use crate::error::did_you_mean;
 use tailcut_sim::{Design, NamedBalancer, NamedQueue, REPLICATIONS, Registered, UnknownDesign};
 
-/// Terms for designs and load balancers.
+/// Usual terms for designs and load balancers, each with the name in this project.
 const PARTS: [(&str, &str); 12] = [
     ("reno", "tcp"),
     ("newreno", "tcp"),
@@ -25,7 +25,7 @@ const ABSENT: [&str; 21] = [
     "hpcc", "illinois", "ledbat", "plug", "presto", "quic", "swift", "timely", "vegas", "westwood",
 ];
 
-/// Terms for keys of a scenario.
+/// Usual terms for keys of a scenario, each with the key.
 const KEYS: [(&str, &str); 27] = [
     ("bandwidth", "topology.rate"),
     ("bw", "topology.rate"),
@@ -56,7 +56,7 @@ const KEYS: [(&str, &str); 27] = [
     ("initial_cwnd", "tcp.initial_window"),
 ];
 
-/// Other spellings of units.
+/// Other spellings of units, each with the spelling of scenarios.
 const UNITS: [(&str, &str); 25] = [
     ("msec", "ms"),
     ("msecs", "ms"),

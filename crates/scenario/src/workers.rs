@@ -12,8 +12,8 @@ use tailcut_sim::fabric::Observer;
 use tailcut_sim::transport::Segment;
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError};
 
-/// Receiver of progress reports. The threads that execute the runs call it. A run is identified by its index in the
-/// study.
+/// Receiver of progress reports. The threads that execute the runs call its methods. The argument `run` is the index of
+/// the run in the study.
 pub trait Progress: Sync {
     /// Reports that a run has started.
     fn started(&self, _run: usize) {}

@@ -346,13 +346,13 @@ const READERS: &[(&str, &str)] = &[
     ("rans", "rans"),
 ];
 
-/// Keys without which the scenario is invalid. Other tests cover them.
+/// Keys without which the scenario is invalid. Other tests cover these keys.
 const REQUIRED: [&str; 7] = [
     "nodes.name",
     "nodes.kind",
     "links.a",
     "workload.file",
-    // These need a file.
+    // These keys need a file or a registered application.
     "workload.table_unit",
     "workload.size_factor",
     "workload.application",

@@ -107,7 +107,7 @@ impl RunConfig {
         }
     }
 
-    /// Returns the requirements of the design on the switches.
+    /// Returns the setup that the design needs on the switches.
     pub fn switch_plan(&self) -> SwitchPlan {
         SwitchPlan::new(self.stack, &self.settings, self.traffic())
     }
@@ -246,7 +246,7 @@ pub enum FlowsSpec {
     Trace(Arc<Trace>),
     /// Coflows of a file.
     Coflows(Arc<CoflowTrace>),
-    /// Open loop: flows arrive even if earlier ones have not finished.
+    /// Open loop: flows arrive even if earlier flows have not finished.
     Open(OpenSpec),
     /// Closed loop: each source keeps a number of flows outstanding. When a flow finishes, the source starts the next
     /// one.
@@ -494,11 +494,11 @@ pub struct StoragePart {
     /// Number of hosts that the storage workload leaves out: the hosts of a permutation of this size. `None`: all hosts
     /// take part.
     pub left_out: Option<u32>,
-    /// Replicas of a block, at least 1.
+    /// Number of replicas of a block, at least 1.
     pub replicas: u32,
     /// Share of sessions that are reads, from 0 to 1.
     pub reads: f64,
-    /// Blocks that a session reads at the same time, at least 1.
+    /// Number of blocks that a session reads at the same time, at least 1.
     pub blocks: u32,
     /// Arrival process of each client.
     pub arrivals: Arrivals,

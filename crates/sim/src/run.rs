@@ -30,7 +30,7 @@ use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
-/// Receiver of a run's progress. It can also stop the run. The thread that executes the run calls it.
+/// Receiver of a run's progress, which can also stop the run. The thread that executes the run calls the methods.
 pub trait RunControl: Sync {
     /// Reports the estimated share of the run that is complete, from 0 to 1.
     fn progress(&self, share: f64);

@@ -99,7 +99,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// Runs to the horizon, or until every flow has ended. Returns false if `keep_running` stopped the run.
+    /// Runs until the end of the horizon, or until every flow has ended. Returns false if `keep_running` stopped the
+    /// run.
     pub fn run(&mut self, horizon: Horizon<'_>) -> bool {
         let mut next_sample = match horizon.sample_every {
             Some(_) => Time::ZERO,

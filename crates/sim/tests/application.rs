@@ -101,7 +101,7 @@ fn a_word_goes_round_as_often_as_the_application_hands_it_on() {
         let record = simulate(&config);
         let hops = [(0, 1), (1, 2), (2, 0), (0, 1), (1, 2)].map(|(src, dst)| (src, dst, 1_000));
         assert_eq!(ends(&record), hops, "{design}");
-        // Each hop starts at the instant when the previous one has arrived.
+        // Each hop starts at the instant when the previous hop has ended.
         assert_eq!(record.flows[0].start, Time::ZERO + Duration::from_us(50));
         for pair in record.flows.windows(2) {
             let arrived = pair[0].start + pair[0].fct.expect("it arrived");

@@ -1,4 +1,4 @@
-//! Job file for HyperQueue's program `hq`. It has not been tested with this program.
+//! Job file for HyperQueue's program `hq`. No test has run the file with this program.
 
 use crate::error::Error;
 use crate::paths::{WAIT, absolute, refused, text};

@@ -26,7 +26,7 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval of heartbeats.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Lock that this process holds. It is released when the value is dropped.
+/// Lock that this process holds. The lock is released when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,

@@ -34,11 +34,11 @@ pub enum CaseOutcome {
     DoneAlready,
     /// The case failed.
     Failed(Box<Failure>),
-    /// The case failed earlier. It only runs again after a retry.
+    /// The case failed earlier, and runs again only after a retry.
     FailedBefore(Box<Failure>),
     /// Another process is running the case. `None` if the lock does not contain that process yet.
     Busy(Option<Box<Holder>>),
-    /// The case was stopped before its end. A later process can run it.
+    /// The case was stopped before its end. A later process can run the case.
     Stopped,
 }
 

@@ -14,13 +14,13 @@ use std::process::{Command, Stdio};
 const MOST_JOBS: usize = 1_000;
 
 /// Factor in the time limit of a job. The limit is the expected time of the job's cases, multiplied by `TIMES`, plus
-/// `SECONDS_MORE`. It is long, because nodes differ in speed and other jobs run on them.
+/// `SECONDS_MORE`. The limit is long, because nodes differ in speed and other jobs run on them.
 const TIMES: f64 = 4.0;
 /// Second part of a job's time limit, in seconds. See [`TIMES`].
 const SECONDS_MORE: f64 = 600.0;
 
 /// Seconds between Slurm's signal SIGTERM to a job and the job's time limit. A run checks at intervals whether the
-/// signal has arrived. Then it ends and releases its lock.
+/// signal has arrived. If so, the run ends and releases its lock.
 const NOTICE: u32 = 30;
 
 /// Array of jobs, each of which runs a chunk of a study's cases.

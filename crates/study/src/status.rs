@@ -17,7 +17,7 @@ use tailcut_record::StoredRun;
 pub enum CaseState {
     /// The result exists.
     Done,
-    /// The case failed. It only runs again after a retry.
+    /// The case failed, and runs again only after a retry.
     Failed(Box<Failure>),
     /// A process is running the case.
     Running(Box<RunningCase>),
@@ -73,15 +73,16 @@ pub struct Status {
     pub states: Vec<CaseState>,
     /// CPU time of the finished cases, in seconds.
     pub spent: f64,
-    /// Expected CPU time of the finished cases, in seconds. `None` if one of them had no expected time.
+    /// Expected CPU time of the finished cases, in seconds. `None` if one of the finished cases had no expected time.
     pub expected_of_done: Option<f64>,
     forecast: Forecast,
     under_way: Vec<UnderWay>,
 }
 
 impl Status {
-    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds. It follows from their
-    /// expected times, corrected by the measured times of finished cases. `None` if the time of one case is unknown.
+    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds. The time is the sum of
+    /// the expected times, corrected by the measured times of finished cases. `None` if the time of one case is
+    /// unknown.
     pub fn cpu_seconds_to_go(&self) -> Option<f64> {
         self.forecast.work_to_go(&self.under_way)
     }

@@ -156,8 +156,8 @@ impl ExistingResults {
             .filter_map(|case| case.cpu_seconds)
             .fold(0.0, f64::max);
         let cpu = self.cpu_seconds_to_go?;
-        // One case runs in one process, so the longest case is a lower limit. It may be done already, so the limit is
-        // at most the time of all unfinished cases.
+        // One case runs in one process, so the time of the longest case is a lower limit. But the longest case may be
+        // done already, so the limit is at most the time of all unfinished cases.
         Some((cpu / processes.max(1) as f64).max(longest.min(cpu)))
     }
 

@@ -29,7 +29,7 @@ impl Factor {
 
     fn limit(self, limit: &mut Limit) {
         *limit = match *limit {
-            // This value means that the queue has no limit, so it stays.
+            // `u32::MAX` means that the queue has no limit, so the value does not change.
             Limit::Packets(u32::MAX) => return,
             Limit::Packets(packets) => {
                 Limit::Packets(u32::try_from(self.of(packets.into())).unwrap_or(u32::MAX))

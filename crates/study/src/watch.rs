@@ -21,8 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Interval at which the watcher checks the cases that other processes are running.
 const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
-/// Number of last lines of a process that the watcher keeps. They describe the failure if the process ends without a
-/// message.
+/// Number of last lines of a process that the watcher keeps. If the process ends without a message, these lines
+/// describe the failure.
 const LAST_LINES: usize = 20;
 
 /// Beginning of a line about a case on standard error.
@@ -69,8 +69,8 @@ pub struct Watch<'a> {
     /// Identity of this program, for the records of failures.
     pub by: &'a Program,
     /// Function that returns a command. The command calls [`Runner::walk`] with the given indices. The command must
-    /// stop when its standard input ends. Its exit code must be 0 at the end of the walk, 2 if it was refused, or 130
-    /// if it was stopped. If it was refused, its last line on standard error is the reason.
+    /// stop when its standard input ends. The exit code must be 0 if the command has tried all cases, 2 if it was
+    /// refused, or 130 if it was stopped. The last line on standard error is the reason of a refusal.
     pub command: &'a (dyn Fn(&[usize]) -> Command + Sync),
     /// Callback for each line that the processes write to standard error. Lines about a case begin with `case`.
     pub report: &'a (dyn Fn(&str) + Sync),
@@ -101,7 +101,7 @@ impl Watch<'_> {
                 idle_since = None;
                 continue;
             }
-            // Other processes are running all remaining cases, or are about to take them.
+            // Other processes are running all remaining cases, or will run them soon.
             let since = *idle_since.get_or_insert_with(Instant::now);
             if tally.open() == 0 || since.elapsed() >= self.wait {
                 break;

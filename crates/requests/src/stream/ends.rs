@@ -70,8 +70,8 @@ pub struct ServerEnd {
 }
 
 impl ServerEnd {
-    /// Creates the end of an accepted stream. It answers in parts of `part` bytes, at least 1. If answers carry windows
-    /// (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
+    /// Creates the server's end of an accepted stream. The server answers in parts of `part` bytes, at least 1. If
+    /// answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
     pub fn new(part: u64, send_space: Option<SendSpace>) -> Self {
         Self {
             reader: Reader::default(),

@@ -141,7 +141,7 @@ impl Scenario {
     /// means the table with this index. An existing sweep of the key is removed.
     ///
     /// # Errors
-    /// The key is unknown or does not allow the value. The error is at `place`.
+    /// The key is unknown or does not allow the value. The error contains `place` as its location.
     pub fn set(&mut self, path: &str, text: &str, place: &Location) -> Outcome<()> {
         self.put(path, &Raw::Argument(text.to_owned()), place)
     }
@@ -171,7 +171,7 @@ impl Scenario {
     /// Sets a key by its path, like [`Scenario::set`], to a value as a user wrote it.
     ///
     /// # Errors
-    /// The key is unknown or does not allow the value. The error is at `place`.
+    /// The key is unknown or does not allow the value. The error contains `place` as its location.
     pub fn put(&mut self, path: &str, raw: &Raw, place: &Location) -> Outcome<()> {
         let path = KeyPath::parse(path, place)?;
         self.table_of(&path, place)?

@@ -1,4 +1,4 @@
-//! Parsers of values. Each returns `None` if the value is not of its kind.
+//! Parsers of values. A parser returns `None` if the value has another kind.
 
 use super::raw::Raw;
 use core::ops::RangeInclusive;

@@ -50,7 +50,7 @@ impl Desk<'_> {
         self.now
     }
 
-    /// Returns the number of hosts in the network. They are numbered from 0.
+    /// Returns the number of hosts in the network. Hosts are numbered from 0.
     pub const fn hosts(&self) -> u32 {
         self.hosts
     }
@@ -238,7 +238,8 @@ impl Desk<'_> {
     }
 }
 
-/// Creates a message of an application. The network selects its path, and the design its replication.
+/// Creates a message of an application. The network selects the path of the message, and the design selects its
+/// replication.
 pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
     Message {
         flow,

@@ -9,8 +9,8 @@ use tailcut_units::{FlowId, HostId, Time};
 /// Transfer to several hosts, in progress.
 struct MulticastTransfer {
     group: HostId,
-    /// Receivers. The row of the first receiver has the number of the transfer, and the rows of the others have the
-    /// numbers that follow.
+    /// Receivers. The row of the first receiver has the number of the transfer. The rows of all other receivers have
+    /// the next numbers.
     receivers: Vec<HostId>,
 }
 

@@ -124,8 +124,8 @@ impl ApplicationRunner {
         self.begins_more = ordered.is_some() || self.application.begins_more();
     }
 
-    /// Passes the events of the transport of `host` to the applications. Their orders about copies at this host are
-    /// executed here, before the host is polled for segments.
+    /// Passes the events of the transport of `host` to the applications. The applications' orders about copies at this
+    /// host are executed here, before the host is polled for segments.
     #[inline]
     pub fn deliver_events(
         &mut self,

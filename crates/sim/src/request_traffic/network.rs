@@ -158,7 +158,8 @@ impl Application for Network {
         }
     }
 
-    /// If priorities can be swapped, an answer depends on the window. It is then passed on in parts as segments depart.
+    /// Returns whether priorities can be swapped. In this case an answer depends on the window, so the server passes it
+    /// on in parts as segments depart.
     fn wants_departures(&self) -> bool {
         self.policy.swap_lead.is_some()
     }

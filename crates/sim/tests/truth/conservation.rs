@@ -42,7 +42,7 @@ const DESIGNS: [&str; 20] = [
     "hull",
 ];
 
-/// Designs whose switches choose paths. They can avoid losses that occur in other designs.
+/// Designs whose switches choose paths. These designs can avoid losses that occur in other designs.
 const CHOOSING: [&str; 9] = [
     "tcp@letflow",
     "ndp@letflow",
