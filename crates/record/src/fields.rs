@@ -1,4 +1,4 @@
-//! Hash over fields of rows. The hash of a run is a hash over such fields.
+//! Hash of a sequence of fields of rows. The hash of a run is such a hash.
 
 use crate::cell::{Cell, Value};
 use twox_hash::XxHash3_128;

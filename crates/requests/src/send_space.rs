@@ -4,7 +4,7 @@
 /// that the window in the next header is still correct when the header is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendSpace {
-    /// Number of bytes that the server may pass on now. The part that contains the last of them may be passed on
+    /// Number of bytes that the server may pass on now. The part that contains the last of these bytes may be passed on
     /// completely.
     pub bytes: u64,
     /// Congestion window of the sender in bytes.

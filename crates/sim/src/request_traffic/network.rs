@@ -56,7 +56,7 @@ pub(crate) struct Network {
     request: u64,
     /// Largest part of an answer, in bytes.
     part: u64,
-    /// Copies, indexed by number. The flow number of a copy contains the copy's number.
+    /// Copies. The index of a copy is its number, and the flow number of the copy contains this number.
     copies: Vec<Copy>,
     /// Numbers of copies at clients.
     copies_at_clients: BTreeMap<CopyId, u32>,
