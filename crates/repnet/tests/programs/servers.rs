@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 
-/// User without rights ("nobody"). PostgreSQL refuses to run as root.
+/// User id without rights. PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
 /// Server that listens on its own port.
@@ -199,7 +199,7 @@ fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-/// Returns a command that runs as "nobody" in `folder`, for programs that refuse to run as root.
+/// Returns a command that runs as a user without rights in `folder`, for programs that refuse to run as root.
 fn as_nobody(program: PathBuf, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder);
