@@ -90,9 +90,9 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
 
 /// Delivers datagrams from several senders to a driver.
 ///
-/// The first byte of the input selects the options of the driver. Each datagram is its length (2 bytes), its sender (1
-/// byte), and its bytes. If bit 128 of the sender is set, the time advances by 50 ms before the datagram, and the driver
-/// processes its timeouts.
+/// The first byte of the input selects the options of the driver. Then datagrams follow: each has its length (2
+/// bytes), its sender (1 byte), and its bytes. If bit 128 of the sender is set, the time advances by 50 ms before the
+/// datagram, and the driver processes its timeouts.
 ///
 /// # Panics
 /// If the driver sends more bytes to an address than it received from this address, or if a received object is longer

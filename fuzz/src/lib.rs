@@ -2,8 +2,8 @@
 //!
 //! A target passes arbitrary bytes to a parser. It panics if the parser panics or violates a condition. Accepted values
 //! must be within their limits, and must not change when they are written and read again. An error must have only one
-//! line, and must name the location of the fault. `tests/replay.rs` runs every target on its corpus and on changed files
-//! of the corpus, on stable Rust. `cargo fuzz run NAME` searches with coverage (see `README.md`).
+//! line, and must name the location of the fault. `tests/replay.rs` runs every target on its corpus and on changed
+//! files of the corpus, on stable Rust. `cargo fuzz run NAME` searches with coverage (see `README.md`).
 
 mod cast;
 mod driver;
