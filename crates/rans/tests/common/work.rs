@@ -22,7 +22,7 @@ pub type Factor = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
 pub struct Work {
     pub factor: Factor,
     /// Queue of the service, first come first served. As in most services, the work continues after its client has
-    /// disconnected. `None`: a guard in front of the service has the queue.
+    /// cancelled the request. `None`: a guard in front of the service has the queue.
     pub own_queue: Option<Arc<Semaphore>>,
 }
 

@@ -36,7 +36,7 @@ impl Kind {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Saw {
     pub began: u64,
-    /// Requests whose client disconnected while they ran.
+    /// Requests that their client cancelled while they ran.
     pub left: u64,
     pub ended: u64,
 }

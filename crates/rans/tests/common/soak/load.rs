@@ -54,8 +54,8 @@ fn free_port() -> SocketAddr {
 
 async fn guard(number: usize, book: &Arc<Book>) -> Guard {
     let holds = number + 1 == GUARDS;
-    // A guard that holds slots waits for the service even if clients have disconnected, so its service must not stall
-    // for long.
+    // A guard that holds slots waits for the service even if clients have cancelled their requests, so its service must
+    // not stall for long.
     let stall = Duration::from_millis(if holds { 500 } else { 3_600_000 });
     let (service, to) = Service::start(number as u64, Arc::clone(book), stall).await;
     let (address, admin) = (free_port(), free_port());
