@@ -37,7 +37,7 @@ impl Methods {
 /// connection after a burst of 1,000 resets, or if it resets more than 33 requests per second for a long time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ResetBudget {
-    /// Average number of resets per second, at least 0.
+    /// Largest number of resets per second in the long run, at least 0.
     pub rate: f64,
     /// Largest number of resets in a burst after a time without resets.
     pub burst: u32,
@@ -104,8 +104,8 @@ impl Default for ClientConfig {
                 trigger: Trigger::AfterPercentile(Percentile::default()),
                 purge: Some(CancelScope::Running),
                 budget: Some(BudgetConfig {
-                    // Chosen: one copy in twenty is later than the 95th percentile. So the budget limits copies only if
-                    // replicas become slow before the percentile follows.
+                    // Chosen: one request in twenty is slower than the 95th percentile, and has a copy. So the budget
+                    // limits copies only if replicas become slow before the percentile follows.
                     thousandths: 100,
                     // Chosen, not measured: even in a burst, ten slow requests may be copied.
                     burst: 10,

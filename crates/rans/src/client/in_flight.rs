@@ -1,4 +1,4 @@
-//! Guard value that counts a copy as in flight until its replica has answered completely.
+//! Value that counts a copy as in flight until its replica has answered completely.
 
 use super::shared::Shared;
 use http_body::{Body, Frame, SizeHint};
