@@ -101,7 +101,7 @@ def _run_all(cases: _native.Cases, engine: _Engine, tick: Tick) -> None:
 
 
 def _tick_after(over: int, tick: Tick) -> Tick:
-    """Returns a tick that adds ``over``, the number of cases that had finished before."""
+    """Returns a function that calls ``tick`` with its argument plus ``over``."""
     return lambda more: tick(over + more)
 
 

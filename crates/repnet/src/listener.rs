@@ -144,7 +144,7 @@ impl TcpListener {
     /// Returns the address of the service.
     ///
     /// # Errors
-    /// Never. The result type is the type of [`tokio::net::TcpListener::local_addr`].
+    /// None. The result has the same type as in [`tokio::net::TcpListener::local_addr`].
     pub const fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.address)
     }
