@@ -7,9 +7,8 @@
 //! - [`statistics`]: confidence intervals and distances between distributions;
 //! - [`conservation`]: checks that a run loses no packets and no bytes.
 //!
-//! The crate uses no code of the simulator, so an error in the simulator cannot also be in the crate. It is only a
-//! dev-dependency. Functions panic if an argument is outside its documented range, because this is an error in the
-//! test.
+//! The crate uses no code of the simulator, so it cannot contain the simulator's errors. Only tests depend on it.
+//! Functions panic if an argument is outside its documented range, because the test is then wrong.
 
 pub mod conservation;
 pub mod dctcp;
