@@ -20,9 +20,11 @@ impl Steady {
         (self.bdp_packets + self.threshold) / self.flows
     }
 
-    /// Returns alpha, the share of marked packets, in the steady state. Alpha is the solution of alpha^2 (1 - alpha /
-    /// 4) = (2 W* + 1) / (W* + 1)^2 between 0 and 1. A very small W* gives no solution. Every packet is then marked,
-    /// and alpha is 1.
+    /// Returns alpha, the share of marked packets, in the steady state. It is the solution between 0 and 1 of
+    ///
+    /// alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2.
+    ///
+    /// A very small W* gives no solution. Every packet is then marked, and alpha is 1.
     pub fn alpha(&self) -> f64 {
         let w = self.critical_window();
         let target = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
