@@ -49,7 +49,7 @@ pub struct RealFrame {
     pub is_trimmed: bool,
     /// First bytes of the frame, starting with the Ethernet header, without FCS.
     pub bytes: Vec<u8>,
-    /// Length of the frame in bytes. A removed payload does not count.
+    /// Length of the frame in bytes, without a payload that a switch has removed.
     pub length: u32,
 }
 
@@ -129,7 +129,7 @@ struct PointInterfaces {
 /// A packet that leaves a point has the time at which the port starts to send it. A packet that reaches its host has
 /// the time of its last bit.
 ///
-/// A packet carries a segment, for which the capture generates a frame, or a real frame.
+/// The body of a packet is a segment, for which the capture generates a frame, or a real frame.
 pub struct Capture<W> {
     points: Arc<CapturePoints>,
     interfaces_of: Vec<PointInterfaces>,

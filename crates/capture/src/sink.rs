@@ -10,7 +10,7 @@ use tailcut_wire::capture::{Frame, FrameError, Interface, Note, PcapNg};
 pub struct Limits {
     /// Largest size of the file in bytes.
     pub bytes: u64,
-    /// Number of flows that are captured. These are the first flows in the capture. `None`: all flows.
+    /// Largest number of captured flows. The flows that reach the capture first are captured. `None` means all flows.
     pub flows: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of captures of a network whose packets carry segments, or real frames.
+//! Tests of captures of a network. The bodies of its packets are segments, or real frames.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -181,7 +181,8 @@ fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
     };
     assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
     assert!(of(0).all(|frame| !says(frame, "dropped")));
-    // The option epb_dropcount (number 4, 8 bytes long) of a packet that was sent holds the number of drops before it.
+    // In a sent packet, the option epb_dropcount (number 4, 8 bytes long) contains the number of drops before the
+    // packet.
     let drops: usize = of(0)
         .flat_map(|frame| frame.rest.windows(12))
         .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])
@@ -323,7 +324,7 @@ fn hosts_without_an_address_are_counted_with_the_reason() {
     assert!(why.contains("16777216"), "{why}");
 }
 
-/// Body of a packet that carries a real frame.
+/// Body of a packet that is a real frame.
 #[derive(Clone)]
 struct Real(RealFrame);
 

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Error in a text: the place, the text that was found there, and the allowed text.
+/// Error in a text: the position, the text that was found there, and the allowed text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
     /// Line number, from 1.

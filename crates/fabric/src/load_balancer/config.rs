@@ -37,7 +37,7 @@ pub enum LoadBalancerConfig {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BetweenPods {
     /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger topologies"). The
-    /// reports to a leaf are then about the cores that its packets have passed, whichever they were.
+    /// reports to a leaf are then about all cores that its packets have passed.
     #[default]
     Leaf,
     /// Leaves choose as with `Leaf`. Aggregation switches also send each flowlet over the least loaded of their
