@@ -13,9 +13,9 @@ const OBJECT: &[u8] = include_bytes!("../../bpf/dctcp.bpf.o");
 const STRUCTURE: &str = "tcp_congestion_ops";
 /// Flag of a congestion control whose connections negotiate ECN (TCP_CONG_NEEDS_ECN).
 const NEEDS_ECN: u32 = 2;
-/// Name of the congestion control in the kernel. If the name is in use, a number is added to it.
+/// Name of the congestion control in the kernel. If this name is in use, a number is appended.
 const NAME: &str = "tailcut_dctcp";
-/// Highest number that is added to [`NAME`]. A name in the kernel has at most 15 characters.
+/// Highest number that is appended to [`NAME`]. A name in the kernel has at most 15 characters.
 const MOST_NAMES: u32 = 99;
 /// Representation of the value 1 in gain and alpha, which are fixed-point numbers.
 const ONE: u32 = 1 << 31;
@@ -54,8 +54,9 @@ fn fraction(units: u32) -> f64 {
     f64::from(units) / f64::from(ONE)
 }
 
-/// DCTCP that is registered with the kernel. Connections in any network namespace can select it by name. The kernel
-/// removes it when this value is dropped or this process dies. Connections that use it keep it until they end.
+/// DCTCP that is registered with the kernel. Connections in any network namespace can select this congestion control by
+/// name. The kernel removes the registration when this value is dropped or this process ends. Connections that already
+/// use DCTCP keep it until they end.
 #[derive(Debug)]
 pub struct Dctcp {
     name: String,
@@ -68,12 +69,12 @@ impl Dctcp {
     /// Registers DCTCP under a unique name.
     ///
     /// # Errors
-    /// This process lacks the privilege, or the kernel does not support it.
+    /// This process lacks the privilege, or the kernel does not support congestion controls in BPF.
     pub fn register(parameters: Parameters) -> Result<Self> {
         Self::register_sampled(parameters, 0)
     }
 
-    /// Registers DCTCP with sampling: it records up to `most_samples` events, counted over all its connections.
+    /// Registers DCTCP and records up to `most_samples` events, counted over all connections.
     ///
     /// # Errors
     /// The errors of [`Dctcp::register`].
@@ -160,7 +161,7 @@ pub struct Sample {
     pub connection: u32,
     /// Estimate of the marked share after the event.
     pub alpha: f64,
-    /// Event.
+    /// Kind of the event, with its values.
     pub event: SampleEvent,
 }
 
@@ -171,27 +172,28 @@ pub enum SampleEvent {
     Ack {
         /// Bytes acknowledged for the first time.
         acked: u32,
-        /// Whether the ACK carries ECN-Echo.
+        /// Whether the ACK has the flag ECN-Echo.
         is_marked: bool,
         /// Sequence number that the ACK acknowledges.
         una: u32,
         /// Sequence number of the next byte to send.
         nxt: u32,
     },
-    /// Reduction after a mark, in segments. It has no effect if a reduction after a loss follows.
+    /// Reduction of the window after a mark. A reduction after a loss that follows replaces this reduction. Windows are
+    /// in segments.
     Mark {
-        /// Window before.
+        /// Window before the reduction.
         window: f64,
-        /// Window after.
+        /// Window after the reduction.
         kept: f64,
     },
-    /// Reduction after a loss, in segments.
+    /// Reduction of the window after a loss. Windows are in segments.
     Loss {
-        /// Window before.
+        /// Window before the reduction.
         window: f64,
         /// Segments that are sent but not acknowledged.
         flight: u32,
-        /// Window after.
+        /// Window after the reduction.
         kept: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! Multicast groups and broadcast. Hosts join and leave groups by IGMP and MLD.
+//! Multicast groups and broadcast. Hosts join and leave groups by IGMP (IPv4) and MLD (IPv6).
 
 use crate::emulator::frames::{Arrival, Destination};
 use std::collections::HashMap;
@@ -15,8 +15,7 @@ const MOST_OF_HOST: usize = 64;
 pub struct Groups {
     hosts: u32,
     groups: HashMap<IpAddr, Group>,
-    /// Fabric address of the group of all hosts, for broadcasts; `None` before the first broadcast, which creates the
-    /// group.
+    /// Fabric address of the group of all hosts, for broadcasts; `None` until the first broadcast creates the group.
     everybody: Option<HostId>,
 }
 
@@ -27,7 +26,7 @@ struct Group {
 }
 
 impl Groups {
-    /// Creates the groups of a network with `hosts` hosts. No host is a member of a group.
+    /// Creates the groups of a network with `hosts` hosts. At first, no host is a member of a group.
     pub fn new(hosts: u32) -> Self {
         Self {
             hosts,

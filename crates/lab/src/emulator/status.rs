@@ -34,11 +34,11 @@ pub struct Status {
     pub remaining: PacketCount,
     /// Dropped packets, by reason.
     pub drops: BTreeMap<String, PacketCount>,
-    /// Notes for the user: settings that the kernel does not have, and the implementation of the congestion control.
+    /// Notes for the user, about settings that the kernel does not have and about the congestion control.
     pub notes: Vec<String>,
     /// Hosts.
     pub hosts: Vec<HostStatus>,
-    /// Switches that are routers; otherwise empty.
+    /// Switches that are routers. The list is empty if switches are not routers.
     pub routers: Vec<RouterStatus>,
     /// Links, one entry for each direction.
     pub links: Vec<LinkStatus>,
@@ -79,7 +79,7 @@ pub struct RouterStatus {
 pub struct LinkStatus {
     /// Names of the link's two nodes, `from>to`.
     pub link: String,
-    /// Whether the link delivers packets.
+    /// Whether the link is up and delivers packets.
     pub is_up: bool,
     /// Rate in bits per second.
     pub rate_bps: u64,
@@ -91,7 +91,7 @@ pub struct LinkStatus {
     pub bytes: u64,
     /// Packets that the queue has dropped.
     pub dropped: u64,
-    /// Share of packets that the link loses at random at present, 0 to 1.
+    /// Probability with which the link currently loses a packet, 0 to 1.
     pub loss: f64,
     /// Packets that the link has lost at random.
     pub lost: u64,

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum Request {
     /// Return the status.
     Status,
-    /// Return the access to the host with this name.
+    /// Return the namespaces of the host with this name.
     Enter(String),
-    /// Return the flows that programs have sent, starting at this index of the ended flows.
+    /// Return the flows that programs have sent. The list starts at this index of the ended flows.
     Flows(u64),
     /// Change a link.
     Link {
@@ -25,7 +25,7 @@ pub enum Request {
     Down,
 }
 
-/// New properties of a link, in both directions; `None`: no change.
+/// New properties of a link, in both directions. `None` means no change.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkChange {
     /// Whether the link delivers packets.
@@ -46,7 +46,7 @@ pub enum Reply {
     Status(Box<Status>),
     /// Part of the flows that programs have sent.
     Flows(TrackedFlows),
-    /// Access to a host. The message carries the namespaces as file descriptors.
+    /// Access to a host. The message also transfers the namespaces as file descriptors.
     #[serde(rename = "way")]
     Access {
         /// Number of the host.
@@ -54,8 +54,8 @@ pub enum Reply {
         /// Whether the first namespace is a user namespace.
         has_users: bool,
     },
-    /// The request was successful. Contains a text for the user.
+    /// The request was successful. The text is for the user.
     Done(String),
-    /// The request failed. Contains the reason for the user.
+    /// The request failed. The text gives the reason to the user.
     Refused(String),
 }

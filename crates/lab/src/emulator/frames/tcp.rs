@@ -1,4 +1,4 @@
-//! Fields of TCP segments that network cards read.
+//! Fields of TCP segments that network cards use.
 
 use std::net::IpAddr;
 use tailcut_transport::tcp::TcpFlags;
@@ -23,7 +23,7 @@ pub struct TcpSegment {
 }
 
 impl TcpSegment {
-    /// Returns the segment in a frame if it is complete.
+    /// Returns the TCP segment of a frame. Returns `None` if there is none or if it is incomplete.
     pub fn of(view: &View<'_>) -> Option<Self> {
         let ip = view.ip?;
         match view.content {
@@ -44,7 +44,7 @@ impl TcpSegment {
         }
     }
 
-    /// Returns the segment in the bytes of a frame if it is complete.
+    /// Returns the TCP segment in the bytes of a frame. Returns `None` if there is none or if it is incomplete.
     pub fn read(frame: &[u8]) -> Option<Self> {
         Self::of(&View::read(frame).ok()?)
     }

@@ -31,7 +31,7 @@ pub enum Ends {
     One,
     /// Several receivers.
     All(Vec<HostId>, Stragglers),
-    /// One of several senders. The receiver collects the object at this port.
+    /// One of several senders. The receiver collects the object of all senders at this port.
     Share(u16, Share),
 }
 
@@ -40,15 +40,15 @@ pub enum Ends {
 pub enum Order {
     /// Start a flow.
     Start(Start, Ends),
-    /// Execute an order for a copy of a request. This host sends or answers the copy.
+    /// Execute an order for a copy of a request, at the host that sends or answers the copy.
     Copy(HostId, CopyOrder),
     /// Collect a flow from several senders at a port.
     Collect {
-        /// The receiver.
+        /// Host that receives the flow.
         host: HostId,
-        /// The flow.
+        /// Number of the flow.
         flow: FlowId,
-        /// The port.
+        /// Port at which the host collects the flow.
         port: u16,
     },
     /// End the thread.
