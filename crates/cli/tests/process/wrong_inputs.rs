@@ -1,11 +1,12 @@
-//! Wrong designs, load balancers, keys, variants of TCP, units, flags and files, with the hint that each one gets.
+//! Tests with wrong designs, load balancers, keys, variants of TCP, units, flags and files. Each error must contain the
+//! right hint.
 
 use crate::test_dir::TestDir;
 use serde_json::Value;
 use std::io::Write;
 use std::process::Stdio;
 
-/// Wrong arguments, and the end of the error or a part of it.
+/// Wrong arguments, each with the end or another part of the error that it must cause.
 const WRONG: [(&[&str], &str); 44] = [
     // Designs
     (&["compare", "tcp", "dctpc"], "did you mean 'dctcp'?"),
@@ -156,7 +157,8 @@ fn each_wrong_input_gets_its_hint() {
     }
 }
 
-/// Returns why a value does not follow a schema, which uses only the words that this function reads.
+/// Returns the reason why a value does not match a schema; `None` if it matches. The schema may use only the keywords
+/// that this function reads.
 fn mismatch(value: &Value, schema: &Value) -> Option<String> {
     let is_of_type = match schema["type"].as_str() {
         Some("object") => value.is_object(),
@@ -227,7 +229,7 @@ fn errors_of_json_follow_the_committed_schema() {
     assert_eq!(error["error"]["did_you_mean"], "--load");
 }
 
-/// Scenario that takes less than a second.
+/// Scenario whose run takes less than a second.
 const SCENARIO: &str = "designs = [\"tcp\"]\nflows = 100\n[topology]\nleaves = 2\nspines = 2\nhosts = 3\n\
                         [[workload]]\nsizes = \"fixed:20KB\"\n";
 
