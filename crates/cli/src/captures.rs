@@ -40,7 +40,7 @@ pub struct Captures<'a> {
     finished: Mutex<Vec<FinishedCapture>>,
 }
 
-/// Finished capture file.
+/// Capture file that is complete.
 struct FinishedCapture {
     run: usize,
     path: PathBuf,

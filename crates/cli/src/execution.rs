@@ -98,7 +98,7 @@ pub fn run_missing(
         |index, record, capture| {
             captures.keep(index, capture, &record)?;
             match &taken[index] {
-                // This run was repeated only for its capture, so its existing tables stay.
+                // The run was repeated only for its capture, so the existing tables stay.
                 Some(summary) => Ok(summary.clone()),
                 None => Ok(output.write_run(index, &record)?),
             }

@@ -332,7 +332,7 @@ fn every_flag_has_its_key() {
         let (all, _) = all_keys(name);
         for flag in flags {
             let key = match flag {
-                // These flags set no key.
+                // The flags in this list set no key.
                 "config" | "set" | "route" | "check" | "help" => continue,
                 "no-admin" => "admin".to_owned(),
                 "replica" => "replicas".to_owned(),

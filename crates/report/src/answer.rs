@@ -20,8 +20,9 @@ use crate::{
 /// Minimum number of flows for a p99. Of 1,000 flows, ten are beyond the p99.
 const FLOWS_FOR_P99: usize = 1_000;
 
-/// Returns the answer as one sentence. It names the design that reduces the 99th percentile of mice, the reduction, and
-/// its price. If no design reduces it, the sentence says so. In a study without mice, the answer describes all flows.
+/// Returns the answer as one sentence. The sentence names the design that reduces the 99th percentile of mice, the
+/// reduction, and its price. If no design reduces this percentile, the sentence says so. In a study without mice, the
+/// answer describes all flows.
 pub fn answer(study: &Study) -> String {
     sentences(study).join(" ")
 }

@@ -37,9 +37,9 @@ pub enum SearchNext {
 pub enum SearchOutcome {
     /// The figure passes the value between two points.
     Passes {
-        /// Lower end of the bracket.
+        /// Lower end of the bracket that contains the point.
         from: f64,
-        /// Upper end of the bracket.
+        /// Upper end of the bracket that contains the point.
         to: f64,
         /// Whether the figure is above the value at the upper end.
         rises: bool,
@@ -50,9 +50,9 @@ pub enum SearchOutcome {
     Above,
     /// The figure passes the value somewhere between two points, but the point `open` between them is undecided.
     Undecided {
-        /// Lower end of the bracket.
+        /// Lower end of the bracket that contains the point.
         from: f64,
-        /// Upper end of the bracket.
+        /// Upper end of the bracket that contains the point.
         to: f64,
         /// Point for which the data do not decide the side.
         open: f64,

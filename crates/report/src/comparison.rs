@@ -80,7 +80,7 @@ pub enum Verdict {
     /// There are too few flows or seeds for a figure, or its interval is too wide for a decision.
     #[serde(rename = "too few")]
     TooFew,
-    /// We have no figure.
+    /// We have no figure for the row.
     Unknown,
     /// The row has no band, so our figure is only shown.
     Shown,

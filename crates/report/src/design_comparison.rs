@@ -85,7 +85,7 @@ impl DesignComparison<'_> {
         let rows = self.others.iter();
         let mut known: Vec<(&Row, Ratio)> = rows
             .filter_map(|row| Some((*row, row.ratio(Metric::Fct, Statistic::P99)?)))
-            // The best design is chosen from all of these, so its interval must hold for all comparisons together.
+            // The best design is chosen from all designs, so its interval must hold for all comparisons together.
             .map(|(row, ratio)| (row, ratio.corrected(self.others.len())))
             .collect();
         known.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));

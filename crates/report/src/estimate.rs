@@ -27,7 +27,7 @@ const BEYOND: f64 = 10.0;
 /// Figure with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// Figure. It is infinite if a quantile falls among unfinished flows.
+    /// Value of the figure. The value is infinite if a quantile falls among unfinished flows.
     pub value: f64,
     /// 95 % confidence interval; `None` if there are too few seeds. Its upper end may be infinite.
     pub interval: Option<(f64, f64)>,
@@ -64,7 +64,7 @@ pub struct Ratio {
 /// Shares of the flows of two designs beyond a gap, and the difference of the shares.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct BeyondGap {
-    /// Time within the gap. Flows that take longer are beyond the gap.
+    /// Value within the gap. Flows with larger values are beyond the gap.
     pub threshold: f64,
     /// Share of this design's flows that take longer, with its 95 % confidence interval.
     pub share: Share,
@@ -107,7 +107,7 @@ impl Ratio {
 #[derive(Debug)]
 pub struct Measured {
     sample: Sample,
-    /// Seeds of the runs.
+    /// Seeds of the runs, one seed for each run.
     seeds: Vec<u64>,
     /// Whether the seeds gave different runs. If all runs are equal, figures have no interval.
     varies: bool,

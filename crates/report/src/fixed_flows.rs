@@ -133,8 +133,8 @@ fn makespans(cell: &StudyCell<'_>) -> Option<(Kind, Vec<Makespans>)> {
     Some((kind, all?))
 }
 
-/// Returns whether the makespan comes first in an answer. It always does for a burst. For a trace, it does if too few
-/// flows are beyond a percentile.
+/// Returns whether the makespan comes first in an answer. The makespan of a burst always comes first. The makespan of a
+/// trace comes first if too few flows are beyond a percentile.
 pub(crate) fn comes_first(study: &Study, setting: usize, is_thin: bool) -> bool {
     let cells = study.cells();
     let found = cells.get(setting).and_then(makespans);
@@ -243,7 +243,8 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // The flows are all flows and not a sample. A percentile therefore needs no minimum number of flows and no
+        // The flows are complete, and not a sample of more traffic. A percentile therefore needs no minimum number of
+        // flows and no interval.
         // interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);

@@ -1,10 +1,10 @@
-//! Gaps of a distribution, such as the gap just before a retransmission timeout. A gap is a range of times that almost
-//! no flow takes. If a quantile lies on a gap, chance decides on which side of the gap it falls.
+//! Gaps of a distribution, such as the gap just before a retransmission timeout. A gap is a range of values that almost
+//! no flow has. If a quantile lies on a gap, chance decides on which side of the gap it falls.
 
 use crate::sample::Sample;
 use serde::Serialize;
 
-/// Range of times that almost no flow takes.
+/// Range of values that almost no flow has.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Gap {
     /// Last value before the gap.

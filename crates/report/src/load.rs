@@ -1,4 +1,4 @@
-//! Offered load of the links, and growth of the unfinished bytes. Both show whether a gain is meaningful.
+//! Offered load of the links, and growth of the unfinished bytes. These two values show whether a gain is meaningful.
 
 use crate::caveat::Caveat;
 use crate::format::list;

@@ -22,17 +22,17 @@ impl Metric {
     }
 }
 
-/// Figure of a sample.
+/// Statistic that is computed over a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Statistic {
-    /// Mean over finished flows.
+    /// Mean of the values of finished flows.
     Mean,
     /// Value that a given share of the flows does not exceed. The share is above 0 and below 1.
     Quantile(f64),
 }
 
 impl Statistic {
-    /// Median.
+    /// Median of the values.
     pub const P50: Self = Self::Quantile(0.5);
     /// 95th percentile.
     pub const P95: Self = Self::Quantile(0.95);

@@ -32,8 +32,8 @@ pub fn order(study: &Study) -> Vec<Ranked> {
     order
 }
 
-/// Returns whether two designs are distinguishable. They are if their intervals do not overlap. Without intervals, they
-/// are if their values differ.
+/// Returns whether two designs are distinguishable. Two designs with intervals are distinguishable if the intervals do
+/// not overlap. Two designs without intervals are distinguishable if their values differ.
 fn apart(a: &Ranked, b: &Ranked) -> bool {
     match (a.interval_us, b.interval_us) {
         (Some(a), Some(b)) => a.1 < b.0 || b.1 < a.0,

@@ -1,4 +1,4 @@
-//! Side effects of a design: changes of other figures and of other flows than the answer describes. They can be the
+//! Side effects of a design: changes of figures or flows that the answer does not describe. A side effect can be the
 //! price of a gain.
 
 use crate::analysis::Row;
@@ -29,7 +29,7 @@ pub(crate) struct SideEffects {
     faster: Option<String>,
 }
 
-/// Change of one figure.
+/// Change of one figure of a design.
 struct Change {
     of: String,
     ratio: Ratio,

@@ -31,9 +31,9 @@ pub struct Cell {
 /// Direction of a significant difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tendency {
-    /// Faster than the baseline.
+    /// The design is faster than the baseline.
     Better,
-    /// Slower than the baseline.
+    /// The design is slower than the baseline.
     Worse,
 }
 

@@ -75,8 +75,8 @@ fn percent(share: f64) -> String {
     format!("{} %", percent_digits(share * 100.0))
 }
 
-/// Returns sentences with the share of the tail that waited for a timer, by design. They also warn about settings of a
-/// design that distort its result.
+/// Returns sentences with the share of the tail that waited for a timer, by design. Further sentences warn about
+/// settings of a design that distort its result.
 pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<String> {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {

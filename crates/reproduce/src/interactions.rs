@@ -10,9 +10,9 @@ use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::RunRecord;
 
-/// Part with flows between all hosts.
+/// Name of the part in which flows go between all hosts.
 const PART: &str = "interactions";
-/// Part with requests.
+/// Name of the part that contains requests.
 const REQUESTS: &str = "interactions-requests";
 
 /// Design with which all other designs are compared.

@@ -11,7 +11,7 @@ pub struct Reproduction {
     pub name: &'static str,
     /// Title in one line, which includes the published work.
     pub title: &'static str,
-    /// Function that returns the studies.
+    /// Function that returns the studies of the reproduction.
     pub parts: fn() -> Vec<Part>,
     /// Function that returns the studies on real hosts, on the wall clock. The list is empty if the kernel has no
     /// transport for the designs, or if one machine is too slow for the network.
@@ -39,7 +39,7 @@ impl Reproduction {
 pub struct Part {
     /// Name of the part, unique within the reproduction. The part's directory has the same name.
     pub name: &'static str,
-    /// Text of the scenario.
+    /// Text of the scenario file.
     pub scenario: &'static str,
     /// Keys that this part changes in the scenario, with their values. Several parts can therefore share one scenario.
     pub changes: Vec<(&'static str, String)>,

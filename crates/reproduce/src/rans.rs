@@ -97,7 +97,7 @@ const BASE: &str = "stations";
 
 const MEAN_LATENCY: Figure<'static> = Figure::Of(Statistic::Mean, &latencies);
 
-/// Reproduction of the curves.
+/// Reproduction of the five curves of RANS.
 pub const RANS: Reproduction = Reproduction {
     name: "rans",
     title: "RANS: mean request completion time against load, five curves (slides of HotNets 2014)",

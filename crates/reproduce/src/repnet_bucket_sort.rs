@@ -21,7 +21,7 @@ const RUST: &str = "target/release/examples/bucket_sort";
 const HOSTS: &str = "the paper has 12 hosts with their own processors; our hosts share the processors of one \
                      machine, and a second connection is more work for them";
 
-/// Reproduction of the job times.
+/// Reproduction of the job times of bucket sort.
 pub const REPNET_BUCKET_SORT: Reproduction = Reproduction {
     name: "repnet-bucket-sort",
     title: "RepNet under a bucket sort: job times in Node and in Rust (RepNet paper, section IV-C)",

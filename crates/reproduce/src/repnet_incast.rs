@@ -15,7 +15,7 @@ const REPSYN: &str = "repsyn+cubic";
 const LOAD: f64 = 0.4;
 const LOAD_UNKNOWN: &str = "the paper does not give this figure's load";
 
-/// Reproduction of the incast.
+/// Reproduction of RepNet's incast.
 pub const REPNET_INCAST: Reproduction = Reproduction {
     name: PART,
     title: "RepNet's 11-to-1 incast with web search (RepNet paper, IV-B2)",

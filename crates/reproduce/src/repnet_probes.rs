@@ -21,7 +21,7 @@ const PART: &str = "repnet-probes";
 /// Part with six cores, as in section V of the paper. Section II-A has no oversubscription, which requires nine cores.
 const SIX_CORES: &str = "repnet-probes-6-cores";
 
-/// Reproduction of the round-trip times.
+/// Reproduction of the round-trip times of probes.
 pub const REPNET_PROBES: Reproduction = Reproduction {
     name: PART,
     title: "Round-trip times of three paths at load 0.3, 6-pod fat-tree (RepNet paper, figure 1)",

@@ -44,7 +44,7 @@ const TWO_TO_ONE: &str = "repnet-testbed-2to1";
 const LAST_SEGMENT_OF_ROUND: [u64; 5] = [3, 9, 21, 45, 93];
 const MSS: u64 = 1_460;
 
-/// Reproduction of the testbed.
+/// Reproduction of RepNet's testbed.
 pub const REPNET_TESTBED: Reproduction = Reproduction {
     name: "repnet-testbed",
     title: "RepNet's testbed: 12 hosts, 3 paths, 1 Gb/s, web search (RepNet paper, IV-B1 and IV-B3)",
@@ -90,7 +90,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns a study of the testbed.
+/// Returns the part with this name, which is a study of the testbed.
 fn part(
     name: &'static str,
     changes: &[(&'static str, &str)],

@@ -26,7 +26,7 @@ pub struct ReproductionRuns {
 }
 
 impl ReproductionRuns {
-    /// Adds a study.
+    /// Adds a study to the runs of the reproduction.
     pub fn add(&mut self, part: PartRuns) {
         self.cpu_seconds += part.cpu_seconds;
         self.parts.push(part);
@@ -44,11 +44,11 @@ pub struct PartRuns {
     pub changes: BTreeMap<String, String>,
     /// Seeds of the study.
     pub seeds: Vec<u64>,
-    /// Number of runs.
+    /// Number of runs of the study.
     pub runs: usize,
     /// XXH3-128 hash of the hashes of all runs, in the order of the study.
     pub hash: String,
-    /// CPU time in seconds.
+    /// CPU time of the study's runs in seconds.
     pub cpu_seconds: f64,
 }
 

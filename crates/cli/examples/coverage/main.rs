@@ -13,7 +13,7 @@
 
 mod measure;
 mod seeds;
-// This program only writes summaries. Only the test reads them.
+// This program only writes summaries. A test reads them with functions that are unused here.
 #[allow(dead_code)]
 mod summary;
 

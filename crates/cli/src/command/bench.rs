@@ -55,7 +55,7 @@ const WORKLOADS: [(&str, &str); 10] = [
     ),
 ];
 
-/// Measurement of a workload.
+/// Measured values of one workload.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Measurement {
     workload: String,

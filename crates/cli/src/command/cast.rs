@@ -30,7 +30,7 @@ pub fn execute(CastOf { json, command }: &CastOf) -> Result<(), Failure> {
     })
 }
 
-/// Output of the command.
+/// Writer of the command's output.
 struct Output {
     is_json: bool,
     is_terminal: bool,

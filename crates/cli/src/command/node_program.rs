@@ -16,7 +16,7 @@ use std::time::Duration;
 use tailcut_reproduce::{PartRuns, Program, Times};
 use tailcut_scenario::record::{self, Fingerprint};
 
-/// Line of a program's output.
+/// Parsed line of a program's output.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OutputLine {
@@ -210,7 +210,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_program_that_is_interrupted_is_asked_to_end_and_what_it_printed_is_kept() {
-        // The script ends at SIGTERM.
+        // The script exits when it receives SIGTERM.
         let script = "trap 'kill $!; echo asked; exit 1' TERM; sleep 1000 & echo ready; wait";
         let mut child = Command::new("sh")
             .args(["-c", script])

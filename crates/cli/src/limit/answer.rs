@@ -12,7 +12,7 @@ use tailcut_scenario::record::{ParameterUnit, ParameterValue};
 #[derive(Serialize)]
 pub struct Answer {
     key: String,
-    /// Unit of the key's values.
+    /// Unit of the key's values; `None` if they have no unit.
     unit: Option<ParameterUnit>,
     low: ParameterValue,
     high: ParameterValue,
@@ -22,7 +22,7 @@ pub struct Answer {
     designs: Vec<DesignLimit>,
 }
 
-/// Limit of one design.
+/// Limit that was found for one design.
 #[derive(Serialize)]
 struct DesignLimit {
     design: String,

@@ -1,4 +1,4 @@
-//! Tests of DCTCP on real hosts. They compare tailcut's implementation in the kernel with the simulator's DCTCP.
+//! Tests of DCTCP on real hosts. The tests compare tailcut's implementation in the kernel with the simulator's DCTCP.
 
 use crate::harness::{Lab, TAILCUT, text, wait_until};
 use crate::user::Nobody;

@@ -1,5 +1,5 @@
-//! Tests of commands for which a simple answer would be confidently wrong. They must give the right answer, or refuse
-//! with a reason.
+//! Tests of commands that could easily print a wrong answer with confidence. The commands must print the right answer,
+//! or an error with the reason.
 
 use crate::test_dir::{Ended, TestDir};
 

@@ -126,7 +126,8 @@ fn follow(language: &str, names: [&str; 2]) {
         let (_, count) = line.split_once("tailcut_gateway_copies_total{")?;
         count.split(' ').next_back()?.parse::<u32>().ok()
     });
-    // All requests have a copy, except the first few. In these, the gateway checks whether the replicas can purge.
+    // All requests have a copy, except the first few requests. With these, the gateway checks whether the replicas can
+    // purge.
     assert!(copies.is_some_and(|copies| copies >= 20), "{page}");
 }
 

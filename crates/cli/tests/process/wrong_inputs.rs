@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 /// Wrong arguments, each with the end or another part of the error that it must cause.
 const WRONG: [(&[&str], &str); 44] = [
-    // Designs
+    // Wrong designs.
     (&["compare", "tcp", "dctpc"], "did you mean 'dctcp'?"),
     (&["compare", "RepFlow"], "did you mean 'repflow'?"),
     (&["compare", "pfabrick"], "did you mean 'pfabric'?"),
@@ -24,7 +24,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "codel"],
         "did you mean 'tcp:queue.discipline=codel'?",
     ),
-    // Load balancers
+    // Wrong load balancers.
     (&["compare", "tcp", "ecmp"], "did you mean 'tcp@ecmp'?"),
     (&["compare", "conga"], "did you mean 'tcp@conga'?"),
     (&["compare", "dctcp+spray"], "did you mean 'dctcp@spray'?"),
@@ -40,7 +40,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "tcp@hedera"],
         "tailcut does not have it; docs/own-parts.md",
     ),
-    // Variants of TCP
+    // Wrong variants of TCP.
     (&["compare", "reno"], "did you mean 'tcp'?"),
     (&["compare", "newreno@spray"], "did you mean 'tcp@spray'?"),
     (&["compare", "tcp-cubic"], "did you mean 'cubic'?"),
@@ -53,7 +53,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "repflow+vegas"],
         "tailcut does not have it; docs/own-parts.md",
     ),
-    // Keys
+    // Wrong keys.
     (
         &["compare", "tcp", "--set", "speed=10Gbps"],
         "did you mean 'topology.rate'?",
@@ -83,7 +83,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "tcp", "--set", "queue.discipline=fqcodel"],
         "did you mean 'fq-codel'?",
     ),
-    // Units
+    // Wrong units.
     (
         &["compare", "tcp", "--set", "tcp.min_rto=1msec"],
         "did you mean '1ms'?",
@@ -104,7 +104,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "tcp", "--set", "topology.rate=10"],
         "a rate with a unit",
     ),
-    // Flags and names
+    // Wrong flags and names.
     (
         &["compare", "tcp", "--laod", "0.5"],
         "a similar argument exists: '--load'",
@@ -129,7 +129,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["list", "repro"],
         "a similar value exists: 'reproductions'",
     ),
-    // Files
+    // Wrong files.
     (&["run", "two-rack"], "did you mean 'two-racks'?"),
     (&["run", "gone.toml"], "cannot read the scenario gone.toml"),
     (

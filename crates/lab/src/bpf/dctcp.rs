@@ -165,10 +165,10 @@ pub struct Sample {
     pub event: SampleEvent,
 }
 
-/// Event of a connection.
+/// Kind of a recorded event, with its values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleEvent {
-    /// An ACK of new data.
+    /// The sender has received an ACK of new data.
     Ack {
         /// Bytes acknowledged for the first time.
         acked: u32,
@@ -179,21 +179,20 @@ pub enum SampleEvent {
         /// Sequence number of the next byte to send.
         nxt: u32,
     },
-    /// Reduction of the window after a mark. A reduction after a loss that follows replaces this reduction. Windows are
-    /// in segments.
+    /// The window was reduced after a mark. If a reduction after a loss follows, it replaces this reduction.
     Mark {
-        /// Window before the reduction.
+        /// Window before the reduction, in segments.
         window: f64,
-        /// Window after the reduction.
+        /// Window after the reduction, in segments.
         kept: f64,
     },
-    /// Reduction of the window after a loss. Windows are in segments.
+    /// The window was reduced after a loss.
     Loss {
-        /// Window before the reduction.
+        /// Window before the reduction, in segments.
         window: f64,
         /// Segments that are sent but not acknowledged.
         flight: u32,
-        /// Window after the reduction.
+        /// Window after the reduction, in segments.
         kept: f64,
     },
 }

@@ -33,9 +33,9 @@ pub struct Object<'d> {
 pub struct Links<'a> {
     /// Types and functions of the running kernel.
     pub kernel: &'a Btf,
-    /// Map of constants.
+    /// Map that contains the constants of the programs.
     pub constants: BorrowedFd<'a>,
-    /// Map with the name `samples`.
+    /// Map with the name `samples`, which contains the recorded events.
     pub samples: BorrowedFd<'a>,
 }
 

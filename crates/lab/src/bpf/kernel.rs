@@ -19,13 +19,13 @@ pub const FUNCTION: u8 = 2;
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// Operation code.
+    /// Operation code of the instruction.
     pub code: u8,
     /// Destination and source register, four bits each.
     registers: u8,
     /// Offset in bytes from the address in a register, or number of instructions to jump over.
     pub offset: i16,
-    /// Constant operand.
+    /// Constant operand of the instruction.
     pub value: i32,
 }
 
@@ -291,7 +291,7 @@ impl AsFd for Map {
 #[derive(Debug)]
 pub struct Operations<'a> {
     kernel: &'a Btf,
-    /// Number of the structure's type.
+    /// Number of the structure's type in the kernel's BTF.
     of: u32,
     /// Number of the type of a map value that contains this structure.
     value: u32,

@@ -7,13 +7,13 @@ use tailcut_units::Time;
 pub trait World {
     /// Type of the packets' payload.
     type Body: Clone;
-    /// Observer of the fabric.
+    /// Type of the observer of the fabric.
     type Watch: Observer<Self::Body>;
 
-    /// Returns the fabric.
+    /// Returns the fabric that the driver moves.
     fn fabric(&mut self) -> &mut Fabric<Self::Body, Self::Watch>;
 
-    /// Returns the present time. It never decreases.
+    /// Returns the present time. Successive results never decrease.
     fn now(&mut self) -> Time;
 
     /// Waits until a time, or until a host sends a packet. May return early.

@@ -10,7 +10,7 @@ use tailcut_wire::foreign::{Change, Membership};
 /// Maximum number of groups that a host may join.
 const MOST_OF_HOST: usize = 64;
 
-/// Members of all groups.
+/// Members of all multicast groups.
 #[derive(Debug)]
 pub struct Groups {
     hosts: u32,

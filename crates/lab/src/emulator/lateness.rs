@@ -17,13 +17,13 @@ pub struct Lateness {
 pub struct LatenessSummary {
     /// Number of packets that reached their hosts.
     pub packets: u64,
-    /// Mean lateness.
+    /// Mean lateness in microseconds.
     pub mean_us: f64,
-    /// Median lateness.
+    /// Median lateness in microseconds.
     pub p50_us: f64,
-    /// 99th percentile of the lateness.
+    /// 99th percentile of the lateness in microseconds.
     pub p99_us: f64,
-    /// Maximum lateness.
+    /// Maximum lateness in microseconds.
     pub max_us: f64,
 }
 
@@ -44,7 +44,7 @@ impl Lateness {
         let _ = self.histogram.record(late.as_ns());
     }
 
-    /// Returns the summary.
+    /// Returns the summary of the recorded lateness.
     pub fn summary(&self) -> LatenessSummary {
         let packets = self.histogram.len();
         let at = |quantile: f64| self.histogram.value_at_quantile(quantile) as f64 / 1e3;

@@ -32,7 +32,7 @@ enum Order {
     Status(Sender<Status>),
     /// Return the flows of programs. The list starts at this index of the ended flows.
     Flows(u64, Sender<TrackedFlows>),
-    /// Change a link.
+    /// Change the properties of a link.
     Link(String, LinkChange, Sender<Result<String, String>>),
 }
 

@@ -53,7 +53,7 @@ pub struct LabPlan {
     /// Maximum number of ICMP replies per second of each switch as a router; `None`: switches are not routers, and do
     /// not change the TTL.
     pub routed: Option<NonZeroU32>,
-    /// DSCPs for trimming.
+    /// DSCPs that hosts and switches use for trimming.
     pub codes: TrimCodes,
 }
 

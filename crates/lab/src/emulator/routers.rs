@@ -25,9 +25,9 @@ const PRIORITY: u8 = 0;
 /// Counters of a switch as a router.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RouterCounts {
-    /// Packets whose TTL expired at the switch.
+    /// Number of packets whose TTL expired at the router.
     pub ended: u64,
-    /// Replies sent.
+    /// Number of replies that the router has sent.
     pub answered: u64,
 }
 

@@ -133,7 +133,7 @@ impl Taps {
         let Some(host) = self.ready.pop_front() else {
             return false;
         };
-        // The host may have further frames. It moves to the end of the queue, so that each host gets its turn.
+        // The host may have further frames. The host moves to the end of the queue, so that each host gets its turn.
         if self.take_of(now, host, fabric) {
             self.ready.push_back(host);
         }

@@ -61,7 +61,7 @@ pub struct TrackedFlows {
     pub not_followed: u64,
 }
 
-/// One direction of a connection.
+/// One direction of a connection: the data that one of its ends sends.
 #[derive(Clone, Copy, Default, Debug)]
 struct Direction {
     /// Sequence number of the first byte; `None` before the SYN.
@@ -69,7 +69,7 @@ struct Direction {
     /// Length of the stream in bytes, up to the last byte that the tracker has seen.
     bytes: u64,
     started: Option<Time>,
-    /// Sequence number after the FIN.
+    /// Sequence number after the FIN; `None` before the FIN.
     end: Option<u32>,
     ended: Option<Time>,
     payload_sent: u64,
@@ -334,7 +334,7 @@ mod tests {
         wire.client(31, TcpFlags::ACK, [0, 500, 100]);
         wire.server(40, TcpFlags::ACK, [500, 100, 1_000]);
         wire.server(41, TcpFlags::ACK, [1_500, 100, 1_000]);
-        // Retransmission of the first segment.
+        // The server repeats its first segment.
         wire.server(300, TcpFlags::ACK, [500, 100, 1_000]);
         wire.server(301, FIN, [2_500, 100, 0]);
         assert!(

@@ -25,7 +25,8 @@ use tailcut_sim::transport::{Event, Transport};
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError, RunParts, Watch};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Time by which the agents receive an order before the flow starts. It allows them to start the flow in time.
+/// Time by which the agents receive an order before the flow starts. The agents need this time to start the flow
+/// punctually.
 const ORDER_LEAD_TIME: Duration = Duration::from_us(500);
 /// Number of actions of the driver between two checks whether the run must stop.
 const EVENTS_PER_CHECK: u32 = 4_096;
@@ -49,8 +50,8 @@ impl RealHosts for ThisMachine {
     }
 }
 
-/// Gains the privileges to create hosts. Root already has them. Any other user gets them in a new user namespace, which
-/// this process enters. Call this function before the process starts threads.
+/// Gains the privileges to create hosts. Root already has these privileges. Any other user gets them in a new user
+/// namespace, which this process enters. Call this function before the process starts threads.
 ///
 /// # Errors
 /// The system allows no user namespaces.

@@ -48,7 +48,7 @@ struct Played<'a> {
 enum Verdict {
     Agrees,
     Deviates,
-    /// The machine was too busy.
+    /// No verdict, because the machine was too busy.
     Open,
 }
 

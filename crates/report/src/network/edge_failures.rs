@@ -27,11 +27,11 @@ const NAMES: usize = 6;
 /// Symbol of a link that failed or was impaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {
-    /// Broken lines and a cross.
+    /// The link is down: broken lines and a cross.
     Down,
-    /// Dotted lines and a diamond.
+    /// The link is slow: dotted lines and a diamond.
     Slow,
-    /// Dotted lines and a triangle.
+    /// The link is lossy: dotted lines and a triangle.
     Lossy,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Node {
 pub(crate) struct Edge {
     /// Index of the node that is nearer to the hosts.
     pub low: usize,
-    /// Index of the other node.
+    /// Index of the node that is farther from the hosts.
     pub high: usize,
     /// Ports that feed the links from `low` to `high`.
     pub up: Vec<u32>,

@@ -6,7 +6,7 @@ use super::graph::{Edge, Graph};
 const NAMES: f64 = 86.0;
 const MARGIN: f64 = 14.0;
 pub(super) const FONT: f64 = 11.0;
-/// Height of a switch.
+/// Height of the box of a switch.
 pub(super) const BOX: f64 = 18.0;
 
 /// Point in the drawing: horizontal and vertical coordinate.
@@ -236,8 +236,8 @@ fn are_neighbours(graph: &Graph, edge: &Edge, positions: &[NodePosition]) -> boo
 }
 
 fn ends(graph: &Graph, positions: &[NodePosition]) -> Vec<Ends> {
-    // For each node, the edges above it and below it. They are ordered by their other ends, so that they do not cross
-    // at the node.
+    // For each node, the edges above the node and the edges below it. The edges are ordered by their other ends, so
+    // that they do not cross at the node.
     let mut above = vec![Vec::new(); positions.len()];
     let mut below = vec![Vec::new(); positions.len()];
     for (index, edge) in graph.edges.iter().enumerate() {

@@ -20,7 +20,7 @@ fn part(changes: &[(&'static str, &str)]) -> Part {
     }
 }
 
-/// Reproduction of the testbed.
+/// Reproduction of Expeditus' testbed.
 pub const EMULAB: Reproduction = Reproduction {
     name: PART,
     title: "Expeditus and CONGA on the fat-tree of 16 hosts of Expeditus' testbed (slides; no figure published)",

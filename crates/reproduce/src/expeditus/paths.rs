@@ -17,7 +17,7 @@ const SLIDES: &str = "expeditus-deck";
 const SLOW: &str = "expeditus-trouble";
 const DOWN: &str = "expeditus-down";
 
-/// Reproduction of the simulations.
+/// Reproduction of Expeditus' simulations.
 pub const EXPEDITUS: Reproduction = Reproduction {
     name: "expeditus",
     title: "Expeditus against ECMP, CONGA, LetFlow and a bound, also with slow links (SoCC 2016)",

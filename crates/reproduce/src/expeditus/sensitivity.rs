@@ -18,7 +18,7 @@ struct Family {
     scenario: &'static str,
     /// Design that is compared with ECMP. Cases that only affect another design use that design instead.
     form: &'static str,
-    /// Table of the cases.
+    /// Table that lists the cases.
     cases: &'static str,
     common: Keys,
     quick: Keys,

@@ -94,7 +94,7 @@ const SETTINGS: [Setting; 5] = [
 /// Explanation of the row in which the testbed's processor is saturated. The simulation has no processors.
 const NO_PROCESSOR: &str = "published with a saturated processor, which is not simulated";
 
-/// Reproduction of the bursts.
+/// Reproduction of the table about bursts.
 pub const HULL_BURSTS: Reproduction = Reproduction {
     name: "hull-bursts",
     title: "HULL, causes of bursts: large sends and interrupt coalescing at 10 Gb/s (HULL slides)",

@@ -20,7 +20,7 @@ const LATENCY: &str = "queueing only, without store-and-forward; buffer and roun
                        published: see `tailcut reproduce hull-sensitivity`";
 const FCT: &str = "a single paced flow loses throughput by the pacer's lag: docs/designs/hull.md";
 
-/// Reproduction of the table.
+/// Reproduction of HULL's table of dynamic flows.
 pub const HULL_DYNAMIC: Reproduction = Reproduction {
     name: "hull-dynamic",
     title: "HULL, dynamic flows: switch latency and 10 MB FCT (HULL slides, NSDI 2012)",

@@ -49,7 +49,7 @@ static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
 /// charts, but not the point to which these numbers belong.
 const MARKED: (u32, u32) = (6, 950);
 
-/// Measurements of a point.
+/// Measurements that are made at each point.
 const METRICS: [Metric; 3] = [
     (
         "switch latency, mean, us",
@@ -64,7 +64,7 @@ const METRICS: [Metric; 3] = [
 
 const CHART: &str = "published as a chart";
 
-/// Reproduction of the experiment.
+/// Reproduction of HULL's static experiment.
 pub const HULL_STATIC: Reproduction = Reproduction {
     name: "hull-static",
     title: "HULL, two long flows: latency and throughput by the phantom queue's drain rate (HULL slides)",

@@ -66,7 +66,7 @@ fn worst_miss(run: &RunRecord) -> f64 {
     misses.fold(0.0, f64::max)
 }
 
-/// Reproduction of the five sessions.
+/// Reproduction of the figure with five sessions.
 pub const FAIRNESS: Reproduction = Reproduction {
     name: PART,
     title: "Five flows that start 2 s apart share a link (SCDP paper, figure 17)",

@@ -41,7 +41,7 @@ fn goodput(run: &RunRecord) -> f64 {
     bytes as f64 * 8.0 / last
 }
 
-/// Reproduction of the incast.
+/// Reproduction of SCDP's incast.
 pub const INCAST: Reproduction = Reproduction {
     name: "scdp-incast",
     title: "Incast of up to 70 senders: SCDP, NDP and TCP (SCDP paper, figures 12a and 12b)",

@@ -24,7 +24,7 @@ pub struct Load {
     /// Names of the two studies. The first study uses the best method of each design, and the second study uses the
     /// other method.
     pub parts: (&'static str, &'static str),
-    /// Sizes of the objects.
+    /// Sizes of the objects that sessions transfer.
     pub sizes: &'static str,
     /// Sessions per second for each host.
     pub per_host: u32,

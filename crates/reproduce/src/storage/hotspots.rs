@@ -53,7 +53,7 @@ pub(super) const PUBLISHED: [(&str, f64, f64); 3] = [
     ("pias", 386.0, 480.0),
 ];
 
-/// Reproduction of the hotspots.
+/// Reproduction of the figure about web search with storage traffic.
 pub const HOTSPOTS: Reproduction = Reproduction {
     name: "scdp-hotspots",
     title: "Short and long flows with storage's reads and writes (SCDP paper, figure 10)",

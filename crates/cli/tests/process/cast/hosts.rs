@@ -1,4 +1,4 @@
-//! Hosts in network namespaces, connected by one switch. They are removed at the end of the test.
+//! Hosts in network namespaces, connected by one switch. The namespaces are removed at the end of the test.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -390,7 +390,7 @@ fn what_is_wrong_is_told_with_its_place() {
         );
         assert_eq!(refused(&["case", "grid", cases]), said);
     }
-    // This lock shows that another process is planning.
+    // The lock shows that another process is planning.
     let path = lock(&test_dir, 0, Duration::ZERO);
     let lock = test_dir.path().join("grid/lock");
     fs::rename(path, &lock).expect("a lock");

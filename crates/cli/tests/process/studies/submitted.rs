@@ -135,7 +135,7 @@ fn a_job_file_has_a_command_for_each_chunk_that_runs_its_cases() {
     let said = "Job file, not tested with `hq`: hq job submit-file grid/hq.toml";
     assert!(told.lines().any(|line| line == said), "{told}");
     let file = fs::read_to_string(test_dir.path().join("grid/hq.toml")).expect("a job file");
-    // These are the commands that HyperQueue would start.
+    // The job file contains the commands that HyperQueue would start.
     let commands = file
         .lines()
         .filter_map(|line| line.strip_prefix("command = "));

@@ -17,7 +17,7 @@ pub struct Lab {
 /// Access to a host: namespaces that a program must enter so that it runs on the host.
 #[derive(Debug)]
 pub struct Entered {
-    /// Number of the host.
+    /// Number of the host that the access is for.
     pub host: HostId,
     /// Whether the first namespace is a user namespace.
     pub has_users: bool,

@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Return the status.
+    /// Return the status of the lab.
     Status,
     /// Return the namespaces of the host with this name.
     Enter(String),
     /// Return the flows that programs have sent. The list starts at this index of the ended flows.
     Flows(u64),
-    /// Change a link.
+    /// Change the properties of a link.
     Link {
         /// Names of the link's two nodes, `A-B`.
         link: String,
-        /// New properties.
+        /// New properties of the link.
         change: LinkChange,
     },
-    /// End the lab.
+    /// End the lab and all programs on its hosts.
     Down,
 }
 
@@ -30,15 +30,15 @@ pub enum Request {
 pub struct LinkChange {
     /// Whether the link delivers packets.
     pub is_up: Option<bool>,
-    /// Rate in bits per second.
+    /// Rate of the link in bits per second.
     pub rate_bps: Option<u64>,
-    /// Propagation delay in nanoseconds.
+    /// Propagation delay of the link in nanoseconds.
     pub delay_ns: Option<u64>,
     /// Share of packets that the link loses at random, in billionths.
     pub loss_ppb: Option<u32>,
 }
 
-/// Reply of a lab.
+/// Reply of a lab to a request.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {

@@ -1,4 +1,4 @@
-//! Frames in reusable buffers.
+//! Ethernet frames in reusable buffers.
 
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ impl Frame {
     }
 }
 
-/// Pool of free buffers.
+/// Pool of free buffers for frames.
 #[derive(Debug)]
 pub struct Buffers {
     free: Vec<Rc<Box<[u8]>>>,

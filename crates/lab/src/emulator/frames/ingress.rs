@@ -15,11 +15,11 @@ const LOWER_EFFORT: [u8; 2] = [1, 8];
 /// Destination of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// One host.
+    /// The frame is for one host.
     Host(HostId),
-    /// The members of a multicast group.
+    /// The frame is for the members of a multicast group.
     Group(IpAddr),
-    /// All other hosts.
+    /// The frame is for all other hosts.
     Everybody,
 }
 
@@ -47,8 +47,8 @@ pub enum Refusal {
     Spoofed,
     /// No host has the destination address.
     NoHost,
-    /// The frame is a neighbour message, such as ARP. It is not needed, because the hosts' neighbour tables are
-    /// complete.
+    /// The frame is a neighbour message, such as ARP. The network needs no such messages, because the hosts' neighbour
+    /// tables are complete from the start.
     Neighbour,
     /// The frame is a group membership message, which the first switch processes.
     Membership,

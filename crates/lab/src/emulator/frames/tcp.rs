@@ -12,13 +12,13 @@ pub struct TcpSegment {
     pub ports: [u16; 2],
     /// Whether the segment uses IPv6.
     pub is_ipv6: bool,
-    /// Flags.
+    /// Flags of the segment.
     pub flags: TcpFlags,
     /// Sequence number of the SYN or of the first byte of payload.
     pub sequence: u32,
     /// Sequence number of the next byte that the sender expects. Valid only with the flag ACK.
     pub acknowledged: u32,
-    /// Payload in bytes.
+    /// Payload of the segment in bytes.
     pub payload: u32,
 }
 

@@ -15,13 +15,13 @@ const OWN: &str = "dctcp";
 pub struct Congestion {
     /// Name of the congestion control in the kernel.
     pub name: String,
-    /// Note for the user.
+    /// Note for the user about the choice of the congestion control.
     pub note: Option<String>,
     /// Required parameters of DCTCP; `None` for other congestion controls.
     dctcp: Option<Parameters>,
 }
 
-/// Registration of the congestion control. It must live as long as the hosts.
+/// Registration of the congestion control. The value must live as long as the hosts.
 #[derive(Debug)]
 pub struct Registration {
     _ours: Option<Dctcp>,

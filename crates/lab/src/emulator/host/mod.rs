@@ -24,7 +24,7 @@ pub const CARD: u32 = 2;
 /// Host that is ready for programs.
 #[derive(Debug)]
 pub struct Host {
-    /// Network namespace.
+    /// Network namespace of the host.
     pub namespace: OwnedFd,
     /// Network card: the file through which the fabric reads and writes frames.
     pub tap: Tap,

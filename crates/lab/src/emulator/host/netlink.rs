@@ -45,7 +45,7 @@ impl Netlink {
             Family::NETLINK,
             SocketType::RAW,
             SocketFlags::CLOEXEC,
-            // NETLINK_ROUTE is protocol 0.
+            // The protocol number 0 is NETLINK_ROUTE.
             None,
         )?;
         rustix::net::connect(&socket, &kernel)?;

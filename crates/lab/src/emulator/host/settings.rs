@@ -14,7 +14,7 @@ use tailcut_wire::scdp::{credit, paper};
 /// Kernel settings of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelSettings {
-    /// Congestion control.
+    /// Congestion control of the host's TCP connections.
     pub congestion: Congestion,
     /// Whether connections negotiate ECN.
     pub ecn: bool,

@@ -60,7 +60,7 @@ impl CardConfig {
     }
 }
 
-/// Network card.
+/// Network card of a host.
 #[derive(Debug)]
 pub struct Card {
     tags: Option<Tags>,
@@ -145,7 +145,7 @@ impl Card {
         self.sender.transport_mut().set_line_rate(now, rate, 0);
     }
 
-    /// Returns whether frames are queued.
+    /// Returns whether the card holds frames that have not left yet.
     pub fn has_frames(&self) -> bool {
         self.sender.transport().has_transmit()
     }

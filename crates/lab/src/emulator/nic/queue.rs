@@ -11,7 +11,7 @@ use tailcut_units::{FiveTuple, FlowId, Time};
 /// Frame in the queue, with its packet.
 #[derive(Debug)]
 pub struct QueuedFrame {
-    /// The fabric's packet.
+    /// Packet that represents the frame in the fabric.
     pub packet: Packet,
     /// Information for switches that is not part of the packet.
     pub hints: Hints,
@@ -82,8 +82,8 @@ impl FrameQueue {
     }
 }
 
-/// Returns a segment for the layer above that represents an arrived TCP segment. It has only the addresses and the
-/// flags.
+/// Returns a segment that represents an arrived TCP segment in the layer above. The returned segment has only addresses
+/// and flags.
 pub fn arrived(tuple: FiveTuple, flags: TcpFlags) -> Segment {
     let header = TcpHeader {
         flags,

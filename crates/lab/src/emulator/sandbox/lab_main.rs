@@ -127,7 +127,7 @@ fn reap() -> Result<()> {
     Ok(())
 }
 
-/// Namespaces of all hosts.
+/// Access to the namespaces of all hosts.
 struct Hosts {
     /// Whether the first namespace of `of_lab` is a user namespace.
     has_users: bool,

@@ -8,17 +8,18 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Kind of namespace: the part of the system that it isolates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Namespace {
-    /// Users and their privileges.
+    /// Namespace of users and their privileges.
     User,
-    /// Processes. A new namespace applies to child processes that start later, and not to the process itself.
+    /// Namespace of processes. A new namespace applies to child processes that start later, but not to the process
+    /// itself.
     Process,
-    /// Mounted file systems.
+    /// Namespace of mounted file systems.
     Mount,
-    /// Network devices, addresses and routes.
+    /// Namespace of network devices, addresses and routes.
     Network,
-    /// Host name.
+    /// Namespace of the host name.
     HostName,
-    /// System V and POSIX interprocess communication.
+    /// Namespace of System V and POSIX interprocess communication.
     Ipc,
 }
 

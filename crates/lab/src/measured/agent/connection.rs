@@ -1,4 +1,4 @@
-//! Sender and receiver of one TCP flow. They use non-blocking sockets of the kernel.
+//! Sender and receiver of one TCP flow, with non-blocking sockets of the kernel.
 
 use super::orders::Start;
 use super::tcp_info;
@@ -35,9 +35,9 @@ sockopt_impl!(
 #[derive(Debug)]
 pub struct Sender {
     socket: OwnedFd,
-    /// Flow that this end sends.
+    /// Number of the flow that this end sends.
     pub flow: FlowId,
-    /// Host of this end.
+    /// Host at which this end is.
     pub host: HostId,
     /// Bytes that the socket has not accepted yet.
     left: u64,
@@ -50,9 +50,9 @@ pub struct Sender {
 #[derive(Debug)]
 pub struct Receiver {
     socket: OwnedFd,
-    /// Flow that this end receives.
+    /// Number of the flow that this end receives.
     pub flow: FlowId,
-    /// Host of this end.
+    /// Host at which this end is.
     pub host: HostId,
     /// Bytes of the flow that have not arrived yet.
     left: u64,

@@ -62,7 +62,7 @@ struct End {
     peer_has_shut: bool,
 }
 
-/// Copies of all hosts.
+/// Open copies of requests of all hosts.
 pub struct Copies {
     port: u16,
     /// Lowest poller key of the sockets.
@@ -127,7 +127,8 @@ impl Copies {
             }
             CopyOrder::Reset { number } => {
                 if let Some(end) = self.remove((number, Side::Client)) {
-                    // The reset stops the work of the server. It has the high class, so that it overtakes queued data.
+                    // The reset stops the work of the server. The reset has the high class, so that it overtakes queued
+                    // data.
                     mark(&end.socket, HIGH);
                     connection::reset(end.socket);
                 }

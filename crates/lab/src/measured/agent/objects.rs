@@ -30,7 +30,7 @@ const NAME: usize = size_of::<u64>();
 /// port.
 const COLLECTED: u64 = 1 << 63;
 
-/// Source of an event.
+/// Source of an event: an endpoint or the sender of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EventSource {
     /// Endpoint of a host: an object has arrived.
@@ -60,7 +60,7 @@ fn group_of(flow: FlowId) -> IpAddr {
     Ipv4Addr::new(239, 0x80 | high, middle, low).into()
 }
 
-/// Endpoint of a host.
+/// SCDP endpoint of a host.
 struct HostEndpoint {
     endpoint: Endpoint,
     task_waker: TaskWaker,
@@ -88,7 +88,7 @@ pub struct Objects {
     short: BTreeMap<(HostId, HostId, usize), VecDeque<FlowId>>,
     /// Flows that hosts collect. Each key consists of the host and the port.
     collected: BTreeMap<(HostId, u16), FlowId>,
-    /// Queue of event sources.
+    /// Queue of the event sources that must be polled.
     events: (Sender<EventSource>, Receiver<EventSource>),
     waker: Arc<Waker>,
 }

@@ -42,7 +42,7 @@ pub struct Replicas {
     ends: HashMap<u64, End>,
     /// Number that the next end of a flow will get.
     next: u64,
-    /// Wake-ups by time and number of the end.
+    /// Times at which ends must wake up, each with the number of the end.
     alarms: BTreeSet<(Time, u64)>,
     /// Flow table of each host, with the flows that the host receives as a server.
     tables: Vec<FlowTable<Client, u64>>,

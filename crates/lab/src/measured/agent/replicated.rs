@@ -26,7 +26,7 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 pub struct Replicated {
     /// Number of the flow.
     pub id: FlowId,
-    /// Host of this end.
+    /// Host at which this end is.
     pub host: HostId,
     flow: Flow,
     slots: [Slot; 2],
@@ -37,7 +37,7 @@ pub struct Replicated {
     has_failed: bool,
 }
 
-/// Event of a flow.
+/// Event of a replicated flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// The client's first connection is established.
@@ -352,7 +352,7 @@ impl Replicated {
                 Command::Fail(_) => self.has_failed = true,
                 Command::Bury => on_progress(Progress::Buried),
                 Command::Ended => Leg::ALL.into_iter().for_each(|leg| self.reset(leg)),
-                // These commands need no action here, or belong to flows with hello messages.
+                // The commands in this list need no action here, or belong to flows with hello messages.
                 Command::Deliver
                 | Command::EndOfStream
                 | Command::Promote { .. }

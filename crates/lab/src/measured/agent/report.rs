@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use tailcut_transport::Event;
 use tailcut_units::{Duration, HostId, Time};
 
-/// Event at a host.
+/// Event that an agent reports for a host.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AgentEvent {
     /// Time on the clock of the emulated network.
@@ -25,7 +25,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Creates a reporter. It sends each event to `events`, with a time of `clock`, and then wakes `waker`.
+    /// Creates a reporter. The reporter sends each event to `events`, with a time of `clock`, and then wakes `waker`.
     pub const fn new(clock: Clock, events: Sender<AgentEvent>, waker: Waker) -> Self {
         Self {
             clock,

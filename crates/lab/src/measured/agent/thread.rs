@@ -1,4 +1,4 @@
-//! Thread of the agents. It serves the sockets of all hosts.
+//! Thread of the agents, which serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
 use super::copies::{self, Copies};

@@ -10,11 +10,11 @@ pub struct Figure {
     pub name: String,
     /// Median of all measurements.
     pub measured: f64,
-    /// Number of measurements.
+    /// Number of measurements of the result.
     pub n: usize,
-    /// Smallest measurement.
+    /// Smallest of all measurements.
     pub least: f64,
-    /// Largest measurement.
+    /// Largest of all measurements.
     pub largest: f64,
     /// Range in which the result should be on an otherwise idle machine; `None` for results without a target.
     pub wanted: Option<Wanted>,

@@ -128,7 +128,7 @@ impl Transfer {
     }
 }
 
-/// Transport of a transfer.
+/// Transport protocol of a long transfer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Scdp,
