@@ -245,7 +245,6 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         insert(&mut table, 2, "slowest flow", max);
         // The flows are complete, and not a sample of more traffic. A percentile therefore needs no minimum number of
         // flows and no interval.
-        // interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);
             for figure in row
