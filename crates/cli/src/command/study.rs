@@ -34,7 +34,7 @@ pub fn execute(StudyOf { json, command }: &StudyOf) -> Result<(), Failure> {
     }
 }
 
-/// CPU time of a plan in seconds above which the user must confirm the plan.
+/// CPU time in seconds above which a plan needs the user's confirmation.
 const MUCH: f64 = 86_400.0;
 
 fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {

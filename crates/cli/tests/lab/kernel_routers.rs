@@ -26,7 +26,7 @@ struct Routers {
     prefix: String,
     /// Names of the nodes of each stage, up to the target t.
     stages: Vec<Vec<String>>,
-    /// Address of each end of a link. The key consists of the name of the node at this end and the name of its peer.
+    /// Addresses of the ends of links, by the name of the node at the end and the name of its peer.
     addresses: BTreeMap<(String, String), String>,
     is_v6: bool,
     server: Option<Child>,

@@ -5,7 +5,7 @@ use super::sampled::end_of;
 use crate::run::Run;
 use tailcut_units::Duration;
 
-/// Film of the runs of one setting: their network, frame by frame.
+/// Film of one setting: the network of its runs, frame by frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Film {
     /// Number of sample intervals in each frame.

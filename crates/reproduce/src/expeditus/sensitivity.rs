@@ -126,7 +126,7 @@ fn unfinished_per_cent(run: &RunRecord) -> f64 {
     100.0 * unfinished as f64 / run.flows.len() as f64
 }
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of Expeditus' results to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {
     name: "expeditus-sensitivity",
     title: "Expeditus and CONGA at load 0.6 with other values of unpublished parameters",

@@ -68,7 +68,7 @@ static NAMES: LazyLock<Vec<[String; 4]>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of HULL's results to parameters.
 pub const HULL_SENSITIVITY: Reproduction = Reproduction {
     name: "hull-sensitivity",
     title: "HULL's dynamic flows with other values of unpublished parameters",

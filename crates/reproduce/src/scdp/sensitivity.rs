@@ -14,7 +14,7 @@ const APART: &str = "apart";
 
 const CASES: &str = include_str!("../../cases/scdp-sensitivity.txt");
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of SCDP's results for short flows to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {
     name: "scdp-sensitivity",
     title: "Short flows with long flows, load 0.8, with other values of parameters that the SCDP paper does not specify",

@@ -77,7 +77,7 @@ const HOTSPOTS_QUICK: Keys = &[("duration", "250ms"), ("drain", "200ms")];
 
 const WHY: &str = "one parameter at a time";
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of SCDP's storage results to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {
     name: "scdp-storage-sensitivity",
     title: "SCDP's storage figures with other values of unpublished parameters",
